@@ -164,7 +164,6 @@ fn annotated(
     annotations: &[Given<'_>],
     known: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
-    let (.., first) = known[0];
     let mut annotated = TemplateConfig::new(config);
     let mut found: Vec<InvalidAnnotation> = known
         .iter()
@@ -185,14 +184,10 @@ fn annotated(
         );
     }
     if found.is_empty() {
-        match annotated.finish() {
-            Ok(config) => {
-                found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
-                if found.is_empty() {
-                    return Ok(config);
-                }
-            }
-            Err(violation) => found.push(invalid(first.0, first.2, violation)),
+        let config = annotated.finish();
+        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
+        if found.is_empty() {
+            return Ok(config);
         }
     }
     let first = found.remove(0);

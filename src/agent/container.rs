@@ -413,12 +413,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         }
     }
     env.push(api_key(config, sidecar));
-    push_settings(
-        AgentSettings::ROWS,
-        &json!(spec.agent),
-        &spec.agent,
-        &mut env,
-    );
+    push_settings(AgentSettings::ROWS, config, &mut env);
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
         let variable = EnvVar {
@@ -441,42 +436,33 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
 
 /// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
 /// below it would have no effect.
-fn push_settings(
-    rows: &[&'static SettingRow],
-    values: &Value,
-    agent: &AgentSettings,
-    env: &mut Vec<EnvVar>,
-) {
+fn push_settings(rows: &[&'static SettingRow], config: &Config, env: &mut Vec<EnvVar>) {
     for row in rows {
-        let setting = &values[row.name];
         if let Some(variable) = row.variable {
-            let Some(value) = value(variable.form, setting, agent) else {
+            let Some(value) = value(row, variable.form, config) else {
                 continue;
             };
             env.push(plain(variable.name, value));
         }
-        push_settings(row.members(), setting, agent, env);
+        push_settings(row.members(), config, env);
     }
 }
 
-/// Returns the value of a variable; none if its setting is unset.
-fn value(form: VariableForm, setting: &Value, agent: &AgentSettings) -> Option<String> {
+/// Returns the value of a setting's variable; none if the setting is unset.
+fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<String> {
     match form {
-        VariableForm::Text => match setting {
+        VariableForm::Text => match config.get(setting) {
             Value::Null => None,
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) => Some(text),
             other => Some(other.to_string()),
         },
         VariableForm::List => {
-            let items: Vec<&str> = setting
-                .as_array()?
-                .iter()
-                .filter_map(Value::as_str)
-                .collect();
+            let items = config.get(setting);
+            let items: Vec<&str> = items.as_array()?.iter().filter_map(Value::as_str).collect();
             (!items.is_empty()).then(|| items.join(","))
         }
-        VariableForm::IgnorePattern => Some(ignored(setting.as_str())),
-        VariableForm::ConfigFile => agent.config.variable().map(Cow::into_owned),
+        VariableForm::IgnorePattern => Some(ignored(config.get(setting).as_str())),
+        VariableForm::ConfigFile => config.spec.agent.config.variable().map(Cow::into_owned),
         // They are no settings of `agent`.
         VariableForm::SecretKey | VariableForm::Connection => None,
     }
@@ -570,8 +556,7 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
             kept.retain(|name, _| {
-                let name = name.replace('.', "\\.");
-                config.is_explicit(&format!("agent.resources.{field}.{name}"))
+                config.is_explicit(&AgentSettings::resources().part(&[field, name]))
             });
             *list = Some(kept).filter(|kept| !kept.is_empty());
         };

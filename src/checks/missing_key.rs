@@ -2,6 +2,7 @@
 
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::checks::Objects;
+use crate::config::{AgentSettings, Spec};
 use crate::inject::outcome::Remark;
 use crate::report::{Finding, Reason};
 
@@ -20,7 +21,12 @@ fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Re
         "the key {} is missing, which the agent needs",
         requirement.need.key.as_deref()?
     );
-    let help = "add the key, or set another one in `apiKey`, `agent.config` or `agent.env`";
+    let help = format!(
+        "add the key, or set another one in `{}`, `{}` or `{}`",
+        Spec::api_key(),
+        AgentSettings::config(),
+        AgentSettings::env()
+    );
     Some(
         object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)),
     )

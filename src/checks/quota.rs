@@ -2,7 +2,7 @@
 
 use crate::agent::prerequisites::Prerequisites;
 use crate::checks::{Object, Objects, ProcessedText};
-use crate::config::Config;
+use crate::config::{AgentSettings, Config};
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::related::RelatedKind;
 use crate::report::{Finding, Reason};
@@ -72,7 +72,7 @@ fn uncounted(quota: &Object, needs: &Prerequisites, outcome: &Outcome) -> Option
     );
     let help = listed(&|hard| {
         let (list, resource) = parts_of(hard);
-        format!("`agent.resources.{list}.{resource}`")
+        format!("`{}`", AgentSettings::resources().part(&[list, resource]))
     });
     let finding = Finding::new(Reason::Quota, message, first.offset, &first.pointer);
     Some(quota.remark(finding.with_help(format!("set {help}"))))

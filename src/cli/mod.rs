@@ -33,6 +33,7 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
+use crate::config::Rbac;
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
@@ -234,9 +235,10 @@ fn run_on_paths(
                 .mode
                 .configured(configuration::base(common, messages)?);
             if config.spec.rbac.generate && request.writes_manifests() {
+                let setting = Rbac::generate();
                 anyhow::bail!(
-                    "`rbac.generate` is not supported for files; \
-                     add `--set rbac.generate=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
+                    "`{setting}` is not supported for files; \
+                     add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
             inject::files(request.paths, RunContext::new(request, &config), messages)

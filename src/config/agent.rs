@@ -2,7 +2,7 @@
 
 use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
-use crate::config::setting::{groups, settings};
+use crate::config::setting::{SettingRow, groups, settings};
 use crate::config::string_enum::string_enum;
 use k8s_openapi::api::core::v1::{
     Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext,
@@ -135,6 +135,19 @@ settings! {
 }
 
 groups!(AgentSettings, AgentToken, Tmp, AgentConfig, ConfigMapKeyRef);
+
+impl AgentSettings {
+    /// Returns the setting that gives a field of the container as it is.
+    pub(crate) fn of_field(field: &str) -> Option<&'static SettingRow> {
+        let settings = [
+            Self::image(),
+            Self::image_pull_policy(),
+            Self::resources(),
+            Self::security_context(),
+        ];
+        settings.into_iter().find(|setting| setting.name == field)
+    }
+}
 
 impl AgentConfig {
     /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.

@@ -1,14 +1,13 @@
 //! Checks across settings: values that are valid alone but not together.
 
 use crate::config::Config;
-use crate::config::agent::AgentConfig;
-use crate::config::draft::ConfigDraft;
+use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp};
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::of_variable;
-use crate::config::select::{KindPattern, NamespacePattern, is_system_namespace};
+use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
 use crate::config::setting::SettingRow;
-use crate::config::spec::{Platform, SidecarKind, Spec};
+use crate::config::spec::{Kubelet, Platform, Rbac, SidecarKind, Spec, WaitForSettings};
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::Violation;
@@ -101,60 +100,48 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
 
 /// Returns the settings that the webhook cannot follow.
 pub(crate) fn webhook_conflicts(config: &Config) -> Vec<Conflict> {
-    let conflict = |place: &str, setting: &str, why: &str, instead: &str| {
-        let what = format!("the webhook does not support `{place}`: {why}");
-        Conflict::of(
-            &[place],
-            what,
-            format!("{instead}; for a file that manifests share, add `--set {setting}=null`"),
-        )
-    };
     let Spec { select, rbac, .. } = &config.spec;
-    let kinds = (!select.kinds.is_empty()).then(|| {
-        let setting = "select.kinds";
-        conflict(
-            setting,
-            setting,
-            "a pod does not show the kind of its workload",
-            "remove it",
-        )
-    });
-    let workloads = select
-        .exclude
-        .iter()
-        .enumerate()
-        .filter(|(_, exclusion)| exclusion.names_workload());
-    let exclusions = workloads.map(|(index, _)| {
-        let instead =
-            "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
-        conflict(
-            &format!("select.exclude[{index}]"),
-            "select.exclude",
-            "a pod does not show its workload",
-            instead,
-        )
-    });
-    let generate = rbac.generate.then(|| {
+    let mut found = Vec::new();
+    if !select.kinds.is_empty() {
+        let kinds = Select::kinds();
+        let why = "a pod does not show the kind of its workload";
+        found.push(unsupported(kinds, kinds.path, why, "remove it"));
+    }
+    for (index, exclusion) in select.exclude.iter().enumerate() {
+        if exclusion.names_workload() {
+            let place = Select::exclude().item(index);
+            let why = "a pod does not show its workload";
+            let instead = "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
+            found.push(unsupported(Select::exclude(), &place, why, instead));
+        }
+    }
+    if rbac.generate {
+        let generate = Rbac::generate();
         let instead = "apply what `mackerel-agent-injector rbac` prints";
-        conflict(
-            "rbac.generate",
-            "rbac.generate",
+        found.push(unsupported(
+            generate,
+            generate.path,
             "it writes no manifests",
             instead,
-        )
-    });
-    kinds
-        .into_iter()
-        .chain(exclusions)
-        .chain(generate)
-        .collect()
+        ));
+    }
+    found
+}
+
+/// A setting, or an item of one at `place`, that the webhook cannot follow.
+fn unsupported(setting: &SettingRow, place: &str, why: &str, instead: &str) -> Conflict {
+    Conflict::of(
+        &[place],
+        format!("the webhook does not support `{place}`: {why}"),
+        format!("{instead}; for a file that manifests share, add `--set {setting}=null`"),
+    )
 }
 
 fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     let version = config.spec.kubernetes_version;
     if config.spec.sidecar == SidecarKind::Native && version < KubernetesVersion::NATIVE_SIDECARS {
         found.push(Conflict::of(
-            &["sidecar", "kubernetesVersion"],
+            &[Spec::sidecar().path, Spec::kubernetes_version().path],
             format!("`sidecar: native` requires Kubernetes 1.29 or later, but `kubernetesVersion` is {version}"),
             "raise `kubernetesVersion`, or set `sidecar: auto`",
         ));
@@ -163,21 +150,18 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
 
 fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
     let kubelet = &config.spec.kubelet;
+    let (port, insecure_tls) = (Kubelet::port(), Kubelet::insecure_tls());
+    let read_only = Kubelet::read_only_port();
     // An explicit port counts even if it is the default.
-    let of_tls = [
-        (config.is_explicit("kubelet.port"), "kubelet.port"),
-        (kubelet.insecure_tls, "kubelet.insecureTLS"),
-    ];
+    let mut of_tls = Vec::new();
+    of_tls.extend(config.is_explicit(port.path).then_some(port));
+    of_tls.extend(kubelet.insecure_tls.then_some(insecure_tls));
     if config.spec.platform == Platform::EksFargate {
-        let read_only = (kubelet.read_only_port.is_some(), "kubelet.readOnlyPort");
-        for (_, path) in [read_only]
-            .into_iter()
-            .chain(of_tls)
-            .filter(|(is_chosen, _)| *is_chosen)
-        {
+        let chosen = kubelet.read_only_port.map(|_| read_only);
+        for setting in chosen.into_iter().chain(of_tls) {
             found.push(Conflict::of(
-                &[path, "platform"],
-                format!("`{path}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"),
+                &[setting.path, Spec::platform().path],
+                format!("`{setting}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"),
                 "remove one of them",
             ));
         }
@@ -187,52 +171,54 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
         return;
     }
     // `--set` cannot reset what an annotation sets.
-    let help = match config.origin("kubelet.readOnlyPort") {
-        Origin::Annotation { .. } => "remove one of them",
-        _ => "remove one of them; `--set kubelet.readOnlyPort=null` restores the TLS port",
+    let help = match config.origin(read_only.path) {
+        Origin::Annotation { .. } => "remove one of them".to_owned(),
+        _ => format!("remove one of them; `--set {read_only}=null` restores the TLS port"),
     };
-    for (is_chosen, path) in of_tls {
-        if is_chosen {
-            found.push(Conflict::of(
-                &["kubelet.readOnlyPort", path],
-                format!("`kubelet.readOnlyPort` and `{path}` cannot be combined: the read-only port has no TLS"),
-                help,
-            ));
-        }
+    for setting in of_tls {
+        found.push(Conflict::of(
+            &[read_only.path, setting.path],
+            format!(
+                "`{read_only}` and `{setting}` cannot be combined: the read-only port has no TLS"
+            ),
+            &*help,
+        ));
     }
 }
 
 fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
     let agent_config = &config.spec.agent.config;
-    let key = "agent.config.configMapKeyRef.key";
+    let (key, name) = (ConfigMapKeyRef::key(), ConfigMapKeyRef::name());
+    let location = AgentConfig::location();
     // A key in the configuration may serve ConfigMaps that annotations name.
-    if matches!(config.origin(key), Origin::Annotation { .. }) {
+    if matches!(config.origin(key.path), Origin::Annotation { .. }) {
         let no_effect = |why: &str| format!("`{key}` has no effect: {why}");
         if agent_config.location.is_some() {
             found.push(Conflict::of(
-                &[key, "agent.config.location"],
-                no_effect("the agent reads `agent.config.location`, not a key of a ConfigMap"),
+                &[key.path, location.path],
+                no_effect(&format!(
+                    "the agent reads `{location}`, not a key of a ConfigMap"
+                )),
                 "remove one of them",
             ));
         } else if agent_config.config_map_key_ref.name.is_none() {
             found.push(Conflict::of(
-                &[key],
+                &[key.path],
                 no_effect("the name of the ConfigMap is not set"),
                 "set the annotation `agent-config-configmap-name` as well, or remove the key",
             ));
         }
     }
     // The annotation may name a file within the ConfigMap's folder, as with the original injector.
-    if matches!(
-        config.origin("agent.config.location"),
-        Origin::Annotation { .. }
-    ) {
+    if matches!(config.origin(location.path), Origin::Annotation { .. }) {
         return;
     }
     if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
         found.push(Conflict::of(
-            &["agent.config.location", "agent.config.configMapKeyRef.name"],
-            "`agent.config.location` and `agent.config.configMapKeyRef.name` cannot be combined: the agent reads one configuration",
+            &[location.path, name.path],
+            format!(
+                "`{location}` and `{name}` cannot be combined: the agent reads one configuration"
+            ),
             "remove one of them",
         ));
     }
@@ -244,7 +230,7 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
         let Some((setting, variable)) = of_variable(&given.name) else {
             continue;
         };
-        let item = format!("agent.env[{index}]");
+        let item = AgentSettings::env().item(index);
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
                 &[&item],
@@ -298,7 +284,7 @@ fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<
         text: &value,
         spans: SpanMap::Within(0..0),
     };
-    ConfigDraft::new(&Config::default()).set(&path::parts(setting.path), &value, &mut context);
+    Config::default().set(&path::parts(setting.path), &value, &mut context);
     context
         .errors
         .into_iter()
@@ -322,14 +308,14 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
         ("limits", &resources.limits),
     ] {
         for (name, amount) in amounts.iter().flatten() {
-            let path = format!("agent.resources.{list}.{}", path::escape(name));
+            let path = AgentSettings::resources().part(&[list, name]);
             let wrong = unknown_resource(name).or_else(|| fraction_of_byte(name, &amount.0));
             found.extend(wrong.map(|violation| Conflict::about(&path, &violation)));
         }
     }
     if let Some(limit) = &config.spec.agent.tmp.size_limit {
         let wrong = fraction_of_byte("memory", &limit.0);
-        found.extend(wrong.map(|violation| Conflict::about("agent.tmp.sizeLimit", &violation)));
+        found.extend(wrong.map(|violation| Conflict::about(Tmp::size_limit().path, &violation)));
     }
     let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else {
         return;
@@ -346,9 +332,8 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
             continue;
         }
         if nanos(&request.0) > nanos(&limit.0) {
-            let name = path::escape(name);
-            let request_path = format!("agent.resources.requests.{name}");
-            let limit_path = format!("agent.resources.limits.{name}");
+            let request_path = AgentSettings::resources().part(&["requests", name]);
+            let limit_path = AgentSettings::resources().part(&["limits", name]);
             // If the request is a default, the limit is the user's mistake.
             let mut paths = vec![request_path.clone(), limit_path.clone()];
             if !config.is_explicit(&request_path) {
@@ -366,13 +351,14 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
 
 fn security_context(config: &Config, found: &mut Vec<Conflict>) {
     let security = &config.spec.agent.security_context;
+    let setting = AgentSettings::security_context();
     let (user, non_root) = (
-        "agent.securityContext.runAsUser",
-        "agent.securityContext.runAsNonRoot",
+        setting.part(&["runAsUser"]),
+        setting.part(&["runAsNonRoot"]),
     );
     if security.run_as_user == Some(0) && security.run_as_non_root == Some(true) {
         found.push(Conflict::of(
-            &[user, non_root],
+            &[&user, &non_root],
             "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids; the pod would not start",
             "set `runAsNonRoot: false` as well, or remove `runAsUser`",
         ));
@@ -382,7 +368,7 @@ fn security_context(config: &Config, found: &mut Vec<Conflict>) {
 fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
     let select = &config.spec.select;
     for (index, namespace) in select.namespaces.iter().enumerate() {
-        let item = format!("select.namespaces[{index}]");
+        let item = Select::namespaces().item(index);
         let excludes = |pattern: &&NamespacePattern| {
             *pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
         };
@@ -394,18 +380,23 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
                 format!(", as `{pattern}`")
             };
             found.push(Conflict::of(
-                &[&item, &format!("select.excludeNamespaces[{excluded}]")],
-                format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
+                &[&item, &Select::exclude_namespaces().item(excluded)],
+                format!(
+                    "`{namespace}` is both in `{}` and in `{}`{by}",
+                    Select::namespaces(),
+                    Select::exclude_namespaces()
+                ),
                 "remove it from one of them",
             ));
         }
         if is_system_namespace(&namespace.0) && !select.system_namespaces {
             found.push(Conflict::of(
-                &[&item, "select.systemNamespaces"],
+                &[&item, Select::system_namespaces().path],
                 format!(
-                    "`select.namespaces` contains `{namespace}`, but system namespaces are excluded"
+                    "`{}` contains `{namespace}`, but system namespaces are excluded",
+                    Select::namespaces()
                 ),
-                "remove it, or set `select.systemNamespaces: true`",
+                format!("remove it, or set `{}: true`", Select::system_namespaces()),
             ));
         }
     }
@@ -421,7 +412,7 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
             "must be an image of mackerel-agent-injector, but `{image}` is the agent"
         ));
         found.push(Conflict::about(
-            "waitFor.image",
+            WaitForSettings::image().path,
             &violation.with_help("use an image of mackerel-agent-injector"),
         ));
     }
@@ -436,12 +427,9 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
         } else {
             continue;
         };
-        let what = format!("`waitFor.annotations` has `{name}`, which {what}");
-        found.push(Conflict::of(
-            &[&format!("waitFor.annotations[{index}]")],
-            what,
-            help,
-        ));
+        let annotations = WaitForSettings::annotations();
+        let what = format!("`{annotations}` has `{name}`, which {what}");
+        found.push(Conflict::of(&[&annotations.item(index)], what, help));
     }
 }
 
@@ -469,12 +457,9 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
-        let what = format!("`select.kinds` has `{pattern}`, which has no known pod template");
-        found.push(Conflict::of(
-            &[&format!("select.kinds[{index}]")],
-            what,
-            help,
-        ));
+        let kinds = Select::kinds();
+        let what = format!("`{kinds}` has `{pattern}`, which has no known pod template");
+        found.push(Conflict::of(&[&kinds.item(index)], what, help));
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
     for (index, exclusion) in select.exclude.iter().enumerate() {
@@ -486,9 +471,11 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
             continue;
         };
         if let Some(meant) = meant(kind) {
-            let what =
-                format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
-            let item = format!("select.exclude[{index}]");
+            let what = format!(
+                "`{}` has the kind `{kind}`, which has no known pod template",
+                Select::exclude()
+            );
+            let item = Select::exclude().item(index);
             found.push(Conflict::of(
                 &[&item],
                 what,

@@ -10,12 +10,13 @@ use crate::config::violation::Violation;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-trait KubernetesType: Default + PartialEq {
+trait KubernetesType: Default + PartialEq + Serialize + DeserializeOwned {
     /// Returns the schema of the type, built once.
     fn known() -> &'static Json;
 }
@@ -80,14 +81,14 @@ impl<T> Deref for Merged<T> {
     }
 }
 
-impl<T: KubernetesType + Serialize> Serialize for Merged<T> {
+impl<T: KubernetesType> Serialize for Merged<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = Some(&self.0).filter(|value| **value != T::default());
         value.serialize(serializer)
     }
 }
 
-impl<'de, T: KubernetesType + Deserialize<'de>> Deserialize<'de> for Merged<T> {
+impl<'de, T: KubernetesType> Deserialize<'de> for Merged<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Option::<T>::deserialize(deserializer)?;
         Ok(Merged(value.unwrap_or_default()))

@@ -37,9 +37,9 @@
 
 mod agent;
 mod allowed_annotations;
+mod assign;
 mod constraint;
 mod cross_checks;
-mod draft;
 mod example;
 pub(crate) mod go_regexp;
 mod kubernetes_type;
@@ -64,11 +64,14 @@ mod version;
 mod violation;
 mod warning;
 
+pub(crate) use allowed_annotations::AnnotationSettings;
 pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, TemplateConfig, annotation_conflicts};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentConfig, AgentSettings, CONFIG_FOLDER, ConfigMapKeyRef, HostIdStore};
+pub(crate) use agent::{
+    AgentConfig, AgentSettings, CONFIG_FOLDER, ConfigMapKeyRef, HostIdStore, Tmp,
+};
 pub(crate) use constraint::Constraint;
 pub use example::example;
 pub use origin::Origin;
@@ -76,13 +79,13 @@ pub(crate) use role::Role;
 pub(crate) use rows::{of_variable, rows, variables};
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
-pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
+pub(crate) use select::{Exclusion, KindPattern, Select, is_system_namespace};
 pub(crate) use setting::{SettingRow, Shape};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
     Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,
-    SidecarKind, Spec, WaitForPosition,
+    SidecarKind, Spec, WaitForPosition, WaitForSettings,
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
@@ -90,6 +93,7 @@ pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
 use crate::manifest::workloads::Table;
+use setting::Shaped as _;
 use std::collections::BTreeMap;
 
 /// The `apiVersion` of the configuration object.
@@ -176,6 +180,11 @@ impl Config {
             self.parts(row.path.to_owned(), value, &mut found);
         }
         found
+    }
+
+    /// Returns the value of a setting as JSON.
+    pub(crate) fn get(&self, setting: &SettingRow) -> serde_json::Value {
+        self.spec.get(&setting.names())
     }
 
     /// Returns the values of all settings as a configuration would write them.

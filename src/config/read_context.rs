@@ -2,6 +2,7 @@
 
 use crate::config::constraint::Constraint;
 use crate::config::origin::Origin;
+use crate::config::setting::SettingRow;
 use crate::config::value::{ConfigValue, SpanMap, no_alias};
 use crate::config::violation::Violation;
 use crate::diagnostic::LineCounter;
@@ -86,6 +87,16 @@ impl<'a> ReadContext<'a> {
         read(self);
         self.constraint = outer;
         self.path.pop();
+    }
+
+    /// Enters the groups that a setting is a member of.
+    pub(crate) fn within_group_of(&mut self, setting: &SettingRow, read: impl FnOnce(&mut Self)) {
+        let mut groups = setting.names();
+        groups.pop();
+        let depth = self.path.len();
+        self.path.extend(groups.into_iter().map(str::to_owned));
+        read(self);
+        self.path.truncate(depth);
     }
 
     /// Enters an entry of a map, which has the map's constraint.

@@ -61,7 +61,7 @@ fn member(
 }
 
 /// Reads a value into the part at `path` of a member of a group, whose JSON is `group`.
-fn set_member(
+pub(crate) fn set_member(
     row: &SettingRow,
     group: &mut Json,
     path: &[String],

@@ -6,6 +6,7 @@ use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::Variable;
+use crate::manifest::dotted_path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
@@ -122,8 +123,19 @@ pub(crate) fn without_empty(mut json: Json) -> Json {
 }
 
 /// A type of settings.
-pub(crate) trait Shaped {
+pub(crate) trait Shaped: Serialize + DeserializeOwned {
     const SHAPE: Shape;
+
+    /// Returns the value as JSON; of a group, the value of the member at `path`.
+    fn get(&self, _path: &[&str]) -> Json {
+        json!(self)
+    }
+
+    /// Sets the value; of a group, the value of the member at `path`.
+    fn put(&mut self, _path: &[&str], value: Json) -> serde_json::Result<()> {
+        *self = serde_json::from_value(value)?;
+        Ok(())
+    }
 }
 
 impl<T: Shaped> Shaped for Option<T> {
@@ -163,6 +175,25 @@ impl SettingRow {
             Shape::Group(rows) => rows,
             _ => &[],
         }
+    }
+
+    /// Returns the path of an item of a list: `select.kinds[0]`.
+    pub(crate) fn item(&self, index: usize) -> String {
+        format!("{}[{index}]", self.path)
+    }
+
+    /// Returns the path of a part: `agent.resources.limits.nvidia\.com/gpu`.
+    pub(crate) fn part(&self, names: &[&str]) -> String {
+        let mut path = self.path.to_owned();
+        for name in names {
+            path = path + "." + &dotted_path::escape(name);
+        }
+        path
+    }
+
+    /// Returns the names on its path.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.path.split('.').collect()
     }
 
     /// Returns the JSON Pointer to its value below `spec`.
@@ -358,6 +389,23 @@ macro_rules! settings {
         }
 
         impl $Name {
+            /// Returns the value of a member as JSON.
+            #[allow(dead_code, reason = "an item of a list is read as a whole")]
+            fn member(&self, name: &str, path: &[&str]) -> serde_json::Value {
+                match name {
+                    $($written => $crate::config::setting::Shaped::get(&self.$field, path),)*
+                    _ => serde_json::Value::Null,
+                }
+            }
+
+            #[allow(dead_code, reason = "an item of a list is read as a whole")]
+            fn put_member(&mut self, name: &str, path: &[&str], value: serde_json::Value) -> serde_json::Result<()> {
+                match name {
+                    $($written => $crate::config::setting::Shaped::put(&mut self.$field, path, value),)*
+                    _ => Ok(()),
+                }
+            }
+
             pub(crate) const ROWS: &'static [&'static $crate::config::setting::SettingRow] = &[$(Self::$field(),)*];
 
             $(pub(crate) const fn $field() -> &'static $crate::config::setting::SettingRow {
@@ -413,6 +461,23 @@ macro_rules! groups {
     ($($Name:ident),*) => {$(
         impl $crate::config::setting::Shaped for $Name {
             const SHAPE: $crate::config::setting::Shape = $crate::config::setting::Shape::Group($Name::ROWS);
+
+            fn get(&self, path: &[&str]) -> serde_json::Value {
+                match path {
+                    [] => serde_json::json!(self),
+                    [name, path @ ..] => self.member(name, path),
+                }
+            }
+
+            fn put(&mut self, path: &[&str], value: serde_json::Value) -> serde_json::Result<()> {
+                match path {
+                    [] => {
+                        *self = serde_json::from_value(value)?;
+                        Ok(())
+                    }
+                    [name, path @ ..] => self.put_member(name, path, value),
+                }
+            }
         }
     )*};
 }

@@ -1,7 +1,6 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
 use crate::config::cross_checks::{conflicts, webhook_conflicts};
-use crate::config::draft::ConfigDraft;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
 use crate::config::read_value::read_text;
@@ -139,30 +138,26 @@ impl<'a> Base<'a> {
 ///
 /// Each is a [`Diagnostic`] with its place in the text or the argument.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
-    let mut draft = ConfigDraft::new(&Config::default());
-    let mut diagnostics = read_base(&sources.base, &mut draft);
+    let mut config = Config::default();
+    let mut diagnostics = read_base(&sources.base, &mut config);
     for (index, argument) in sources.set.iter().enumerate() {
-        diagnostics.extend(read_argument(index + 1, argument, &mut draft));
+        diagnostics.extend(read_argument(index + 1, argument, &mut config));
     }
     if let Some(namespace) = sources.namespace {
         let mut context =
-            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut draft.origins));
+            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
         let value = ConfigValue::Text {
             text: namespace,
             spans: SpanMap::From(0),
         };
-        draft.set(&path::parts(Spec::namespace().path), &value, &mut context);
+        config.set(&path::parts(Spec::namespace().path), &value, &mut context);
         diagnostics.extend(finish(
             context,
-            &mut draft,
+            &mut config,
             Place::of_argument("--namespace", namespace.as_bytes(), 0..0),
         ));
     }
     if diagnostics.is_empty() {
-        let config = match draft.finish() {
-            Ok(config) => config,
-            Err(violation) => return Err(vec![Diagnostic::error(violation.what)]),
-        };
         let mut found = conflicts(&config);
         if sources.reader == ConfigReader::Webhook {
             found.extend(webhook_conflicts(&config));
@@ -184,18 +179,18 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     Err(diagnostics)
 }
 
-fn read_base<'a>(base: &Base<'a>, draft: &mut ConfigDraft) -> Vec<Diagnostic<'a>> {
+fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
     let source = SourceKind::Configuration {
         source: name,
         lines: LineCounter::new(text.as_bytes()),
     };
-    let mut context = ReadContext::new(source, std::mem::take(&mut draft.origins));
+    let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
     match *base {
         Base::Defaults => {}
         Base::Text { .. } => match yaml::read(text) {
             Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
-                Some(root) => read_object(&tree, root, 0, draft, &mut context),
+                Some(root) => read_object(&tree, root, 0, config, &mut context),
                 // An empty file is an error: it was truncated, or is the wrong file.
                 None => {
                     let help = format!(
@@ -212,9 +207,13 @@ fn read_base<'a>(base: &Base<'a>, draft: &mut ConfigDraft) -> Vec<Diagnostic<'a>
         Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
         Base::Node {
             start, tree, node, ..
-        } => read_object(tree, node, start, draft, &mut context),
+        } => read_object(tree, node, start, config, &mut context),
     }
-    finish(context, draft, Place::of_lines(name, text.as_bytes(), 0..0))
+    finish(
+        context,
+        config,
+        Place::of_lines(name, text.as_bytes(), 0..0),
+    )
 }
 
 /// Returns true for `null` and `{}`.
@@ -233,7 +232,7 @@ fn read_object(
     tree: &Tree<'_>,
     node: NodeId,
     start: usize,
-    draft: &mut ConfigDraft,
+    config: &mut Config,
     context: &mut ReadContext<'_>,
 ) {
     let object = ConfigValue::Node {
@@ -267,15 +266,15 @@ fn read_object(
                 }
             });
         }
-        "metadata" => context.within(name, None, |context| read_metadata(value, draft, context)),
+        "metadata" => context.within(name, None, |context| read_metadata(value, config, context)),
         "spec" if !is_config_map => {
             if !value.is_null() {
-                draft.set(&[], value, context);
+                config.set(&[], value, context);
             }
         }
         "data" if is_config_map => {
             if !value.is_null() {
-                read_data(value, draft, context);
+                read_data(value, config, context);
             }
         }
         "immutable" if is_config_map => {}
@@ -309,7 +308,7 @@ fn read_object(
 }
 
 /// Reads `metadata.name`; other metadata is for the tools that handle the object.
-fn read_metadata(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut ReadContext<'_>) {
+fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
     if value.is_null() {
         return;
     }
@@ -320,7 +319,7 @@ fn read_metadata(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut
                 Some(crate::config::constraint::Constraint::ObjectName),
                 |context| {
                     if let Some(name) = read_text(value, context) {
-                        draft.name = name;
+                        config.name = name;
                     }
                 },
             );
@@ -329,7 +328,7 @@ fn read_metadata(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut
 }
 
 /// Reads the dotted paths in a ConfigMap's `data`.
-fn read_data(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut ReadContext<'_>) {
+fn read_data(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
     value.mapping(context, |dotted, value, context| {
         let ConfigValue::Node { tree, id, spans } = value else {
             return;
@@ -349,7 +348,7 @@ fn read_data(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut Rea
             Some(start) => SpanMap::From(start),
             None => SpanMap::Within(spans.range(within)),
         };
-        draft.set(
+        config.set(
             &path::parts(dotted),
             &ConfigValue::Text { text: &text, spans },
             context,
@@ -357,11 +356,7 @@ fn read_data(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut Rea
     });
 }
 
-fn read_argument<'a>(
-    number: usize,
-    argument: &'a str,
-    draft: &mut ConfigDraft,
-) -> Vec<Diagnostic<'a>> {
+fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let name = format!("--set #{number}");
     let Some((path, text)) = argument.split_once('=') else {
         let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
@@ -375,17 +370,17 @@ fn read_argument<'a>(
     };
     let mut context = ReadContext::new(
         SourceKind::Argument { number },
-        std::mem::take(&mut draft.origins),
+        std::mem::take(&mut config.origins),
     );
     context.set_name_span(0..path.len());
     let value = ConfigValue::Text {
         text,
         spans: SpanMap::From(path.len() + 1),
     };
-    draft.set(&path::parts(path), &value, &mut context);
+    config.set(&path::parts(path), &value, &mut context);
     finish(
         context,
-        draft,
+        config,
         Place::of_argument(name, argument.as_bytes(), 0..0),
     )
 }
@@ -393,10 +388,10 @@ fn read_argument<'a>(
 /// Returns the origins to the configuration, and the errors with their place in the source.
 fn finish<'a>(
     context: ReadContext<'_>,
-    draft: &mut ConfigDraft,
+    config: &mut Config,
     source: Place<'a>,
 ) -> Vec<Diagnostic<'a>> {
-    draft.origins = context.origins;
+    config.origins = context.origins;
     let diagnostic = |error: ConfigError| {
         let message = error.message();
         let place = Place {

@@ -191,7 +191,7 @@ settings! {
     }
 }
 
-groups!(Kubelet, ApiKey, SecretKeyRef, WaitForSettings, Rbac);
+groups!(Spec, Kubelet, ApiKey, SecretKeyRef, WaitForSettings, Rbac);
 
 /// The connection by which the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! The configuration of one pod template: its annotations override the configuration.
 
 use crate::config::Config;
-use crate::config::agent::AgentSettings;
 use crate::config::cross_checks::template_conflicts;
-use crate::config::draft::ConfigDraft;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::variables;
@@ -12,10 +10,9 @@ use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::{is_at_or_below, parts};
-use serde_json::Value;
 
 /// Builder of the configuration of one template.
-pub(crate) struct TemplateConfig(ConfigDraft);
+pub(crate) struct TemplateConfig(Config);
 
 /// A [`Conflict`](super::cross_checks::Conflict) in which at least one setting comes from an annotation.
 pub(crate) struct AnnotationConflict {
@@ -27,7 +24,7 @@ pub(crate) struct AnnotationConflict {
 
 impl TemplateConfig {
     pub(crate) fn new(config: &Config) -> Self {
-        TemplateConfig(ConfigDraft::new(config))
+        TemplateConfig(config.clone())
     }
 
     /// Gives a setting, which an annotation overrides, its default.
@@ -37,14 +34,11 @@ impl TemplateConfig {
 
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
-        let env = self.0.value_mut(AgentSettings::env());
-        let Some(env) = env.and_then(Value::as_array_mut) else {
-            return;
-        };
         for (setting, variable) in variables() {
             if variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, setting.path)
             {
-                env.retain(|given| given["name"] != variable.name);
+                let env = &mut self.0.spec.agent.env;
+                env.retain(|given| given.name != variable.name);
             }
         }
     }
@@ -72,12 +66,8 @@ impl TemplateConfig {
             .collect()
     }
 
-    /// Returns the configuration.
-    ///
-    /// # Errors
-    /// As [`ConfigDraft::finish`].
-    pub(crate) fn finish(self) -> Result<Config, Violation> {
-        self.0.finish()
+    pub(crate) fn finish(self) -> Config {
+        self.0
     }
 }
 

@@ -41,7 +41,11 @@ impl WarningId {
         match Self::parse(text)?.0 {
             Reason::AnnotationNotAllowed => {
                 let violation = Violation::new(format!("cannot ignore `{text}`"));
-                Err(violation.with_help("only `warnings.ignore` in the configuration can"))
+                let help = format!(
+                    "only `{}` in the configuration can",
+                    WarningSettings::ignore()
+                );
+                Err(violation.with_help(help))
             }
             reason => Ok(reason),
         }

@@ -2,7 +2,7 @@
 //! our name that are wrong or have no effect.
 
 use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, UnknownAnnotation};
-use crate::config::Config;
+use crate::config::{AnnotationSettings, Config};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::NextOccurrence;
@@ -158,7 +158,8 @@ impl<'a> Evaluation<'a, '_> {
     fn not_allowed(&self, key: &str, offset: usize, pointer: &str) -> Option<Finding> {
         let name = self.config.not_allowed(key)?.name();
         let message = format!(
-            "`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`"
+            "`{key}` has no effect: `{}` in the configuration does not list `{name}`",
+            AnnotationSettings::allow()
         );
         let finding = Finding::new(Reason::AnnotationNotAllowed, message, offset, pointer);
         Some(finding.with_help("remove it, or allow it in the configuration"))

@@ -1,6 +1,7 @@
 //! `knative-features`: Knative's webhook rejects fields of the injected pod unless its features are enabled.
 
 use crate::agent::plan::Plan;
+use crate::config::Select;
 use crate::decide::Evaluation;
 use crate::mackerel::names::Sidecar;
 use crate::report::Reason;
@@ -28,7 +29,8 @@ impl Evaluation<'_, '_> {
             features.join(" and ")
         );
         let help = format!(
-            "enable {them} in the ConfigMap `config-features` of Knative, or exclude its kinds: `select.exclude: [{{group: {GROUP}}}]`"
+            "enable {them} in the ConfigMap `config-features` of Knative, or exclude its kinds: `{}: [{{group: {GROUP}}}]`",
+            Select::exclude()
         );
         self.warnings.push(
             self.finding(Reason::KnativeFeatures, message)

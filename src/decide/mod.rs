@@ -47,7 +47,7 @@ use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
 use crate::agent::{Agent, Agents};
 use crate::annotations::ignored_warnings;
-use crate::config::Config;
+use crate::config::{Config, Spec};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
@@ -310,11 +310,11 @@ impl<'a> Evaluation<'a, '_> {
             },
             (Decision::Add(_), _) => at(None, self.at),
             (Decision::Skip(finding) | Decision::Refuse(finding), _) => match finding.reason {
-                Reason::NativeUnsupported => Cause::Setting("kubernetesVersion".into()),
+                Reason::NativeUnsupported => Cause::Setting(Spec::kubernetes_version().path.into()),
                 Reason::NativeRefused if finding.pointer == self.at => {
-                    Cause::Setting("sidecar".into())
+                    Cause::Setting(Spec::sidecar().path.into())
                 }
-                Reason::QosRefused => Cause::Setting("qos".into()),
+                Reason::QosRefused => Cause::Setting(Spec::qos().path.into()),
                 _ => at(finding.offset, &finding.pointer),
             },
         }

@@ -2,7 +2,7 @@
 
 use crate::agent::components::Components;
 use crate::annotations::{self, InjectRequest};
-use crate::config::InjectionMode;
+use crate::config::{InjectionMode, Spec};
 use crate::decide::{Decision, Evaluation};
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Cause, Finding, Reason};
@@ -24,7 +24,7 @@ impl Evaluation<'_, '_> {
             InjectRequest::Inject | InjectRequest::OptOut => {
                 inject.map(|annotation| self.cause_at_annotation(annotation))
             }
-            InjectRequest::None => Some(Cause::Setting("injection".into())),
+            InjectRequest::None => Some(Cause::Setting(Spec::injection().path.into())),
         };
         match request {
             InjectRequest::Inject => Ok(()),

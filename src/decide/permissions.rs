@@ -2,7 +2,7 @@
 //! Without them the agent posts nothing although its pod is ready.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS};
-use crate::config::Config;
+use crate::config::{Config, Rbac, Spec};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
@@ -29,7 +29,7 @@ impl Evaluation<'_, '_> {
                 None,
             ),
             KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
-                let is_default = !config.is_explicit("kubernetesVersion");
+                let is_default = !config.is_explicit(Spec::kubernetes_version().path);
                 let default = if is_default {
                     " (the default of `kubernetesVersion`)"
                 } else {
@@ -52,15 +52,16 @@ impl Evaluation<'_, '_> {
                 ""
             };
             let help = format!(
-                "{}{otherwise}set `rbac.allowNodesProxy: true`",
-                alternative.unwrap_or_default()
+                "{}{otherwise}set `{}: true`",
+                alternative.unwrap_or_default(),
+                Rbac::allow_nodes_proxy()
             );
             return Err(finding(Reason::NodesProxyRefused).with_help(help));
         }
         // The command `rbac` prints them whatever the configuration allows.
         let warning = Finding {
             help: alternative.map(str::to_owned),
-            acknowledged: config.is_explicit("rbac.allowNodesProxy"),
+            acknowledged: config.is_explicit(Rbac::allow_nodes_proxy().path),
             ..finding(Reason::NodesProxy)
         };
         self.warnings.push(warning);

@@ -1,7 +1,7 @@
 //! `plain-api-key`: an API key as plain text, in the settings of the agent or in a foreign agent.
 
 use crate::agent::existing::is_agent;
-use crate::config::Config;
+use crate::config::{AgentSettings, Config};
 use crate::decide::Evaluation;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
@@ -23,7 +23,10 @@ impl Evaluation<'_, '_> {
             .and_then(|variable| variable.value.as_ref())
             .is_some_and(|value| !value.is_empty())
         {
-            let message = "`agent.env` adds the API key to every pod as plain text";
+            let message = format!(
+                "`{}` adds the API key to every pod as plain text",
+                AgentSettings::env()
+            );
             let help = "remove it; the agent reads the key from the Secret of `apiKey`";
             self.warnings
                 .push(self.finding(Reason::PlainApiKey, message).with_help(help));

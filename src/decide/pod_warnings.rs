@@ -1,7 +1,7 @@
 //! `host-network`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the agent works, but
 //! not as expected.
 
-use crate::config::{Config, KubeletConnection, Origin};
+use crate::config::{Config, Kubelet, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::resource::text;
@@ -70,7 +70,7 @@ impl Evaluation<'_, '_> {
         let help = "use kubelet certificates that the cluster CA has signed (`serverTLSBootstrap`), and remove `insecureTLS`";
         // What the configuration turns off for all templates is known to its author.
         let is_configured = !matches!(
-            config.origin("kubelet.insecureTLS"),
+            config.origin(Kubelet::insecure_tls().path),
             Origin::Annotation { .. }
         );
         self.warnings

@@ -1,7 +1,7 @@
 //! `pull-secrets`: pull secrets are added only to a pod that names some. A pod without any gets those of its ServiceAccount,
 //! which added ones would displace.
 
-use crate::config::Config;
+use crate::config::{AgentSettings, Config};
 use crate::decide::Evaluation;
 use crate::report::Reason;
 
@@ -10,7 +10,10 @@ impl Evaluation<'_, '_> {
     pub(super) fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
         let wanted = &config.spec.agent.image_pull_secrets;
         if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
-            let message = "`agent.imagePullSecrets` was not added: the pod has no pull secrets and uses those of its ServiceAccount";
+            let message = format!(
+                "`{}` was not added: the pod has no pull secrets and uses those of its ServiceAccount",
+                AgentSettings::image_pull_secrets()
+            );
             let help = "add the pull secrets to the ServiceAccount or to the pod";
             self.warnings
                 .push(self.finding(Reason::PullSecrets, message).with_help(help));

@@ -1,7 +1,9 @@
 //! `local-config`, `mirror-pod`, `disabled`, `namespace-excluded`, `not-selected`, `hook`: templates that are never injected, or
 //! that `select` and `hooks` leave out.
 
-use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
+use crate::config::{
+    Exclusion, Hooks, InjectionMode, KindPattern, Select, Spec, is_system_namespace,
+};
 use crate::decide::Evaluation;
 use crate::decide::controller_owned::owned;
 use crate::manifest::release_tools::hook;
@@ -31,7 +33,7 @@ impl Evaluation<'_, '_> {
             ));
         }
         if self.config.spec.injection == InjectionMode::Disabled {
-            self.cause = Some(Cause::Setting("injection".into()));
+            self.cause = Some(Cause::Setting(Spec::injection().path.into()));
             return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
         }
         None
@@ -43,25 +45,28 @@ impl Evaluation<'_, '_> {
         let namespace = self.namespace();
         if let Some(namespace) = &namespace {
             if !select.system_namespaces && is_system_namespace(namespace) {
-                self.cause = Some(Cause::Setting("select.systemNamespaces".into()));
+                self.cause = Some(Cause::Setting(Select::system_namespaces().path.into()));
                 let message = format!("namespace {namespace} is a system namespace");
                 let finding = self.finding(Reason::NamespaceExcluded, message);
-                return Some(finding.with_help(
-                    "to include system namespaces, set `select.systemNamespaces: true`",
-                ));
+                return Some(finding.with_help(format!(
+                    "to include system namespaces, set `{}: true`",
+                    Select::system_namespaces()
+                )));
             }
             if select
                 .exclude_namespaces
                 .iter()
                 .any(|pattern| pattern.matches(namespace))
             {
-                self.cause = Some(Cause::Setting("select.excludeNamespaces".into()));
-                let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
+                let setting = Select::exclude_namespaces();
+                self.cause = Some(Cause::Setting(setting.path.into()));
+                let message = format!("namespace {namespace} is in `{setting}`");
                 return Some(self.finding(Reason::NamespaceExcluded, message));
             }
         }
         if !select.namespaces.is_empty() {
-            self.cause = Some(Cause::Setting("select.namespaces".into()));
+            let setting = Select::namespaces();
+            self.cause = Some(Cause::Setting(setting.path.into()));
             match &namespace {
                 Some(namespace)
                     if select
@@ -69,11 +74,11 @@ impl Evaluation<'_, '_> {
                         .iter()
                         .any(|pattern| pattern.matches(namespace)) => {}
                 Some(namespace) => {
-                    let message = format!("namespace {namespace} is not in `select.namespaces`");
+                    let message = format!("namespace {namespace} is not in `{setting}`");
                     return Some(self.finding(Reason::NotSelected, message));
                 }
                 None => {
-                    let message = "`select.namespaces` is set, but the resource has no namespace";
+                    let message = format!("`{setting}` is set, but the resource has no namespace");
                     let warning = self.finding(Reason::NamespaceUnknown, message);
                     self.warnings.push(warning.with_help("set `--namespace`"));
                     return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
@@ -82,15 +87,17 @@ impl Evaluation<'_, '_> {
             self.cause = None;
         }
         if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
-            let message = format!("{} is not in `select.kinds`", identity.kind);
-            self.cause = Some(Cause::Setting("select.kinds".into()));
+            let setting = Select::kinds();
+            let message = format!("{} is not in `{setting}`", identity.kind);
+            self.cause = Some(Cause::Setting(setting.path.into()));
             return Some(self.finding(Reason::NotSelected, message));
         }
         if !select.pod_selector.matches(&self.template.labels) {
-            self.cause = Some(Cause::Setting("select.podSelector".into()));
+            let setting = Select::pod_selector();
+            self.cause = Some(Cause::Setting(setting.path.into()));
             return Some(self.finding(
                 Reason::NotSelected,
-                "the labels of the template do not match `select.podSelector`",
+                format!("the labels of the template do not match `{setting}`"),
             ));
         }
         let excluded = select
@@ -98,16 +105,15 @@ impl Evaluation<'_, '_> {
             .iter()
             .position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
         if let Some(index) = excluded {
-            self.cause = Some(Cause::Setting(format!("select.exclude[{index}]").into()));
-            return Some(self.finding(
-                Reason::NotSelected,
-                format!("`select.exclude[{index}]` matches"),
-            ));
+            let item = Select::exclude().item(index);
+            let message = format!("`{item}` matches");
+            self.cause = Some(Cause::Setting(item.into()));
+            return Some(self.finding(Reason::NotSelected, message));
         }
         if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = hook(self.tree, self.resource)
         {
-            self.cause = Some(Cause::Setting("hooks".into()));
+            self.cause = Some(Cause::Setting(Spec::hooks().path.into()));
             let finding = self.finding(Reason::Hook, hook);
             let help = "to inject hooks, set `hooks: inject`";
             return Some(finding.with_help(help));

@@ -5,6 +5,7 @@ use crate::agent::wait_for::{
     CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints,
 };
 use crate::annotations::too_long;
+use crate::config::WaitForSettings;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Cause, Finding, Reason};
@@ -109,9 +110,12 @@ impl Evaluation<'_, '_> {
                 .with_help("for example `\"db:5432,cache:6379\"`")
         })?;
         let Some(image) = self.config.spec.wait_for.image.clone() else {
+            let setting = WaitForSettings::image();
             let message =
-                format!("annotation `{key}` requests wait-for, but `waitFor.image` is not set");
-            let help = "set `waitFor.image` to an image of mackerel-agent-injector, or remove the annotation";
+                format!("annotation `{key}` requests wait-for, but `{setting}` is not set");
+            let help = format!(
+                "set `{setting}` to an image of mackerel-agent-injector, or remove the annotation"
+            );
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
         let amounts = if self.template.pod_resources {

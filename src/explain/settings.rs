@@ -1,7 +1,7 @@
 //! The settings of an injected container, each with its value and origin.
 
 use crate::agent::wait_for::WaitFor;
-use crate::config::Config;
+use crate::config::{AgentSettings, Config, ConfigMapKeyRef, SecretKeyRef};
 use crate::explain::{CauseView, ExplanationBuilder};
 use crate::inject::Outcome;
 use crate::mackerel::names::API_KEY;
@@ -42,8 +42,8 @@ impl ExplanationBuilder<'_> {
             .filter(|(path, ..)| is_of_the_agent(path));
         let settings = settings.map(|(path, value, origin)| {
             let mut origin = self.origin(origin);
-            if let ("agent.env", Some(less)) = (&*path, less_variables(self.config, config)) {
-                origin.push_str(&less);
+            if path == AgentSettings::env().path {
+                origin.push_str(&less_variables(self.config, config).unwrap_or_default());
             }
             in_effect(
                 SettingView {
@@ -59,7 +59,7 @@ impl ExplanationBuilder<'_> {
         let added = amounts_without_a_setting(&agent.container, &settings);
         let last_amount = settings
             .iter()
-            .rposition(|setting| setting.path.starts_with("agent.resources"));
+            .rposition(|setting| setting.path.starts_with(AgentSettings::resources().path));
         let end = last_amount.map_or(settings.len(), |last| last + 1);
         settings.splice(end..end, added);
         Some(ContainerSettings {
@@ -141,11 +141,11 @@ fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> Settin
         container["resources"][list][resource.replace("\\.", ".")].clone()
     };
     let resources = path
-        .strip_prefix("agent.resources.")
-        .and_then(|amount| amount.split_once('.'));
+        .strip_prefix(AgentSettings::resources().path)
+        .and_then(|amount| amount.strip_prefix('.')?.split_once('.'));
     let volumes = || volumes.as_array().into_iter().flatten();
-    let (actual, why) = match (path.as_str(), resources) {
-        (_, Some((list, resource))) => {
+    let (actual, why) = match resources {
+        Some((list, resource)) => {
             let actual = amount(list, resource);
             let why = if actual.is_null() {
                 "not added: the pod has `spec.resources`"
@@ -154,14 +154,14 @@ fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> Settin
             };
             (actual, why)
         }
-        ("agent.image", _) => (container["image"].clone(), KEPT),
-        ("agent.config.configMapKeyRef.name", _) => {
+        None if path == AgentSettings::image().path => (container["image"].clone(), KEPT),
+        None if path == ConfigMapKeyRef::name().path => {
             let name = volumes()
                 .map(|volume| &volume["configMap"]["name"])
                 .find(|name| !name.is_null());
             (name.cloned().unwrap_or_default(), KEPT)
         }
-        ("apiKey.secretKeyRef.name", _) => {
+        None if path == SecretKeyRef::name().path => {
             let env = container["env"].as_array().into_iter().flatten();
             let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
             (
@@ -170,7 +170,7 @@ fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> Settin
                 KEPT,
             )
         }
-        _ => {
+        None => {
             return SettingView {
                 path,
                 value,
@@ -202,7 +202,7 @@ fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec
             .into_iter()
             .flatten()
         {
-            let path = format!("agent.resources.{list}.{}", resource.replace('.', "\\."));
+            let path = AgentSettings::resources().part(&[list, resource]);
             if !settings.iter().any(|setting| setting.path == path) {
                 added.push(SettingView {
                     path,

@@ -1,5 +1,6 @@
 //! `misplaced-annotation` on a Namespace, where the injectors of service meshes are switched on and off.
 
+use crate::config::Select;
 use crate::mackerel::annotations::PREFIX;
 use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
@@ -23,8 +24,10 @@ pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Findi
             tree.span(key).start,
             &at,
         );
-        Some(finding.with_help(
-            "to choose namespaces, set `select.namespaces` or `select.excludeNamespaces`",
-        ))
+        Some(finding.with_help(format!(
+            "to choose namespaces, set `{}` or `{}`",
+            Select::namespaces(),
+            Select::exclude_namespaces()
+        )))
     })
 }

@@ -4,7 +4,7 @@
 //! bytes as a first run with it. If all objects grant the right permissions already, they keep their place and layout, since
 //! another tool may have moved or printed them.
 
-use crate::config::Config;
+use crate::config::{Config, Rbac};
 use crate::inject::Injection;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::mackerel::annotations::Annotation;
@@ -134,7 +134,10 @@ fn is_there(other: &Unmanaged) -> Remark {
         ..
     } = other;
     let message = "the object has the name of a generated RBAC object, but this tool did not generate it; it is unchanged";
-    let help = "remove it to have it generated, or set `rbac.generate: false`";
+    let help = format!(
+        "remove it to have it generated, or set `{}: false`",
+        Rbac::generate()
+    );
     Remark {
         identity: identity.clone(),
         offset: *offset,

@@ -538,7 +538,7 @@ impl AdoptionDifferences {
                         .copied()
                         .take_while(|token| token.parse::<usize>().is_err());
                     let path = fields.collect::<Vec<_>>().join(".");
-                    match AgentSettings::ROWS.iter().find(|row| row.name == top) {
+                    match AgentSettings::of_field(top) {
                         Some(setting) => (format!("{path} (`{setting}`)"), false),
                         None => (path, false),
                     }

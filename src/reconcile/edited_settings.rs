@@ -2,9 +2,11 @@
 
 use crate::agent::difference::{Difference, DifferenceKind};
 use crate::annotations::Annotation;
-use crate::config::{Config, of_variable};
+use crate::config::{
+    AgentConfig, AgentSettings, Config, SecretKeyRef, SettingRow, Tmp, of_variable,
+};
+use crate::mackerel::env::VariableForm;
 use crate::mackerel::names::API_KEY;
-use crate::manifest::dotted_path;
 use crate::manifest::pod_template::PodTemplate;
 use serde_json::Value;
 use yaml_json_patch::pointer::unescape;
@@ -33,21 +35,22 @@ impl EditedSetting {
                 let variable = part.get("env")?.get(index.parse::<usize>().ok()?)?;
                 Self::of_variable(variable)
             }
-            ["emptyDir", "sizeLimit"] => Some(Self::Path("agent.tmp.sizeLimit".to_owned())),
-            ["imagePullPolicy" | "resources" | "securityContext", ..] => {
-                let mut path = "agent".to_owned();
+            ["emptyDir", "sizeLimit"] => Some(Self::of_row(Tmp::size_limit())),
+            [field, ..] => {
+                let setting = AgentSettings::of_field(field)?;
                 // A list is set as a whole.
-                for token in tokens
-                    .iter()
-                    .take_while(|token| token.parse::<usize>().is_err())
-                {
-                    path += ".";
-                    path += &dotted_path::escape(&unescape(token));
-                }
-                Some(Self::Path(path))
+                let names = tokens.iter().skip(1);
+                let names = names.take_while(|token| token.parse::<usize>().is_err());
+                let names: Vec<_> = names.map(|token| unescape(token)).collect();
+                let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+                Some(Self::Path(setting.part(&names)))
             }
-            _ => None,
+            [] => None,
         }
+    }
+
+    fn of_row(row: &SettingRow) -> Self {
+        Self::Path(row.path.to_owned())
     }
 
     fn of_variable(variable: &Value) -> Option<Self> {
@@ -55,13 +58,13 @@ impl EditedSetting {
         if name == API_KEY {
             // The advice never names the key itself.
             variable.pointer("/valueFrom/secretKeyRef/key")?;
-            return Some(Self::Path("apiKey.secretKeyRef.key".to_owned()));
+            return Some(Self::of_row(SecretKeyRef::key()));
         }
         Some(match of_variable(name) {
-            Some((row, _)) if row.path == "agent.config" => {
-                Self::Path("agent.config.location".to_owned())
+            Some((_, variable)) if variable.form == VariableForm::ConfigFile => {
+                Self::of_row(AgentConfig::location())
             }
-            Some((row, _)) if variable.get("value").is_some() => Self::Path(row.path.to_owned()),
+            Some((row, _)) if variable.get("value").is_some() => Self::of_row(row),
             _ => Self::Variable(name.to_owned()),
         })
     }
@@ -71,7 +74,9 @@ impl EditedSetting {
     pub(crate) fn name(&self, template: &PodTemplate, config: &Config) -> String {
         let path = match self {
             Self::Path(path) => path,
-            Self::Variable(name) => return format!("{name} in `agent.env` of the configuration"),
+            Self::Variable(name) => {
+                return format!("{name} in `{}` of the configuration", AgentSettings::env());
+            }
         };
         let mut annotations = Annotation::ALL.iter().copied();
         let annotation = annotations

@@ -236,3 +236,54 @@ fn each_setting_shows_and_refuses_as_before() {
         "tests/settings.txt differs: {differing:#?}"
     );
 }
+
+/// The code's text without comments, and without the tests at the end of a file.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The sentences that name a setting although they are constants.
+const SENTENCES: [&str; 5] = [
+    "remove the directive, or set `rbac.generate: false`",
+    "`rbac.allowNodesProxy` is not set",
+    "`waitFor.image` is not set",
+    "`rbac.generate` writes",
+    "for example `agent.image=",
+];
+
+/// A setting is named by its row, so that its path is written once.
+#[test]
+fn no_path_of_a_setting_is_written_as_text() {
+    let mut found = Vec::new();
+    paths(&schema()["properties"]["spec"], "", &mut found);
+    let paths: Vec<String> = found
+        .into_iter()
+        .filter(|path| path.contains('.'))
+        .collect();
+    let is_path = |text: &str, path: &str| {
+        text.match_indices(path).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + path.len()..].chars().next();
+            let is_word = |character: char| character.is_alphanumeric() || character == '.';
+            !before.is_some_and(is_word) && !after.is_some_and(char::is_alphanumeric)
+        })
+    };
+    let literal = regex_lite::Regex::new(r#""(?:\\.|[^"\\])*""#).unwrap();
+    let mut wrong = Vec::new();
+    for file in crate::architecture::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let text = code(&fs::read_to_string(&file).unwrap());
+        for literal in literal.find_iter(&text).map(|found| found.as_str()) {
+            // `at "agent."` is the place of a group of rows.
+            let is_known = SENTENCES.iter().any(|sentence| literal.contains(sentence))
+                || literal.ends_with(".\"");
+            if !is_known && paths.iter().any(|path| is_path(literal, path)) {
+                wrong.push(format!("{}: {literal}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

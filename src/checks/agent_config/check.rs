@@ -3,7 +3,8 @@
 use crate::agent::container::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
 use crate::config::{
-    Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp, rows,
+    AgentSettings, Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp,
+    rows,
 };
 use crate::diagnostic::closest::closest;
 use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, Least, PLUGIN, PROBE, ValueForm};
@@ -187,7 +188,8 @@ impl Check<'_, '_> {
                 "`root` is outside {TMP_FOLDER}, but the agent can store the host ID only there"
             );
             let help = format!(
-                "use a directory below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`"
+                "use a directory below {TMP_FOLDER}, or set `{}` to `memory`",
+                AgentSettings::host_id_store()
             );
             self.invalid(folder, &message, Some(help));
         }
@@ -341,8 +343,11 @@ impl Check<'_, '_> {
             let message = format!(
                 "`{place}` replaces the pattern of the injector, so the agent also reports its own container"
             );
-            let help = "set `agent.ignoreContainer` instead, which is combined with the pattern of the injector";
-            self.invalid(node, &message, Some(help.to_owned()));
+            let help = format!(
+                "set `{}` instead, which is combined with the pattern of the injector",
+                AgentSettings::ignore_container()
+            );
+            self.invalid(node, &message, Some(help));
         }
     }
 
@@ -425,8 +430,11 @@ impl Check<'_, '_> {
             let message = format!(
                 "`{place}` needs sudo, which the security context of the agent does not allow"
             );
-            let help = "remove it to run the command as the user of the agent, or relax `agent.securityContext`";
-            self.invalid(node, &message, Some(help.to_owned()));
+            let help = format!(
+                "remove it to run the command as the user of the agent, or relax `{}`",
+                AgentSettings::security_context()
+            );
+            self.invalid(node, &message, Some(help));
         }
     }
 
@@ -537,8 +545,7 @@ impl Check<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, ShadowedSetting, Sudo, check};
-    use crate::config::AgentSettings;
+    use super::{AgentSettings, Pod, ShadowedSetting, Sudo, check};
     use crate::diagnostic::LineCounter;
 
     fn faults(text: &str) -> Vec<String> {
