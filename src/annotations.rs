@@ -158,7 +158,6 @@ pub fn overlay<'c>(
     }
 }
 
-#[cold]
 fn annotated(
     config: &Config,
     annotations: &[Given<'_>],

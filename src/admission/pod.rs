@@ -109,7 +109,6 @@ pub(super) fn copied_record(
 }
 
 /// The refusal of a pod in which a field is no list or mapping. The API server sends none.
-#[cold]
 pub(super) fn wrong_kind(wrong: &WrongKind) -> Finding {
     let wanted = if wrong.wanted == Kind::Sequence {
         "list"

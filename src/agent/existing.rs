@@ -69,8 +69,6 @@ impl ExistingInjection {
 }
 
 /// Removes the recorded components from the view.
-// Most templates have none: kept out of the hot path.
-#[inline(never)]
 fn take(
     tree: &Tree<'_>,
     annotation: PodAnnotation,

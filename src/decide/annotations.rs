@@ -63,7 +63,6 @@ impl<'a> Evaluation<'a, '_> {
         )
     }
 
-    #[cold]
     pub(super) fn invalid(
         &self,
         InvalidAnnotation {
@@ -104,7 +103,6 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
-    #[cold]
     pub(super) fn not_a_string(&self, annotation: &PodAnnotation) -> Finding {
         let items = annotation
             .node

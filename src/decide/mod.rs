@@ -328,7 +328,6 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Moves a finding to the annotation that requests the setting, if there is one.
-    #[cold]
     fn at_request(&self, finding: Finding, annotation: Annotation) -> Finding {
         match self.template.annotation(annotation.key()) {
             Some(given) => Finding {
@@ -348,7 +347,6 @@ impl<'a> Evaluation<'a, '_> {
         )
     }
 
-    #[cold]
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         Finding::new(
             reason,

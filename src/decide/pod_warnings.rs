@@ -78,7 +78,6 @@ impl Evaluation<'_, '_> {
     }
 
     /// Warns about a field of the PodSpec, at its offset.
-    #[cold]
     pub(super) fn warn_at(
         &mut self,
         field: &str,

@@ -71,8 +71,6 @@ impl Evaluation<'_, '_> {
     }
 
     /// Returns the requested container; `agent` is the one that is added beside it.
-    // Few templates request it: kept out of the hot path.
-    #[inline(never)]
     pub(super) fn wait_for(
         &mut self,
         request: WaitForRequest,

@@ -14,7 +14,6 @@ use yaml_json_patch::pointer::unescape;
 use yaml_json_patch::{NodeId, Tree};
 
 /// Returns the templates of a resource that carry a record, but for the `known` ones.
-#[cold]
 pub(crate) fn earlier_templates(
     tree: &Tree<'_>,
     resource: &Resource,

@@ -247,7 +247,6 @@ impl Pipeline<'_> {
             }));
     }
 
-    #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
         self.injection

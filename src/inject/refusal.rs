@@ -55,7 +55,6 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
 
 /// Refuses a change that cannot be made. Where the change would only have removed an agent that is no longer wanted, the
 /// decision stays and a warning says that the agent does, too.
-#[cold]
 pub(crate) fn refuse(
     outcomes: &mut [Outcome],
     change: PlannedChange,

@@ -395,7 +395,6 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
 }
 
 /// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
-#[cold]
 fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     const PATH: [&str; 4] = [
         "affinity",

@@ -308,7 +308,6 @@ impl Reconciler<'_, '_> {
     }
 
     /// Reconciles a template with a foreign agent. An existing injection, of an init container alone, is added anew.
-    #[cold]
     fn adopt(
         &self,
         existing: Option<&ExistingInjection>,
@@ -399,7 +398,6 @@ impl Reconciler<'_, '_> {
     }
 
     /// Refuses a template that still has a foreign agent although one was to be adopted.
-    #[cold]
     fn refuse_foreign_agent(&self, report: DecisionReport) -> DecisionReport {
         let Some(skip) = report.foreign_agent() else {
             return report;
@@ -454,8 +452,6 @@ impl Reconciler<'_, '_> {
     }
 
     /// Reconciles a template with an existing injection.
-    // Most templates have none: kept out of the hot path.
-    #[inline(never)]
     fn update_existing(
         &self,
         existing: &ExistingInjection,
@@ -567,7 +563,6 @@ impl Reconciler<'_, '_> {
     }
 
     /// Keeps an injected agent beside a foreign one, which may have been added by mistake.
-    #[cold]
     fn keep_beside(&self, foreign: Finding, mut warnings: Vec<Finding>) -> Reconciled {
         let message = format!(
             "{}; the injected agent beside it was neither updated nor removed",
@@ -592,7 +587,6 @@ impl Reconciler<'_, '_> {
     }
 
     /// Refuses a template with an existing injection.
-    #[cold]
     fn refused(
         &self,
         existing: &ExistingInjection,
@@ -687,7 +681,6 @@ impl Reconciler<'_, '_> {
         })
     }
 
-    #[cold]
     fn refuse_drift(
         &self,
         edit: Drift,

@@ -249,43 +249,6 @@ fn no_file_is_long() {
     }
 }
 
-/// The Rust files of the workspace, tests and benches included.
-fn rust_files() -> impl Iterator<Item = PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = ["src", "tests", "benches/speed", "crates"]
-        .into_iter()
-        .flat_map(|folder| files(&root.join(folder)));
-    all.filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-}
-
-/// One name has one meaning, but for those that the admission API gives to a review and its answer, to a kind and an operation.
-#[test]
-fn a_type_name_is_unique() {
-    const OF_THE_API: [&str; 3] = ["AdmissionReview", "Kind", "Operation"];
-    // An associated type is indented and has no visibility.
-    let pattern =
-        r"(?m)(?:\b(?:struct|enum|union|trait)|^type|\bpub(?:\([a-z]+\))? type) ([A-Z]\w*)";
-    let definition = regex_lite::Regex::new(pattern).unwrap();
-    let mut known = BTreeMap::new();
-    let mut wrong = Vec::new();
-    for path in rust_files() {
-        for found in definition.captures_iter(&code(&fs::read_to_string(&path).unwrap())) {
-            if let Some(other) = known.insert(found[1].to_owned(), path.clone())
-                && !OF_THE_API.contains(&&found[1])
-            {
-                wrong.push(format!(
-                    "{} in {} and in {}",
-                    &found[1],
-                    other.display(),
-                    path.display()
-                ));
-            }
-        }
-    }
-    assert!(known.len() > 300, "{}", known.len());
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
 /// The rule of CONTRIBUTING.md, for the first line of each doc comment.
 #[test]
 fn a_doc_comment_begins_with_a_noun_phrase_or_a_verb() {

@@ -214,7 +214,6 @@ pub fn is_merge_key(tree: &Tree<'_>, key: NodeId) -> bool {
     tree.style(key) == Style::Plain && tree.span(key).len() == "<<".len() && tree.is_key(key, "<<")
 }
 
-#[cold]
 fn is_merge_with_properties(tree: &Tree<'_>, key: NodeId) -> bool {
     if tree.kind(key) != Kind::Scalar || !tree.is_key(key, "<<") {
         return false;

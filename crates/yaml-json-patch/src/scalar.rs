@@ -25,6 +25,7 @@ impl<'t> Tree<'t> {
 
     /// True when a key node spells this string.
     #[must_use]
+    // Without the hints of this file and of `is_merge_key`, an injection takes 3 % more instructions.
     #[inline]
     pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
         let node = self.node(key);

@@ -24,7 +24,6 @@ use std::ops::Range;
 pub(crate) const MAX_DEPTH: usize = 255;
 
 /// Reads into a buffer that an earlier tree has left.
-#[cold]
 pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, YamlError> {
     if text.len() >= NONE as usize {
         return Err(YamlError {

@@ -27,6 +27,7 @@ static STOPS: [bool; 256] = table(b"\n\r:#\t");
 static INDICATORS: [bool; 256] = table(b"-?:,[]{}#&*!|>'\"%@`\t\n\r");
 
 impl Scan<'_> {
+    // Without the `#[inline]`s here and in `fast.rs`, an injection takes 3 % more instructions.
     #[inline]
     pub(super) fn byte(self, at: usize) -> Option<u8> {
         self.0.get(at).copied()
