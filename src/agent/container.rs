@@ -208,18 +208,6 @@ impl Agent {
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
 
-    /// Returns the agent with the offsets of its annotations moved.
-    pub(crate) fn moved(&self, base: usize) -> Self {
-        let annotated = self
-            .annotated
-            .as_deref()
-            .map(|config| Rc::new(config.clone().moved(base)));
-        Self {
-            annotated,
-            ..self.clone()
-        }
-    }
-
     /// Returns the agent with a name that a tool has changed. The record keeps the configured one.
     pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);

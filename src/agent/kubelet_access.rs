@@ -88,7 +88,7 @@ impl PodServiceAccount {
             let name = text(tree, pod_spec?, key).filter(|name| !name.is_empty())?;
             Some(Self {
                 name,
-                field: Some((key, tree.span(tree.member(pod_spec?, key)?).start)),
+                field: Some((key, tree.place(tree.member(pod_spec?, key)?).start)),
             })
         };
         let default = || Self {

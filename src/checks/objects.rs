@@ -13,7 +13,7 @@ use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
+use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 
 /// Kind, namespace and name of an object.
 type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
@@ -207,10 +207,10 @@ pub(super) fn read(
         let related = &input.injection.related;
         // A document may hold many of them, in a list.
         for locations in related.chunk_by(|one, next| one.piece == next.piece) {
-            let text = locations
-                .first()
-                .and_then(|location| input.text.get(location.piece.clone()))
-                .unwrap_or_default();
+            let Some(piece) = locations.first().map(|location| location.piece.clone()) else {
+                continue;
+            };
+            let text = input.text.get(piece.clone()).unwrap_or_default();
             let mut kinds: HashSet<RelatedKind> =
                 locations.iter().map(|location| location.kind).collect();
             kinds.retain(|kind| named.may_be_in(*kind, text));
@@ -218,7 +218,9 @@ pub(super) fn read(
                 continue;
             }
             // A document that is not valid YAML holds no key for an agent.
-            let Ok(tree) = yaml::read(text) else { continue };
+            let Ok(tree) = yaml::read_piece(input.text, piece, &mut Buffer::default()) else {
+                continue;
+            };
             let mut reader = ObjectReader {
                 tree: &tree,
                 items: ItemCache::default(),
@@ -285,7 +287,7 @@ impl ObjectReader<'_> {
             namespace,
             file: file(tree, node),
             identity: resource.identity,
-            offset: location.piece.start + tree.span(node).start,
+            offset: tree.place(node).start,
             entries: self.data(location, node),
             is_source,
         })
@@ -311,8 +313,7 @@ impl ObjectReader<'_> {
     /// Returns the entries that matter of an object of this kind.
     fn data(&self, location: &Location, object: NodeId) -> Vec<DataEntry> {
         let tree = self.tree;
-        let field =
-            |key: &str| entries(tree, location, tree.member(object, key), &format!("/{key}"));
+        let field = |key: &str| entries(tree, tree.member(object, key), &format!("/{key}"));
         match location.kind {
             RelatedKind::Holds(Source::Secret) => [field("data"), field("stringData")].concat(),
             RelatedKind::Holds(Source::ConfigMap) => {
@@ -321,7 +322,7 @@ impl ObjectReader<'_> {
                 binary.iter_mut().for_each(|entry| entry.value = None);
                 [field("data"), binary].concat()
             }
-            RelatedKind::ServiceAccount => entries(tree, location, Some(object), ""),
+            RelatedKind::ServiceAccount => entries(tree, Some(object), ""),
             RelatedKind::Quota => {
                 let spec = tree.member(object, "spec");
                 // A quota with a scope counts some pods only.
@@ -329,7 +330,7 @@ impl ObjectReader<'_> {
                     return Vec::new();
                 }
                 let hard = spec.and_then(|spec| tree.member(spec, "hard"));
-                entries(tree, location, hard, "/spec/hard")
+                entries(tree, hard, "/spec/hard")
             }
             RelatedKind::LimitRange => Vec::new(),
         }
@@ -352,12 +353,7 @@ fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
 }
 
 /// The entries of a mapping.
-fn entries(
-    tree: &Tree<'_>,
-    location: &Location,
-    mapping: Option<NodeId>,
-    pointer: &str,
-) -> Vec<DataEntry> {
+fn entries(tree: &Tree<'_>, mapping: Option<NodeId>, pointer: &str) -> Vec<DataEntry> {
     let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else {
         return Vec::new();
     };
@@ -375,7 +371,7 @@ fn entries(
             pointer: format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key)),
             key: key.into_owned(),
             value: value_text(tree, value),
-            offset: location.piece.start + tree.span(value).start,
+            offset: tree.place(value).start,
             style: tree.style(value),
         });
     }

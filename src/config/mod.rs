@@ -223,16 +223,6 @@ impl Config {
         }
     }
 
-    /// Moves the offsets of annotations by `base`, from a piece of the text to the whole.
-    pub(crate) fn moved(mut self, base: usize) -> Self {
-        for origin in self.origins.values_mut() {
-            if let Origin::Annotation { offset, .. } = origin {
-                *offset += base;
-            }
-        }
-        self
-    }
-
     /// Returns the value of a setting, by its dotted path below `spec`, as a configuration would write it; `null` if it is
     /// unset, and `None` if there is no such setting.
     #[must_use]

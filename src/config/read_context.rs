@@ -329,7 +329,7 @@ impl ConfigValue<'_> {
             }
             let mut seen: HashSet<Cow<'_, str>> = HashSet::new();
             for (key, item) in tree.entries(id) {
-                let range = spans.range(tree.span(key));
+                let range = spans.range(tree.place(key));
                 let Some(name) = tree.scalar(key) else {
                     context.error(
                         range,

@@ -339,7 +339,7 @@ fn read_data(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadCon
             return context.error_below(&[dotted.to_owned()], value.range(), violation);
         };
         // In `"[a, b]"` the text is found verbatim behind the quote.
-        let within = tree.span(*id);
+        let within = tree.place(*id);
         let verbatim = tree
             .raw(*id)
             .find(text.as_ref())

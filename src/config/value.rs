@@ -41,7 +41,7 @@ impl<'v> ConfigValue<'v> {
     /// Returns the span of the value in its source.
     pub(crate) fn range(&self) -> Range<usize> {
         match self {
-            ConfigValue::Node { tree, id, spans } => spans.range(tree.span(*id)),
+            ConfigValue::Node { tree, id, spans } => spans.range(tree.place(*id)),
             ConfigValue::Text { text, spans } => spans.range(0..text.len()),
         }
     }

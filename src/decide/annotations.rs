@@ -91,7 +91,7 @@ impl<'a> Evaluation<'a, '_> {
             (Some(first), Some(second)) => format!(", to `{first}` and to `{second}`"),
             _ => String::new(),
         };
-        let places = NextOccurrence::of(self.tree.text(), first.offset, second.offset);
+        let places = NextOccurrence::of(self.tree.source(), first.offset, second.offset);
         let message = format!("annotation `{key}` is set twice{values}, {places}");
         let help = Some("remove one of them".to_owned());
         Some(self.invalid(InvalidAnnotation {
@@ -266,7 +266,7 @@ impl<'a> Evaluation<'a, '_> {
             .tree
             .scalar(self.tree.alias_target(key))
             .unwrap_or_default();
-        let start = self.tree.span(key).start;
+        let start = self.tree.place(key).start;
         let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
         if let Some(finding) = self.not_allowed(&name, start, &pointer) {
             return finding;
@@ -417,7 +417,7 @@ impl<'a> Evaluation<'a, '_> {
                 "write it as one key: `{meant}`; with Helm's `--set`, write `\\.` for each dot"
             );
             let pointer = self.annotation_pointer("agent-injector");
-            let start = self.tree.span(key).start;
+            let start = self.tree.place(key).start;
             self.warnings.push(
                 Finding::new(Reason::UnknownAnnotation, message, start, &pointer).with_help(help),
             );

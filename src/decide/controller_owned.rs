@@ -17,7 +17,7 @@ pub(crate) fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
     let finding = Finding::new(
         Reason::ControllerOwned,
         message,
-        tree.span(owner).start,
+        tree.place(owner).start,
         &pointer,
     );
     Some(finding.with_help("inject the topmost owner instead, for example the Deployment"))

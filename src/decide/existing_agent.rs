@@ -23,7 +23,7 @@ impl Evaluation<'_, '_> {
         let finding = Finding::new(
             Reason::AgentPresent,
             message,
-            self.tree.span(present.node).start,
+            self.tree.place(present.node).start,
             &pointer,
         );
         Some(finding.with_help("to adopt it, use `inject --adopt`"))

@@ -291,7 +291,7 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns the setting that caused a decision, or else the place of its finding.
     fn cause_of(&self, decision: &Decision) -> Cause {
         let at = |offset: Option<usize>, pointer: &str| {
-            let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
+            let offset = offset.unwrap_or_else(|| self.tree.place(self.template.node).start);
             Cause::Manifest {
                 offset,
                 pointer: pointer.to_owned(),
@@ -351,7 +351,7 @@ impl<'a> Evaluation<'a, '_> {
         Finding::new(
             reason,
             message,
-            self.tree.span(self.template.node).start,
+            self.tree.place(self.template.node).start,
             self.at,
         )
     }

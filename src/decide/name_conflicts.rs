@@ -76,7 +76,7 @@ impl Evaluation<'_, '_> {
         Finding::new(
             reason,
             message,
-            self.tree.span(node).start,
+            self.tree.place(node).start,
             &pointer(existing),
         )
         .with_help("rename the existing one")

@@ -54,7 +54,7 @@ impl Evaluation<'_, '_> {
                     (message, HELP_WITHOUT_IMAGE, container.node, pointer)
                 }
             };
-        let offset = Some(self.tree.span(node).start);
+        let offset = Some(self.tree.place(node).start);
         Some(Finding {
             offset,
             pointer,

@@ -72,8 +72,13 @@ pub(crate) fn findings(
             container.index
         );
         Some(
-            Finding::new(Reason::PlainApiKey, message, tree.span(value).start, &place)
-                .with_help(help),
+            Finding::new(
+                Reason::PlainApiKey,
+                message,
+                tree.place(value).start,
+                &place,
+            )
+            .with_help(help),
         )
     });
     found.collect()

@@ -89,7 +89,7 @@ impl Evaluation<'_, '_> {
             .template
             .spec
             .and_then(|spec| self.tree.member(spec, field));
-        let start = self.tree.span(node.unwrap_or(self.template.node)).start;
+        let start = self.tree.place(node.unwrap_or(self.template.node)).start;
         let pointer = format!("{}/spec/{field}", self.at);
         self.warnings.push(Finding {
             help,

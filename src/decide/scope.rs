@@ -171,7 +171,7 @@ impl Evaluation<'_, '_> {
             yaml_json_patch::pointer::escape(key)
         );
         Some(Cause::Manifest {
-            offset: self.tree.span(value).start,
+            offset: self.tree.place(value).start,
             pointer,
         })
     }

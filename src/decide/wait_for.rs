@@ -65,7 +65,7 @@ impl Evaluation<'_, '_> {
         Some(WaitForRequest {
             key: key.to_owned(),
             value: Some(self.resource.annotation_text(self.tree, key)?),
-            offset: self.tree.span(node).start,
+            offset: self.tree.place(node).start,
             pointer: format!("/metadata/annotations/{}", escape(key)),
         })
     }

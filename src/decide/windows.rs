@@ -15,7 +15,7 @@ impl Evaluation<'_, '_> {
         Some(Finding::new(
             Reason::Windows,
             message,
-            self.tree.span(field.node).start,
+            self.tree.place(field.node).start,
             &pointer,
         ))
     }

@@ -72,7 +72,7 @@ impl Applier {
                     // The fault is in a text that the user does not see: the first template shows its origin.
                     let start = changes
                         .first()
-                        .map_or(0, |change| tree.span(change.view.node).start);
+                        .map_or(0, |change| tree.place(change.view.node).start);
                     return Applied {
                         edits: Vec::new(),
                         fault: Some(Finding::verify_failed(message, start)),

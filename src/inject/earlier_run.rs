@@ -61,6 +61,6 @@ pub(crate) fn warning(tree: &Tree<'_>, resource: &Resource, earlier: &[Formed]) 
         ),
         _ => "to remove it, run `uninject`".to_owned(),
     };
-    let offset = tree.span(first.node).start;
+    let offset = tree.place(first.node).start;
     Some(Finding::new(Reason::StillInjected, message, offset, &first.pointer).with_help(help))
 }

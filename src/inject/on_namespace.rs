@@ -21,7 +21,7 @@ pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Findi
         let finding = Finding::new(
             Reason::MisplacedAnnotation,
             message,
-            tree.span(key).start,
+            tree.place(key).start,
             &at,
         );
         Some(finding.with_help(format!(

@@ -89,28 +89,6 @@ pub struct ResourceRef<'r> {
 }
 
 impl Outcome {
-    /// Makes offsets in a piece of text, which begins at `base`, offsets in the text.
-    pub(crate) fn shift(&mut self, base: usize) {
-        self.offset += base;
-        for finding in std::iter::once(&mut self.decision).chain(&mut self.warnings) {
-            finding.offset = finding.offset.map(|offset| offset + base);
-        }
-        let asked = self.wait_for.as_mut().map(|waiting| &mut waiting.asked);
-        for cause in self.cause.as_mut().into_iter().chain(asked) {
-            if let Cause::Manifest { offset, .. } = cause {
-                *offset += base;
-            }
-        }
-        if let Some((_, offset)) = self
-            .token_of
-            .as_mut()
-            .and_then(|account| account.field.as_mut())
-        {
-            *offset += base;
-        }
-        self.agent = self.agent.take().map(|agent| Rc::new(agent.moved(base)));
-    }
-
     /// Returns the resource.
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self {
@@ -148,15 +126,6 @@ impl Remark {
             unknown.absorb(later);
             self.finding.message = unknown.message();
             self.finding.help = Some(unknown.help());
-        }
-    }
-
-    /// Returns the remark with offsets in the text, in which the piece begins at `base`.
-    pub(crate) fn shifted(self, base: usize) -> Self {
-        Self {
-            offset: self.offset + base,
-            finding: self.finding.shifted(base),
-            ..self
         }
     }
 

@@ -5,7 +5,7 @@ use crate::config::{self, Config};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
-use crate::inject::plan::{PiecePlan, Planner, Root};
+use crate::inject::plan::{Planner, Root};
 use crate::inject::refusal::{SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::group;
@@ -19,8 +19,8 @@ use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::report::{Finding, Reason, SeenMessages};
+use std::ops::Range;
 use std::rc::Rc;
-use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
@@ -50,7 +50,7 @@ pub(crate) fn inject_templates(
         },
     };
     for document in yaml::documents(text) {
-        pipeline.document(&text[document.span.clone()], document.span.start);
+        pipeline.document(text, document.span);
         for note in std::mem::take(&mut pipeline.notes_of_document).into_values() {
             note.gather(&mut pipeline.notes);
         }
@@ -82,7 +82,9 @@ struct Pipeline<'c> {
 }
 
 impl Pipeline<'_> {
-    fn document(&mut self, text: &str, base: usize) {
+    /// Takes one document of the source.
+    fn document(&mut self, source: &str, span: Range<usize>) {
+        let text = &source[span.clone()];
         let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
         let is_passed = matches!(prefiltered, Prefilter::Skip { .. });
         let count = |injection: &mut Injection| {
@@ -98,10 +100,9 @@ impl Pipeline<'_> {
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
                 count(&mut self.injection);
-                let piece = base..base + text.len();
                 let location = |kind| Location {
                     kind,
-                    piece,
+                    piece: span,
                     pointer: String::new(),
                     inherited: None,
                 };
@@ -115,21 +116,19 @@ impl Pipeline<'_> {
         };
         let may_be_list =
             kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
-        if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
+        if may_be_list && list::cut(source, span.clone()).is_some_and(|cut| self.list(source, &cut))
+        {
             return;
         }
-        match yaml::read_into(text, &mut self.buffer) {
+        match yaml::read_piece(source, span, &mut self.buffer) {
             Ok(tree) => {
-                if let Some(root) = tree.root() {
-                    self.piece(
-                        &tree,
-                        &Root {
-                            node: root,
-                            pointer: "",
-                            inherited: None,
-                        },
-                        base,
-                    );
+                if let Some(node) = tree.root() {
+                    let root = Root {
+                        node,
+                        pointer: "",
+                        inherited: None,
+                    };
+                    self.piece(&tree, &root);
                 }
                 tree.recycle(&mut self.buffer);
             }
@@ -140,13 +139,13 @@ impl Pipeline<'_> {
             {
                 count(&mut self.injection);
             }
-            Err(error) => self.unreadable(&error, text, base),
+            Err(error) => self.unreadable(&error, text),
         }
     }
 
     /// Takes a long list item by item, so that only one of them is in memory as a tree. Returns false, with nothing done, where
     /// the list must be read as a whole.
-    fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
+    fn list(&mut self, source: &str, cut: &Cut) -> bool {
         let inherited = cut.envelope().and_then(|envelope| {
             let root = envelope
                 .root()
@@ -162,7 +161,7 @@ impl Pipeline<'_> {
         };
         let before = std::mem::replace(&mut self.injection, empty);
         for range in &cut.items {
-            let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
+            let tree = yaml::read_piece(source, range.clone(), &mut self.buffer).ok();
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
                 let dropped = std::mem::replace(&mut self.injection, before);
@@ -176,16 +175,12 @@ impl Pipeline<'_> {
                 self.notes_of_document.clear();
                 return false;
             };
-            let inherited = Some(Rc::clone(&inherited));
-            self.piece(
-                &tree,
-                &Root {
-                    node,
-                    pointer: "/0",
-                    inherited,
-                },
-                base + range.start,
-            );
+            let root = Root {
+                node,
+                pointer: "/0",
+                inherited: Some(Rc::clone(&inherited)),
+            };
+            self.piece(&tree, &root);
             tree.recycle(&mut self.buffer);
         }
         let list = std::mem::replace(&mut self.injection, before);
@@ -193,62 +188,37 @@ impl Pipeline<'_> {
         true
     }
 
-    /// Plans and applies one document, or one item of a list. The piece begins at `base`.
-    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
+    /// Plans and applies one document, or one item of a list.
+    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>) {
         let mut plan = self.planner.plan(tree, root);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
-        let PiecePlan {
-            outcomes,
-            remarks,
-            related,
-            without_template,
-            kinds_without_template,
-            ..
-        } = plan;
-        let Self {
-            said,
-            notes_of_document,
-            injection,
-            ..
-        } = self;
-        let shift = |edit: Edit| Edit {
-            range: edit.range.start + base..edit.range.end + base,
-            ..edit
-        };
-        injection.edits.extend(edits.into_iter().map(shift));
-        injection
-            .findings
-            .extend(fault.map(|fault| fault.shifted(base)));
+        let injection = &mut self.injection;
+        injection.edits.extend(edits);
+        injection.findings.extend(fault);
         // Messages that are the same for many templates stay with the first. At the end of the run it would be too late: until
         // then they would take more memory than all the rest.
-        injection
-            .outcomes
-            .extend(outcomes.into_iter().map(|mut outcome| {
-                outcome.shift(base);
-                outcome.warnings.retain(|warning| warning.first_time(said));
-                outcome.warnings.shrink_to_fit();
-                outcome
-            }));
-        for remark in remarks.into_iter().map(|remark| remark.shifted(base)) {
+        for mut outcome in plan.outcomes {
+            outcome
+                .warnings
+                .retain(|warning| warning.first_time(&mut self.said));
+            outcome.warnings.shrink_to_fit();
+            injection.outcomes.push(outcome);
+        }
+        for remark in plan.remarks {
             match remark.unknown {
-                Some(_) => remark.gather(notes_of_document),
+                Some(_) => remark.gather(&mut self.notes_of_document),
                 None => injection.remarks.push(remark),
             }
         }
-        injection.without_template += without_template;
+        injection.without_template += plan.without_template;
         injection
             .kinds_without_template
-            .absorb(&kinds_without_template);
-        injection
-            .related
-            .extend(related.into_iter().map(|location| Location {
-                piece: location.piece.start + base..location.piece.end + base,
-                ..location
-            }));
+            .absorb(&plan.kinds_without_template);
+        injection.related.extend(plan.related);
     }
 
-    fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
-        let offset = base + error.offset;
+    fn unreadable(&mut self, error: &YamlError, text: &str) {
+        let offset = error.offset;
         self.injection
             .findings
             .push(if self.wants_nothing_of(text) {

@@ -116,7 +116,7 @@ impl<'c> Planner<'c> {
                 let kind = RelatedKind::of_kind(&resource.identity.kind);
                 plan.related.extend(kind.map(|kind| Location {
                     kind,
-                    piece: 0..tree.text().len(),
+                    piece: tree.start()..tree.start() + tree.text().len(),
                     pointer: format!("{}{}", root.pointer, resource.pointer),
                     inherited: root.inherited.clone(),
                 }));
@@ -233,7 +233,7 @@ impl<'c> Planner<'c> {
             plan.outcomes.push(Outcome {
                 identity: resource.identity.clone(),
                 template: at,
-                offset: tree.span(resource.node).start,
+                offset: tree.place(resource.node).start,
                 file: file.clone(),
                 decision: reconciled.decision,
                 cause: reconciled.cause,
@@ -299,11 +299,11 @@ impl<'c> Planner<'c> {
         // The items of a list are resources of their own.
         let is_envelope = resource.duplicate.is_some() && is_list(&resource.identity.kind);
         // An alias has been looked at where its anchor stands.
-        let text = tree
-            .text()
-            .get(tree.span(resource.node))
-            .filter(|_| !is_envelope);
-        let records = text.map_or(0, |text| self.records.count(text));
+        let records = if is_envelope {
+            0
+        } else {
+            self.records.count(tree.raw(resource.node))
+        };
         // The record of a ClusterRole is about permissions.
         if records == 0
             || resource
@@ -336,7 +336,7 @@ impl<'c> Planner<'c> {
         known: &[FoundTemplate],
     ) -> Option<Remark> {
         // The resource of an alias has been looked at in the place of its anchor.
-        let text = tree.text().get(tree.span(resource.node))?;
+        let text = tree.raw(resource.node);
         let Identity {
             api_version, kind, ..
         } = &resource.identity;
@@ -361,7 +361,7 @@ impl<'c> Planner<'c> {
 fn remark(tree: &Tree<'_>, resource: &Resource, finding: Finding) -> Remark {
     Remark {
         identity: resource.identity.clone(),
-        offset: tree.span(resource.node).start,
+        offset: tree.place(resource.node).start,
         file: file(tree, resource.node),
         finding,
         unknown: None,

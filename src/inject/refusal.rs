@@ -49,7 +49,7 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
             "{word}: the key `{name}` is duplicated, and Kubernetes uses the last value only"
         ),
         help: "add the missing `---`, or merge the two keys".to_owned(),
-        offset: tree.span(key).start,
+        offset: tree.place(key).start,
     }
 }
 

@@ -222,7 +222,7 @@ pub(crate) fn unknown_kind(
         let annotation = template
             .annotation(asks.key())
             .map(|annotation| annotation.offset);
-        let offset = annotation.unwrap_or(tree.span(formed.node).start);
+        let offset = annotation.unwrap_or(tree.place(formed.node).start);
         let message = format!(
             "a pod template requests {}, but {}",
             what.subject(),
@@ -240,7 +240,7 @@ pub(crate) fn unknown_kind(
     let finding = Finding::new(
         Reason::UnknownTemplate,
         unknown.message(),
-        tree.span(*node).start,
+        tree.place(*node).start,
         pointer,
     );
     Some((finding.with_help(unknown.help()), Some(unknown)))
@@ -284,7 +284,7 @@ fn candidates(
         .chain(others)
         .take(MAX_CANDIDATES)
         .collect();
-    looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
+    looked_at.sort_by_key(|(_, formed)| tree.place(formed.node).start);
     let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
         if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
             return None;

@@ -52,7 +52,7 @@ impl FunctionConfig<'_> {
 
     /// The text of the object alone, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
     pub(crate) fn own_text(&self) -> Option<String> {
-        let (whole, span) = (self.tree.text(), self.tree.span(self.node));
+        let (whole, span) = (self.tree.text(), self.tree.place(self.node));
         let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
         let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;
         let own = match indent.trim_matches(' ').is_empty() {

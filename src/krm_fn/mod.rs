@@ -14,16 +14,18 @@ use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use results::{EarlierResults, FunctionResult, block, function_results};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::ops::Range;
 use yaml_json_patch::edit::Edit;
-use yaml_json_patch::{self as yaml, Cache, Kind, NodeId, Tree, YamlError, splice, to_json};
+use yaml_json_patch::{
+    self as yaml, Buffer, Cache, Kind, NodeId, Tree, YamlError, splice, to_json,
+};
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
 #[derive(Debug)]
 pub(crate) struct Call<'t> {
+    text: &'t str,
     /// The one document.
-    document: &'t str,
-    /// Its byte offset in the text.
-    base: usize,
+    document: Range<usize>,
     cut: Option<Cut>,
 }
 
@@ -111,11 +113,10 @@ impl<'t> Call<'t> {
                 "another document follows; a function call must be a single document".to_owned();
             return Err(YamlError::new(next.start, message));
         }
-        let document = &text[first.clone()];
         Ok(Self {
-            document,
-            base: first.start,
-            cut: list::cut(document),
+            text,
+            cut: list::cut(text, first.clone()),
+            document: first,
         })
     }
 
@@ -127,13 +128,12 @@ impl<'t> Call<'t> {
     pub(crate) fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
         let tree = match self.cut.as_ref().and_then(Cut::envelope) {
             Some(tree) => tree,
-            None => yaml::read(self.document)
-                .map_err(|error| YamlError::new(error.offset + self.base, error.message))?,
+            None => yaml::read_piece(self.text, self.document.clone(), &mut Buffer::default())?,
         };
         let error = |offset: usize, message: String| YamlError::new(offset, message);
         let root = tree
             .root()
-            .ok_or_else(|| error(self.base, "the document is empty".to_owned()))?;
+            .ok_or_else(|| error(self.document.start, "the document is empty".to_owned()))?;
         let envelope = Envelope {
             call: self,
             tree,
@@ -142,7 +142,7 @@ impl<'t> Call<'t> {
         let tree = &envelope.tree;
         if tree.kind(root) != Kind::Mapping {
             return Err(error(
-                envelope.place(tree.span(root).start),
+                envelope.place(tree.place(root).start),
                 "expected a mapping".to_owned(),
             ));
         }
@@ -155,7 +155,7 @@ impl<'t> Call<'t> {
                 let message = format!(
                     "unknown apiVersion `{found}`; expected `config.kubernetes.io/v1` or `v1beta1`"
                 );
-                return Err(error(envelope.place(tree.span(version).start), message));
+                return Err(error(envelope.place(tree.place(version).start), message));
             }
         }
         Ok(envelope)
@@ -163,10 +163,10 @@ impl<'t> Call<'t> {
 }
 
 impl<'c> Envelope<'c> {
-    /// Byte offset in the call's text for one in the tree.
+    /// Byte offset in the call's text for one in the source of the tree.
     fn place(&self, offset: usize) -> usize {
         let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
-        self.call.base + cut.map_or(offset, |cut| cut.place(offset))
+        cut.map_or(offset, |cut| cut.place(offset))
     }
 
     /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
@@ -194,7 +194,7 @@ impl<'c> Envelope<'c> {
             Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),
             Kind::Sequence | Kind::Alias => true,
         };
-        let offset = tree.span(node).start;
+        let offset = tree.place(node).start;
         says_something.then(|| FunctionConfig {
             tree,
             node,
@@ -280,7 +280,7 @@ impl<'c> Envelope<'c> {
         };
         let operations = operations.into_iter().map(Into::into).collect();
         let edits = splice(tree, operations, &Cache::default())
-            .map(|spliced| spliced.edits)
+            .map(|spliced| tree.edits_of_source(spliced.edits))
             .unwrap_or_default();
         let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
         let with_lines = |edit: Edit| match &lines {
@@ -298,13 +298,9 @@ impl<'c> Envelope<'c> {
 
     /// Lines end as the call's do.
     fn with_its_breaks(&self, edit: Edit) -> Edit {
-        let first = self
-            .call
-            .document
-            .find('\n')
-            .and_then(|end| self.call.document.get(..end));
-        match first {
-            Some(line) if line.ends_with('\r') => {
+        let document = &self.call.text[self.call.document.clone()];
+        match document.split_once('\n') {
+            Some((line, _)) if line.ends_with('\r') => {
                 Edit::replace(edit.range, edit.text.replace('\n', "\r\n"))
             }
             _ => edit,
@@ -320,7 +316,7 @@ impl<'c> Envelope<'c> {
             .filter(|_| self.is_cut())?
             .items
             .first()?;
-        let item = &self.call.document[first.clone()];
+        let item = &self.call.text[first.clone()];
         Some(&item[..item.len() - item.trim_start_matches(' ').len()])
     }
 
@@ -333,17 +329,15 @@ impl<'c> Envelope<'c> {
     /// ```
     fn in_document(&self, edit: Edit) -> Edit {
         let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
-        let items = self
-            .tree
-            .get(self.root, "items")
-            .map(|items| self.tree.span(items).end);
-        if let (Some(key), Some([first, .., last] | [first @ last])) =
-            (items, cut.map(|cut| &*cut.items))
-            && (key..=first.start).contains(&edit.range.start)
+        let items = self.tree.get(self.root, "items");
+        if let (Some(items), Some(cut)) = (items, cut)
+            && let [first, .., last] | [first @ last] = &*cut.items
+            && edit.range.start >= self.tree.place(items).end
+            && edit.range.start <= first.start - cut.start
         {
-            let end = self.call.base + last.end;
+            let end = last.end;
             let lines = edit.text.trim_matches('\n');
-            let ends_in_line = !self.call.document[..last.end].ends_with('\n');
+            let ends_in_line = !self.call.text[..last.end].ends_with('\n');
             let text = if ends_in_line {
                 format!("\n{lines}")
             } else {
@@ -358,7 +352,7 @@ impl<'c> Envelope<'c> {
     }
 
     fn is_cut(&self) -> bool {
-        !std::ptr::eq(self.tree.text(), self.call.document)
+        !std::ptr::eq(self.tree.source(), self.call.text)
     }
 }
 

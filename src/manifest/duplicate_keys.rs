@@ -145,7 +145,7 @@ mod tests {
         ] {
             let tree = yaml_json_patch::read(text).unwrap();
             let found = second_key(&tree, tree.root().unwrap(), step)
-                .map(|key| &text[tree.span(key).start..]);
+                .map(|key| &text[tree.place(key).start..]);
             assert_eq!(
                 found.map(|rest| rest.trim_end_matches(['}', ']'])),
                 expected.map(|e| e.trim_end_matches(['}', ']'])),

@@ -6,7 +6,7 @@
 use crate::manifest::resource::text;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The file names that kustomize looks for in a folder.
 pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -65,19 +65,19 @@ pub(crate) struct NamedPatch {
 pub(crate) fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
     for document in yaml::documents(text) {
-        let Ok(tree) = yaml::read(&text[document.span.clone()]) else {
+        let Ok(tree) = yaml::read_piece(text, document.span, &mut Buffer::default()) else {
             continue;
         };
         if let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) {
-            kustomization.add(&tree, root, document.span.start);
+            kustomization.add(&tree, root);
         }
     }
     kustomization
 }
 
 impl Kustomization {
-    /// Adds the files of a document that begins at `start`.
-    fn add(&mut self, tree: &Tree<'_>, root: NodeId, start: usize) {
+    /// Adds the files of a document.
+    fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
         let strings = |list| items(tree, root, list).filter_map(|item| string(tree, item));
         self.resources
             .extend(strings("resources").chain(strings("bases")));
@@ -93,7 +93,7 @@ impl Kustomization {
                 };
                 // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
                 if let Some(path) = string(tree, node).filter(|path| !path.contains('\n')) {
-                    let offset = start + tree.span(node).start;
+                    let offset = tree.place(node).start;
                     self.patch_files.push(PatchFile {
                         path,
                         offset,

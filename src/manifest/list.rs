@@ -39,11 +39,13 @@ use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 /// A list in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// The bytes of each item in the document, from the beginning of its dash's line to that of the next. They follow
+    /// The bytes of each item in the text, from the beginning of its dash's line to that of the next. They follow
     /// one another without a gap.
     pub items: Vec<Range<usize>>,
     /// The document without the items.
     envelope: String,
+    /// Offset of the document in the text.
+    pub(crate) start: usize,
     /// Offset of the key `items`, the same in document and envelope.
     key: usize,
 }
@@ -56,23 +58,22 @@ impl Cut {
         let tree = yaml::read(&self.envelope).ok()?;
         let root = tree.root()?;
         let found = tree.entries(root).any(|(key, value)| {
-            tree.span(key) == (self.key..self.key + "items".len())
+            tree.place(key) == (self.key..self.key + "items".len())
                 && tree.kind(value) == Kind::Scalar
                 && tree.style(value) == Style::Plain
-                && tree.span(value) == (self.key + "items:".len()..self.key + "items:".len())
+                && tree.place(value) == (self.key + "items:".len()..self.key + "items:".len())
         });
         let top = tree.kind(root) == Kind::Mapping && tree.style(root) == Style::Block;
         (top && found && !tree.has_aliases()).then_some(tree)
     }
 
-    /// Converts an offset in the envelope to one in the document.
+    /// Converts an offset in the envelope to one in the text.
     #[must_use]
     pub fn place(&self, in_envelope: usize) -> usize {
+        let offset = self.start + in_envelope;
         match (self.items.first(), self.items.last()) {
-            (Some(first), Some(last)) if in_envelope >= first.start => {
-                in_envelope + (last.end - first.start)
-            }
-            _ => in_envelope,
+            (Some(first), Some(last)) if offset >= first.start => offset + (last.end - first.start),
+            _ => offset,
         }
     }
 }
@@ -87,9 +88,12 @@ pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
     items.next().filter(|_| items.next().is_none())
 }
 
-/// Cuts a document into envelope and items; none if it does not look like a list in block style, or is unusual in any way.
+/// Cuts a document of a text into envelope and items; none if it does not look like a list in block style, or is unusual in any
+/// way.
 #[must_use]
-pub fn cut(document: &str) -> Option<Cut> {
+pub fn cut(text: &str, document: Range<usize>) -> Option<Cut> {
+    let start = document.start;
+    let document = text.get(document)?;
     if !ends_with_line_feeds(document) {
         return None;
     }
@@ -164,9 +168,13 @@ pub fn cut(document: &str) -> Option<Cut> {
     }
     let (key, first, last) = (key?, items.first()?.start, items.last()?.end);
     let envelope = [&document[..first], &document[last..]].concat();
+    for item in &mut items {
+        *item = start + item.start..start + item.end;
+    }
     Some(Cut {
         items,
         envelope,
+        start,
         key,
     })
 }
@@ -198,8 +206,9 @@ mod tests {
             "items:\n- a: 1\n\t\n- b: 1\n",
             "\t\nitems:\n- a: 1\n",
         ] {
-            assert_eq!(cut(text), None, "{text:?}");
+            assert_eq!(cut(text, 0..text.len()), None, "{text:?}");
         }
-        assert!(cut("items:\n- a: |\n    x\n    \ty\n- b: 1\n").is_some());
+        let text = "items:\n- a: |\n    x\n    \ty\n- b: 1\n";
+        assert!(cut(text, 0..text.len()).is_some());
     }
 }

@@ -4,7 +4,7 @@ use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// The first directive in a resource.
 pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
-    let text = tree.text().get(tree.span(resource))?;
+    let text = tree.raw(resource);
     memchr::memchr(b'$', text.as_bytes())?;
     first_directive(tree, resource)
 }

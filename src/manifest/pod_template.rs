@@ -275,8 +275,8 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
                 _ => None,
             },
             node: Some(tree.alias_target(value)),
-            offset: tree.span(key).start,
-            value_offset: tree.span(value).start,
+            offset: tree.place(key).start,
+            value_offset: tree.place(value).start,
         })
         .collect()
 }

@@ -13,7 +13,7 @@ use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 use std::ops::Range;
 use yaml_json_patch::edit::Edit;
-use yaml_json_patch::{self as yaml, Tree};
+use yaml_json_patch::{self as yaml, Buffer, Tree};
 
 /// An object to write, and the comments above it.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,32 +101,30 @@ fn directive(stream: &str) -> Option<usize> {
 /// # Errors
 /// Fails if the list cannot be edited.
 pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
-    for document in yaml_json_patch::documents(text).map(|document| document.span) {
-        let piece = &text[document.clone()];
-        if let Some(first) = first_item(piece) {
-            let tree = yaml::read(&piece[first.clone()])
-                .ok()
-                .filter(|tree| list::item(tree).is_some());
-            if let Some(tree) = tree {
-                return add(&tree, document.start + first.start, "", wanted);
+    let mut buffer = Buffer::default();
+    for document in yaml::documents(text).map(|document| document.span) {
+        if let Some(first) = first_item(text, document.clone()) {
+            let tree = yaml::read_piece(text, first, &mut buffer).ok();
+            if let Some(tree) = tree.filter(|tree| list::item(tree).is_some()) {
+                return add(&tree, "", wanted);
             }
         }
-        let is_list = |tree: &Tree<'_>| {
-            tree.root().is_some_and(|root| {
-                item_types(tree, root).is_some() && tree.get(root, "items").is_some()
-            })
-        };
-        let tree = yaml::read(piece).ok().filter(is_list);
-        if let Some(tree) = tree {
-            return add(&tree, document.start, "/items", wanted);
+        let tree = yaml::read_piece(text, document, &mut buffer).ok();
+        if let Some(tree) = tree.filter(is_list) {
+            return add(&tree, "/items", wanted);
         }
     }
     Ok(Vec::new())
 }
 
+fn is_list(tree: &Tree<'_>) -> bool {
+    tree.root()
+        .is_some_and(|root| item_types(tree, root).is_some() && tree.get(root, "items").is_some())
+}
+
 /// The bytes of the first item of a list, if they are found without parsing the others.
-fn first_item(document: &str) -> Option<Range<usize>> {
-    let cut = list::cut(document)?;
+fn first_item(text: &str, document: Range<usize>) -> Option<Range<usize>> {
+    let cut = list::cut(text, document)?;
     let envelope = cut.envelope()?;
     // The last of several `kind`s decides if it is a list.
     item_types(&envelope, envelope.root()?)?;
@@ -134,13 +132,8 @@ fn first_item(document: &str) -> Option<Range<usize>> {
     cut.items.into_iter().next()
 }
 
-/// Inserts the items at index 0 of the list at `pointer`; the text of `tree` begins at `base`.
-fn add(
-    tree: &Tree<'_>,
-    base: usize,
-    pointer: &str,
-    wanted: &[Wanted],
-) -> Result<Vec<Edit>, RbacError> {
+/// Inserts the items at index 0 of the list at `pointer`.
+fn add(tree: &Tree<'_>, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
     let first = |wanted: &Wanted| {
         let value = recorded(&wanted.object, RECORD);
@@ -149,12 +142,8 @@ fn add(
             value,
         })
     };
-    apply(
-        tree,
-        base,
-        wanted.iter().rev().map(first).collect(),
-        |items| commented(items, wanted),
-    )
+    let operations = wanted.iter().rev().map(first).collect();
+    apply(tree, operations, |items| commented(items, wanted))
 }
 
 /// Inserts the comments of each item in block style behind its dash: kpt keeps them there, and a removal takes them along.

@@ -25,23 +25,21 @@ impl From<SpliceError> for RbacError {
     }
 }
 
-/// The edits for the operations on `tree`, whose text begins at `base`. `dress` may add comments to new text.
+/// The edits for the operations on `tree`. `dress` may add comments to new text.
 pub(super) fn apply(
     tree: &Tree<'_>,
-    base: usize,
     operations: Vec<PatchOperation>,
     dress: impl Fn(&str) -> String,
 ) -> Result<Vec<Edit>, RbacError> {
     let fault = |message: String| RbacError::VerifyFailed {
         message,
-        offset: base,
+        offset: tree.start(),
     };
     let spliced = splice(
         tree,
         operations.into_iter().map(Into::into).collect(),
         &Cache::default(),
-    )
-    .map_err(|refused| refused.kind.at(refused.offset + base))?;
+    )?;
     let edits: Vec<Edit> = spliced
         .edits
         .iter()
@@ -56,9 +54,5 @@ pub(super) fn apply(
     })?;
     verify(tree, &spliced, &new, &Cache::default())
         .map_err(|mismatch| fault(mismatch.to_string()))?;
-    let place = |edit: Edit| Edit {
-        range: edit.range.start + base..edit.range.end + base,
-        ..edit
-    };
-    Ok(edits.into_iter().map(place).collect())
+    Ok(tree.edits_of_source(edits))
 }

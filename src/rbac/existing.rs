@@ -9,7 +9,7 @@ use kube_core::TypeMeta;
 use memchr::memmem;
 use serde_json::Value;
 use std::ops::Range;
-use yaml_json_patch::{self as yaml, Tree, to_json};
+use yaml_json_patch::{self as yaml, Buffer, Tree, to_json};
 
 /// The record of a generated object: in its own metadata, under the same key as a pod template's.
 pub(super) const RECORD: &str = "v1;rbac";
@@ -81,17 +81,17 @@ impl Existing {
         }
         for document in yaml::documents(text).map(|document| document.span) {
             if may_hold(&text[document.clone()]) {
-                existing.look(&text[document.clone()], &document);
+                existing.look(text, &document);
             }
         }
         existing
     }
 
     fn look(&mut self, text: &str, document: &Range<usize>) {
-        let tree = match yaml::read(text) {
+        let tree = match yaml::read_piece(text, document.clone(), &mut Buffer::default()) {
             Ok(tree) => tree,
             Err(error) => {
-                self.unreadable.get_or_insert(document.start + error.offset);
+                self.unreadable.get_or_insert(error.offset);
                 return;
             }
         };
@@ -104,15 +104,14 @@ impl Existing {
                 },
                 _ => ObjectLocation::Document {
                     all: document.clone(),
-                    content: document.start + tree.outer_start(root)
-                        ..document.start + tree.span(root).end,
+                    content: tree.outer_place(root),
                 },
             };
-            self.take(&tree, document.start, &resource, place);
+            self.take(&tree, &resource, place);
         }
     }
 
-    fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: ObjectLocation) {
+    fn take(&mut self, tree: &Tree<'_>, resource: &Resource, place: ObjectLocation) {
         let is_of_us = |kind: &str| matches!(kind, "ClusterRole" | "ClusterRoleBinding");
         if !resource
             .gvk
@@ -128,7 +127,7 @@ impl Existing {
         let is_managed = matches!(record.as_deref(), Some(RECORD | RECORD_WITH_SEPARATOR));
         match to_json(tree, resource.node) {
             Ok(value) if is_managed => {
-                let duplicate = resource.duplicate.map(|key| base + tree.span(key).start);
+                let duplicate = resource.duplicate.map(|key| tree.place(key).start);
                 self.managed.push(Managed {
                     identity,
                     value,
@@ -140,7 +139,7 @@ impl Existing {
             value => self.unmanaged.push(Unmanaged {
                 identity,
                 value: value.ok(),
-                offset: base + tree.span(resource.node).start,
+                offset: tree.place(resource.node).start,
                 file: file(tree, resource.node),
             }),
         }

@@ -5,8 +5,8 @@ use crate::rbac::existing::{Existing, ObjectLocation};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;
-use yaml_json_patch as yaml;
 use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Buffer};
 
 impl Existing {
     /// The edits that remove all managed objects.
@@ -103,7 +103,7 @@ fn without(
     document: &Range<usize>,
     pointers: &[&PointerBuf],
 ) -> Result<Vec<Edit>, RbacError> {
-    let Ok(tree) = yaml::read(&text[document.clone()]) else {
+    let Ok(tree) = yaml::read_piece(text, document.clone(), &mut Buffer::default()) else {
         return Ok(Vec::new());
     };
     // From the last to the first, so that the pointers of the others stay valid.
@@ -114,7 +114,6 @@ fn without(
     };
     apply(
         &tree,
-        document.start,
         pointers.iter().rev().map(remove).collect(),
         str::to_owned,
     )

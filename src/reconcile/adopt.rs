@@ -36,7 +36,7 @@ impl Adoptable {
         added: &[(Annotation, String)],
     ) -> PodTemplate {
         let mut template = self.without.clone();
-        let offset = tree.span(self.old.node).start;
+        let offset = tree.place(self.old.node).start;
         template
             .annotations
             .extend(added.iter().map(|(annotation, value)| PodAnnotation {
@@ -208,9 +208,9 @@ pub(crate) fn describe(
 
 /// True if there is a comment within a node or behind it on its last line: a `#` outside of its scalars.
 fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
-    let Range { start, end } = tree.span(node);
+    let Range { start, end } = tree.place(node);
     let behind = tree
-        .text()
+        .source()
         .get(end..)
         .and_then(|rest| rest.lines().next())
         .unwrap_or_default();
@@ -219,7 +219,7 @@ fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
     }
     let scalars = scalars(tree, node);
     let is_text = |at: usize| scalars.iter().any(|scalar| scalar.contains(&at));
-    tree.text()
+    tree.source()
         .get(start..end)
         .unwrap_or_default()
         .match_indices('#')
@@ -238,6 +238,6 @@ fn scalars(tree: &Tree<'_>, node: NodeId) -> Vec<Range<usize>> {
             .items(node)
             .flat_map(|node| scalars(tree, node))
             .collect(),
-        Kind::Scalar | Kind::Alias => vec![tree.span(node)],
+        Kind::Scalar | Kind::Alias => vec![tree.place(node)],
     }
 }

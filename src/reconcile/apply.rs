@@ -61,7 +61,7 @@ impl PlannedChange {
 
 /// The edits of applied changes.
 pub(crate) struct AppliedChanges {
-    /// On the document's text.
+    /// The edits of the source.
     pub(crate) edits: Vec<Edit>,
     /// One per change, with pointers from the resource; empty unless the caller asks for patches.
     pub(crate) patches: Vec<Patch>,
@@ -79,7 +79,7 @@ pub(crate) enum ApplyError {
 pub(crate) struct UneditableChange {
     pub(crate) message: String,
     pub(crate) help: String,
-    /// Byte offset in the document's text.
+    /// Byte offset in the source.
     pub(crate) offset: usize,
 }
 
@@ -130,7 +130,10 @@ pub(crate) fn apply_changes(
         (true, false) => added,
         (false, false) => edit::compose(tree.text(), &removed, &added),
     };
-    Ok(AppliedChanges { edits, patches })
+    Ok(AppliedChanges {
+        edits: tree.edits_of_source(edits),
+        patches,
+    })
 }
 
 /// Replaces offsets in the intermediate text, which the user never sees, by those of the templates.
@@ -138,7 +141,7 @@ fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) 
     let start = |change: usize| {
         changes
             .get(change)
-            .map_or(0, |change| tree.span(change.view.node).start)
+            .map_or(0, |change| tree.place(change.view.node).start)
     };
     match failure {
         ApplyError::Refused(refused) => ApplyError::Refused(
@@ -194,12 +197,12 @@ fn insertion_for(
     };
     inserted.map_err(|error| {
         let offset = if is_intermediate {
-            tree.span(change.view.node).start
+            tree.place(change.view.node).start
         } else {
             error.offset
         };
         let line = tree
-            .text()
+            .source()
             .get(offset..)
             .and_then(|rest| rest.lines().next())
             .unwrap_or_default();
@@ -251,7 +254,7 @@ impl<'a, 't> Nodes<'a, 't> {
     }
 
     fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
-        let text = self.tree.text();
+        let text = self.tree.source();
         let again = uneditable.next_occurrence.map(|next| {
             let places = (uneditable.offset, next);
             *self
@@ -287,7 +290,8 @@ fn splice_and_verify(
     verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault {
         message: mismatch.to_string(),
     })?;
-    let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
+    let mut tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
+    tabs.iter_mut().for_each(|tab| *tab += tree.start());
     if !tabs.is_empty() {
         return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
     }
@@ -348,7 +352,7 @@ impl TemplateStarts {
         let mut start = |change: &PlannedChange| {
             nodes
                 .node(&change.path())
-                .map(|template| nodes.tree.span(template).start)
+                .map(|template| nodes.tree.place(template).start)
         };
         Self(
             changes

@@ -114,7 +114,7 @@ impl Drift {
                     Some(container) => {
                         let pointer =
                             format!("/spec/{}/{}", container.list.field(), container.index);
-                        DriftDescription::new(message, tree.span(container.node).start, pointer)
+                        DriftDescription::new(message, tree.place(container.node).start, pointer)
                     }
                     None => at_record(message),
                 }
@@ -400,7 +400,7 @@ fn changed(
     };
     Some(DriftDescription {
         message,
-        offset: tree.span(nearest).start,
+        offset: tree.place(nearest).start,
         pointer: format!("/spec/{}/{}{field}", part.list, part.index),
         settings,
     })

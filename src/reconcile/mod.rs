@@ -188,7 +188,7 @@ pub(crate) fn reconcile(
         // The owner says more than that the template is immutable.
         let owned = owned(tree, resource).filter(|_| options.direction == Direction::Inject);
         reconciled.warnings.extend(
-            owned.or_else(|| immutable(tree, resource, at, tree.span(template.node).start)),
+            owned.or_else(|| immutable(tree, resource, at, tree.place(template.node).start)),
         );
     } else if reconciled.decision.reason.class() == Class::Refused {
         reconciled
@@ -220,7 +220,7 @@ impl Reconciler<'_, '_> {
         Finding::new(
             reason,
             message,
-            self.tree.span(self.template.node).start,
+            self.tree.place(self.template.node).start,
             self.at,
         )
     }
@@ -323,7 +323,7 @@ impl Reconciler<'_, '_> {
         let old = &adoption.old;
         let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
         let at_old = |reason, message| {
-            Finding::new(reason, message, self.tree.span(old.node).start, &pointer)
+            Finding::new(reason, message, self.tree.place(old.node).start, &pointer)
         };
         if self.tree.kind(old.node) == Kind::Alias {
             let refusal = at_old(
@@ -649,7 +649,7 @@ impl Reconciler<'_, '_> {
         let finding = Finding::new(
             Reason::HandEdited,
             message,
-            self.tree.span(container.node).start,
+            self.tree.place(container.node).start,
             &pointer,
         );
         let separate = "add a separate volume for the container";

@@ -616,7 +616,7 @@ impl PatchBuilder<'_, '_> {
         let value = self.tree.alias_target(node);
         let raw = || null_source(self.tree, self.tree.alias_target(holder), node);
         if self.tree.kind(value) == kind {
-            let is_empty = self.tree.span(value).len() == "{}".len();
+            let is_empty = self.tree.place(value).len() == "{}".len();
             return Ok(ParentState::Collection {
                 raw: is_empty.then(raw).filter(|raw| opens_into_lines(raw)),
             });
@@ -628,7 +628,7 @@ impl PatchBuilder<'_, '_> {
             _ => Err(WrongKind {
                 parent,
                 wanted: kind,
-                offset: self.tree.span(node).start,
+                offset: self.tree.place(node).start,
             }),
         }
     }

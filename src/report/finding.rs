@@ -86,14 +86,6 @@ impl Finding {
         }
     }
 
-    /// Moves the offset by `base`, from a piece of the text to the whole.
-    pub(crate) fn shifted(self, base: usize) -> Self {
-        Self {
-            offset: self.offset.map(|offset| offset + base),
-            ..self
-        }
-    }
-
     /// Marks the warning as acknowledged, or not.
     pub(crate) fn acknowledged_if(self, acknowledged: bool) -> Self {
         Self {

@@ -408,7 +408,7 @@ pub(crate) fn pointer_to(
     offset: usize,
     pointer: &str,
 ) -> Option<String> {
-    if tree.span(node).start == offset {
+    if tree.place(node).start == offset {
         return Some(pointer.to_owned());
     }
     let items = tree.get(tree.alias_target(node), "items")?;

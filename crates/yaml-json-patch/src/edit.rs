@@ -1,5 +1,6 @@
 //! A change to a text, as a value. Lists of edits are sorted and do not overlap. Offsets are bytes.
 
+use crate::tree::Tree;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -228,6 +229,17 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
             ));
         }
         at += removed;
+    }
+}
+
+impl Tree<'_> {
+    /// Returns edits of [`Tree::text`] as edits of [`Tree::source`].
+    #[must_use]
+    pub fn edits_of_source(&self, mut edits: Vec<Edit>) -> Vec<Edit> {
+        for edit in &mut edits {
+            edit.range = self.start + edit.range.start..self.start + edit.range.end;
+        }
+        edits
     }
 }
 

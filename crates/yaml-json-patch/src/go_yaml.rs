@@ -16,17 +16,14 @@ use std::ops::Range;
 #[must_use]
 pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
-    if let Some(tab) = misplaced_tabs(tree).first() {
-        return Some(YamlError {
-            offset: *tab,
-            message: TAB.to_owned(),
-        });
-    }
-    if tree.has_aliases() {
-        to_json(tree, root).err()
+    let error = if let Some(tab) = misplaced_tabs(tree).first() {
+        YamlError::new(*tab, TAB.to_owned())
+    } else if tree.has_aliases() {
+        to_json(tree, root).err()?
     } else {
-        node(tree, root).err()
-    }
+        node(tree, root).err()?
+    };
+    Some(YamlError::new(tree.start() + error.offset, error.message))
 }
 
 fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {

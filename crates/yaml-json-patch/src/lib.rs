@@ -97,7 +97,7 @@ pub use json_patch;
 pub use json_patch::Patch;
 pub use patch::{Error, apply, edits};
 pub use quote::{Context, quote};
-pub use read::{read, read_into, read_json};
+pub use read::{read, read_into, read_json, read_piece};
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};

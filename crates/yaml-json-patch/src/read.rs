@@ -10,6 +10,7 @@ pub(crate) use error::TAB;
 pub use fast::read_json;
 
 use crate::tree::{Buffer, Tree, YamlError};
+use std::ops::Range;
 
 /// Reads one document (its text may begin with a byte order mark, directives and `---`).
 ///
@@ -17,7 +18,7 @@ use crate::tree::{Buffer, Tree, YamlError};
 /// let tree = yaml_json_patch::read("backup:\n  at: '03:00' # UTC\n")?;
 /// let backup = tree.root().and_then(|root| tree.get(root, "backup")).unwrap();
 /// let at = tree.get(backup, "at").unwrap();
-/// assert_eq!((tree.raw(at), tree.span(at)), ("'03:00'", 14..21));
+/// assert_eq!((tree.raw(at), tree.place(at)), ("'03:00'", 14..21));
 /// assert_eq!(tree.scalar(at).as_deref(), Some("03:00"));
 /// # Ok::<(), yaml_json_patch::YamlError>(())
 /// ```
@@ -36,6 +37,27 @@ pub fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, Yam
     match fast::read_into(text, buffer) {
         Some(tree) => Ok(tree),
         None => complete::read_into(text, std::mem::take(&mut buffer.nodes)),
+    }
+}
+
+/// Reads a piece of a text, such as one of its [`documents`](crate::documents()), in memory that [`Tree::recycle`] has given back. Its
+/// places, and the offset of an error, are those of the text.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_piece<'t>(
+    source: &'t str,
+    piece: Range<usize>,
+    buffer: &mut Buffer,
+) -> Result<Tree<'t>, YamlError> {
+    let start = piece.start;
+    match read_into(source.get(piece).unwrap_or_default(), buffer) {
+        Ok(tree) => Ok(Tree {
+            source,
+            start,
+            ..tree
+        }),
+        Err(error) => Err(YamlError::new(start + error.offset, error.message)),
     }
 }
 

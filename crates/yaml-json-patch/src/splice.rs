@@ -57,7 +57,7 @@ use writer::Writer;
 /// Operations, turned into edits of the text. Nothing has checked them yet: see [`verify`](crate::verify()).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spliced {
-    /// Sorted, without overlap; offsets into the tree's text.
+    /// Sorted, without overlap; offsets into [`Tree::text`], for [`Tree::edits_of_source`].
     pub edits: Vec<Edit>,
     pub(crate) overlay: Overlay,
 }
@@ -93,10 +93,10 @@ pub fn splice(
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
-    overlay::apply(tree, &mut overlay, operations)?;
+    overlay::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
     let edits = Writer::new(tree, cache)
         .document(&overlay)
-        .map_err(|errors| first(&errors))?;
+        .map_err(|errors| first(&errors).in_source(tree))?;
     Ok(Spliced { edits, overlay })
 }
 
@@ -124,7 +124,7 @@ pub fn find_uneditable(
         let failed = overlay::apply(tree, &mut overlay, operations).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
-            error,
+            error: error.in_source(tree),
         }));
     }
     if found.is_empty() {
@@ -132,11 +132,10 @@ pub fn find_uneditable(
             .document(&overlay)
             .err()
             .unwrap_or_default();
-        found.extend(
-            errors
-                .into_iter()
-                .map(|error| Uneditable { patch: None, error }),
-        );
+        found.extend(errors.into_iter().map(|error| Uneditable {
+            patch: None,
+            error: error.in_source(tree),
+        }));
     }
     found
 }

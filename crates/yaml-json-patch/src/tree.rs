@@ -1,6 +1,6 @@
 //! The located tree of one YAML document: flat, borrowed, cheap to build and to throw away.
 //!
-//! Spans are bytes into [`Tree::text`], normalised so that no reader's habits show:
+//! Places are bytes of [`Tree::source`], normalised so that no reader's habits show:
 //! - plain and quoted scalars: exactly their characters, quotes included
 //! - block scalars: from the `|` or `>` to the end of the last line that belongs to the value (all trailing blank
 //!   lines with `+`, none otherwise), without that line's line break
@@ -8,7 +8,7 @@
 //! - flow collections: brackets included
 //! - block mappings: from their first key (or its properties, or `?`); block sequences: from their first dash;
 //!   both to the end of their last descendant
-//! - anchors and tags are outside the span: see [`Tree::outer_start`]
+//! - anchors and tags are outside: see [`Tree::outer_place`]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -99,9 +99,13 @@ pub struct Buffer {
     pub(crate) open: Vec<Open>,
 }
 
-/// One document, located.
+/// A parsed document with the place of each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree<'t> {
+    /// The text that the tree's own is a piece of, often all of it.
+    pub(crate) source: &'t str,
+    /// The offset of the tree's own text in the source.
+    pub(crate) start: usize,
     pub(crate) text: &'t str,
     pub(crate) nodes: Vec<Node>,
     /// Sorted by node.
@@ -116,10 +120,22 @@ impl<'t> Tree<'t> {
         buffer.nodes = self.nodes;
     }
 
-    /// Returns the text that the spans point into.
+    /// Returns the text of the document.
     #[must_use]
     pub fn text(&self) -> &'t str {
         self.text
+    }
+
+    /// Returns the text that [`Tree::place`] points into: the one that was read, or that the document is a piece of.
+    #[must_use]
+    pub fn source(&self) -> &'t str {
+        self.source
+    }
+
+    /// Returns the byte offset of [`Tree::text`] in [`Tree::source`].
+    #[must_use]
+    pub fn start(&self) -> usize {
+        self.start
     }
 
     /// Returns the document's root; none for an empty document.
@@ -144,9 +160,21 @@ impl<'t> Tree<'t> {
         self.node(id).style
     }
 
-    /// Returns the node's range of bytes, without anchor and tag.
+    /// Returns the node's range of bytes in [`Tree::source`], without anchor and tag.
     #[must_use]
-    pub fn span(&self, id: NodeId) -> Range<usize> {
+    pub fn place(&self, id: NodeId) -> Range<usize> {
+        let span = self.span(id);
+        self.start + span.start..self.start + span.end
+    }
+
+    /// Returns the node's range of bytes in [`Tree::source`], its anchor and tag included.
+    #[must_use]
+    pub fn outer_place(&self, id: NodeId) -> Range<usize> {
+        self.start + self.outer_start(id)..self.place(id).end
+    }
+
+    /// Returns the node's range of bytes in the document, without anchor and tag.
+    pub(crate) fn span(&self, id: NodeId) -> Range<usize> {
         let node = self.node(id);
         node.start as usize..node.end as usize
     }
@@ -157,9 +185,8 @@ impl<'t> Tree<'t> {
         &self.text[self.span(id)]
     }
 
-    /// Returns the byte offset of the node, its anchor and tag included.
-    #[must_use]
-    pub fn outer_start(&self, id: NodeId) -> usize {
+    /// Returns the byte offset of the node in the document, its anchor and tag included.
+    pub(crate) fn outer_start(&self, id: NodeId) -> usize {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
     }
 

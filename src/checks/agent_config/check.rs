@@ -533,7 +533,7 @@ impl Check<'_, '_> {
     }
 
     fn fault(&mut self, reason: Reason, node: NodeId, message: &str, help: Option<String>) {
-        let offset = self.tree.span(node).start;
+        let offset = self.tree.place(node).start;
         self.faults.push(Fault {
             reason,
             offset,

@@ -32,7 +32,7 @@ fn one(text: &str) {
 
 /// Every node inside its parent, behind its elder sibling; every scalar decodes.
 fn spans(tree: &Tree<'_>, id: NodeId) {
-    let span = tree.span(id);
+    let span = tree.place(id);
     assert!(span.end <= tree.text().len());
     let _ = tree.scalar(id);
     let children: Vec<NodeId> = match tree.kind(id) {
@@ -45,8 +45,8 @@ fn spans(tree: &Tree<'_>, id: NodeId) {
     };
     let mut at = span.start;
     for child in children {
-        assert!(tree.outer_start(child) >= at);
-        at = tree.span(child).end;
+        assert!(tree.outer_place(child).start >= at);
+        at = tree.place(child).end;
         spans(tree, child);
     }
     assert!(at <= span.end);
@@ -54,7 +54,9 @@ fn spans(tree: &Tree<'_>, id: NodeId) {
 
 /// If all pieces of a list read, the whole does, with as many items.
 fn cut(text: &str, whole: bool) {
-    let Some(cut) = list::cut(text) else { return };
+    let Some(cut) = list::cut(text, 0..text.len()) else {
+        return;
+    };
     let Some(envelope) = cut.envelope() else {
         return;
     };

@@ -41,6 +41,8 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     loop {
         nodes.clear();
         let tree = Tree {
+            source: text,
+            start: 0,
             text,
             nodes,
             properties: Vec::new(),

@@ -44,6 +44,8 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
         return None;
     }
     Some(Tree {
+        source: text,
+        start: 0,
         text,
         nodes: reader.nodes,
         properties: reader.properties,

@@ -1,16 +1,29 @@
 //! Reasons not to edit a text, as data.
 
+use crate::tree::Tree;
+
 /// A text that is not edited: the place and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .kind.sentence())]
 #[non_exhaustive]
 pub struct SpliceError {
-    /// Byte offset into the text of the place that cannot be edited.
+    /// Byte offset of the place that cannot be edited, in [`Tree::source`].
     pub offset: usize,
     /// The reason.
     pub kind: ErrorKind,
     /// The byte offset of the next occurrence of a duplicate key, into the same text.
     pub next_occurrence: Option<usize>,
+}
+
+impl SpliceError {
+    /// Returns an error at an offset of the document as one of the source.
+    pub(crate) fn in_source(self, tree: &Tree<'_>) -> Self {
+        Self {
+            offset: tree.start() + self.offset,
+            next_occurrence: self.next_occurrence.map(|next| tree.start() + next),
+            ..self
+        }
+    }
 }
 
 macro_rules! error_kinds {

@@ -15,7 +15,7 @@ fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
     match tree.kind(id) {
         Kind::Alias => out.push("alias".to_owned()),
         Kind::Scalar => {
-            let empty = tree.style(id) == Style::Plain && tree.span(id).is_empty();
+            let empty = tree.style(id) == Style::Plain && tree.place(id).is_empty();
             let value = if empty {
                 "~".into()
             } else {
@@ -25,7 +25,7 @@ fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
             // The editor's reader has no line break that the text has not.
             let block = matches!(tree.style(id), Style::Literal | Style::Folded)
                 && !tree.raw(id)[1..].starts_with('-');
-            if block && !value.is_empty() && tree.span(id).end == tree.text().len() {
+            if block && !value.is_empty() && tree.place(id).end == tree.text().len() {
                 value.push('\n');
             }
             out.push(format!("{before} {:?} {value:?}", tree.style(id)));

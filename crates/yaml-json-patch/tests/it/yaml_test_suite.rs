@@ -182,7 +182,7 @@ fn check_spans(tree: &Tree<'_>, name: &str) {
     let Some(root) = tree.root() else { return };
     let mut todo = vec![root];
     while let Some(id) = todo.pop() {
-        let span = tree.span(id);
+        let span = tree.place(id);
         let raw = tree.raw(id);
         let trimmed = !raw.starts_with([' ', '\t', '\n', '\r']);
         let fits = match (tree.kind(id), tree.style(id)) {
@@ -212,11 +212,11 @@ fn check_spans(tree: &Tree<'_>, name: &str) {
         let mut at = span.start;
         for child in &children {
             assert!(
-                tree.outer_start(*child) >= at,
+                tree.outer_place(*child).start >= at,
                 "{name}: {:?} before {at}",
-                tree.span(*child)
+                tree.place(*child)
             );
-            at = tree.span(*child).end;
+            at = tree.place(*child).end;
         }
         assert!(at <= span.end, "{name}: {span:?} ends before {at}");
         todo.extend(children);

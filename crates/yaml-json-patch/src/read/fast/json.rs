@@ -65,6 +65,8 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
         at = end;
     }
     Ok(Tree {
+        source: text,
+        start: 0,
         text,
         nodes: reader.nodes,
         properties: Vec::new(),
