@@ -134,39 +134,34 @@ impl PodTemplate {
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = tree.member(node, "metadata");
         let spec = tree.member(node, "spec");
-        let below =
-            |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.member(parent, key));
-        let annotations = annotations_of(tree, below(metadata, "annotations"));
-        let containers: Vec<Container> = ContainerList::ALL
-            .into_iter()
-            .flat_map(|list| containers_of(tree, below(spec, list.field()), list))
-            .collect();
-        let volumes = volumes_of(tree, below(spec, "volumes"));
-        let pull_secrets = pull_secrets_of(tree, below(spec, "imagePullSecrets"));
-        let is_set = |key: &str| match scalar_value(tree, tree.alias_target(below(spec, key)?)) {
-            Ok(ScalarValue::Bool(value)) => Some(value),
-            _ => None,
-        };
-        let windows = spec.and_then(|spec| windows(tree, spec, &containers));
-        let is_stored = below(metadata, "uid").is_some();
+        let metadata_field = |key| tree.member(metadata?, key);
+        let spec_field = |key| tree.member(spec?, key);
+        let mut containers = Vec::new();
+        for list in ContainerList::ALL {
+            containers.extend(containers_of(tree, spec_field(list.field()), list));
+        }
+        let resources = spec_field("resources");
+        let amounts = |list| resources.and_then(|resources| tree.member(resources, list));
         let mut template = Self {
             node,
             ancestors: Vec::new(),
             metadata,
             spec,
-            annotations,
-            labels: labels_of(tree, below(metadata, "labels")),
-            containers,
-            volumes,
-            pull_secrets,
+            annotations: annotations_of(tree, metadata_field("annotations")),
+            labels: labels_of(tree, metadata_field("labels")),
+            volumes: volumes_of(tree, spec_field("volumes")),
+            pull_secrets: pull_secrets_of(tree, spec_field("imagePullSecrets")),
             completes: spec.and_then(|spec| completes_by_policy(tree, spec)) == Some(true),
-            automount: is_set("automountServiceAccountToken"),
-            host_network: is_set("hostNetwork") == Some(true),
-            windows,
-            pod_resources: ["requests", "limits"]
-                .iter()
-                .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
+            automount: spec_field("automountServiceAccountToken")
+                .and_then(|node| boolean(tree, node)),
+            host_network: spec_field("hostNetwork").and_then(|node| boolean(tree, node))
+                == Some(true),
+            windows: spec.and_then(|spec| windows(tree, spec, &containers)),
+            pod_resources: has_entries(tree, amounts("requests"))
+                || has_entries(tree, amounts("limits")),
+            containers,
         };
+        let is_stored = metadata_field("uid").is_some();
         if is_stored {
             template.see_token(tree);
         }
@@ -176,24 +171,10 @@ impl PodTemplate {
     /// Sets `automount` to false where no container mounts a token: the ServiceAccount admission plugin adds one to each pod that is
     /// to have it. Where the ServiceAccount turns that off, nothing else in the pod says so.
     pub(crate) fn see_token(&mut self, tree: &Tree<'_>) {
-        let containers = self.containers.iter();
-        let is_mounted = |container: &Container| {
-            let mounts = tree
-                .member(container.node, "volumeMounts")
-                .into_iter()
-                .flat_map(|mounts| tree.items(mounts));
-            let mut others = mounts.filter(|mount| {
-                text(tree, *mount, "name").as_deref() != Some(Volume::Token.name())
-            });
-            others.any(|mount| {
-                text(tree, mount, "mountPath")
-                    .is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
-            })
-        };
-        if !containers
-            .filter(|container| container.list != ContainerList::EphemeralContainers)
-            .any(is_mounted)
-        {
+        let has_token = self.containers.iter().any(|container| {
+            container.list != ContainerList::EphemeralContainers && mounts_token(tree, container)
+        });
+        if !has_token {
             self.automount = Some(false);
         }
     }
@@ -206,15 +187,12 @@ impl PodTemplate {
             completes,
             ..
         } = found;
-        let spec = || {
-            tree.member(node, "spec")
-                .and_then(|spec| completes_by_policy(tree, spec))
-        };
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
-        let policy = ancestors
+        let outer = ancestors
             .last()
-            .and_then(|holder| completes_by_policy(tree, *holder))
-            .or_else(spec);
+            .and_then(|holder| completes_by_policy(tree, *holder));
+        let spec = tree.member(node, "spec");
+        let policy = outer.or_else(|| completes_by_policy(tree, spec?));
         Self {
             completes: policy.unwrap_or(completes),
             ancestors,
@@ -240,6 +218,15 @@ impl PodTemplate {
             .rev()
             .find(|annotation| annotation.key == key)
     }
+}
+
+/// Returns true if a container mounts a token that was not injected.
+fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
+    items(tree, tree.member(container.node, "volumeMounts")).any(|(_, mount)| {
+        let path = text(tree, mount, "mountPath");
+        let is_injected = text(tree, mount, "name").as_deref() == Some(Volume::Token.name());
+        !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
+    })
 }
 
 /// Returns true if a container mounts the volume of this name.
@@ -355,43 +342,61 @@ fn items<'a>(
 /// The node labels that name the operating system.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
+/// Returns the first field that asks for Windows.
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
-    let of_system = |parent: &str, key: &str| {
-        let node = tree.member(tree.member(spec, parent)?, key)?;
-        let system = tree.scalar(tree.alias_target(node))?;
-        let pointer = format!("/{parent}/{}", yaml_json_patch::pointer::escape(key));
-        // As scheduler and kubelet compare: no node has the label `Windows`.
-        (system == "windows").then_some(SpecField { node, pointer })
-    };
-    let by_label = || {
-        OS_LABELS
-            .into_iter()
-            .find_map(|label| of_system("nodeSelector", label))
-    };
-    let by_affinity = || {
-        let node = tree
-            .member(spec, "affinity")
-            .filter(|_| needs_windows(tree, spec))?;
-        Some(SpecField {
+    let mut system_fields = SYSTEM_FIELDS.iter();
+    if let Some(found) = system_fields.find_map(|field| field.of_windows(tree, spec)) {
+        return Some(found);
+    }
+    if let Some(node) = tree.member(spec, "affinity")
+        && needs_windows(tree, spec)
+    {
+        return Some(SpecField {
             node,
             pointer: "/affinity".to_owned(),
+        });
+    }
+    if let Some(found) = host_process(tree, spec, "") {
+        return Some(found);
+    }
+    containers.iter().find_map(|container| {
+        let pointer = format!("/{}/{}", container.list.field(), container.index);
+        host_process(tree, container.node, &pointer)
+    })
+}
+
+/// A field of the PodSpec that names an operating system.
+struct SystemField {
+    parent: &'static str,
+    key: &'static str,
+}
+
+const SYSTEM_FIELDS: [SystemField; 3] = [
+    SystemField {
+        parent: "os",
+        key: "name",
+    },
+    SystemField {
+        parent: "nodeSelector",
+        key: OS_LABELS[0],
+    },
+    SystemField {
+        parent: "nodeSelector",
+        key: OS_LABELS[1],
+    },
+];
+
+impl SystemField {
+    /// Returns the field if its value is `windows`. Scheduler and kubelet compare exactly: no node has the label `Windows`.
+    fn of_windows(&self, tree: &Tree<'_>, spec: NodeId) -> Option<SpecField> {
+        let node = tree.member(tree.member(spec, self.parent)?, self.key)?;
+        let system = tree.scalar(tree.alias_target(node))?;
+        let key = yaml_json_patch::pointer::escape(self.key);
+        (system == "windows").then(|| SpecField {
+            node,
+            pointer: format!("/{}/{key}", self.parent),
         })
-    };
-    let of_pod = || host_process(tree, spec, "");
-    let of_container = || {
-        containers.iter().find_map(|container| {
-            host_process(
-                tree,
-                container.node,
-                &format!("/{}/{}", container.list.field(), container.index),
-            )
-        })
-    };
-    of_system("os", "name")
-        .or_else(by_label)
-        .or_else(by_affinity)
-        .or_else(of_pod)
-        .or_else(of_container)
+    }
 }
 
 /// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
@@ -402,40 +407,44 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
         "requiredDuringSchedulingIgnoredDuringExecution",
         "nodeSelectorTerms",
     ];
-    let terms = PATH
-        .iter()
-        .try_fold(spec, |node, key| tree.member(node, key));
-    let wants = |term: NodeId| {
-        items(tree, tree.member(term, "matchExpressions")).any(|(_, expression)| {
-            let is_of_system =
-                text(tree, expression, "key").is_some_and(|key| OS_LABELS.contains(&&*key));
-            let is_in = text(tree, expression, "operator").as_deref() == Some("In");
-            let mut values = items(tree, tree.member(expression, "values")).peekable();
-            let any = values.peek().is_some();
-            is_of_system
-                && is_in
-                && any
-                && values.all(|(_, value)| {
-                    tree.scalar(tree.alias_target(value)).as_deref() == Some("windows")
-                })
-        })
-    };
-    let mut terms = items(tree, terms).peekable();
-    terms.peek().is_some() && terms.all(|(_, term)| wants(term))
+    let mut keys = PATH.iter();
+    let terms = keys.try_fold(spec, |node, key| tree.member(node, key));
+    let terms: Vec<NodeId> = items(tree, terms).map(|(_, term)| term).collect();
+    !terms.is_empty() && terms.iter().all(|term| asks_for_windows(tree, *term))
+}
+
+/// Returns true for a term with `{key: kubernetes.io/os, operator: In, values: [windows]}`.
+fn asks_for_windows(tree: &Tree<'_>, term: NodeId) -> bool {
+    items(tree, tree.member(term, "matchExpressions")).any(|(_, expression)| {
+        let key = text(tree, expression, "key");
+        let operator = text(tree, expression, "operator");
+        let mut systems = Vec::new();
+        for (_, value) in items(tree, tree.member(expression, "values")) {
+            systems.push(tree.scalar(tree.alias_target(value)));
+        }
+        key.is_some_and(|key| OS_LABELS.contains(&&*key))
+            && operator.as_deref() == Some("In")
+            && !systems.is_empty()
+            && systems
+                .iter()
+                .all(|system| system.as_deref() == Some("windows"))
+    })
 }
 
 /// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
-fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
+fn host_process(tree: &Tree<'_>, holder: NodeId, pointer: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
-    let node = path
-        .into_iter()
-        .try_fold(holder, |node, key| tree.member(node, key))?;
-    let is_set = matches!(
-        scalar_value(tree, tree.alias_target(node)),
-        Ok(ScalarValue::Bool(true))
-    );
-    is_set.then(|| SpecField {
+    let mut keys = path.iter();
+    let node = keys.try_fold(holder, |node, key| tree.member(node, key))?;
+    (boolean(tree, node) == Some(true)).then(|| SpecField {
         node,
-        pointer: format!("{at}/{}", path.join("/")),
+        pointer: format!("{pointer}/{}", path.join("/")),
     })
+}
+
+fn boolean(tree: &Tree<'_>, node: NodeId) -> Option<bool> {
+    match scalar_value(tree, tree.alias_target(node)) {
+        Ok(ScalarValue::Bool(value)) => Some(value),
+        _ => None,
+    }
 }
