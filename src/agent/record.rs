@@ -14,8 +14,8 @@
 //! - `pull`: the number of pull secrets before the added ones, and the names of these
 //! - `created`: parents that did not exist before
 //! - `status`: `kept` if a stale `status` annotation existed before and stays
-//! - `was`: parents that were null, or `{}` or `[]` that lines have replaced, with the percent-encoded source (see
-//!   [`null_source`](yaml_json_patch::null_source))
+//! - `was`: parents that were null, with the percent-encoded text of the null (`flow:` in front of it in brackets, `key` for a key
+//!   without a colon), or `{}` or `[]` that lines have replaced (`empty`)
 //!
 //! It has no program version, path or time: a newer binary that would add the same changes nothing.
 
@@ -24,7 +24,7 @@ use crate::agent::components::Components;
 use crate::config::WaitForPosition;
 use crate::mackerel::names::{Sidecar, Volume};
 use std::fmt;
-use yaml_json_patch::{Kind, ScalarValue, scalar_value};
+use yaml_json_patch::{Kind, NullSource, ScalarValue, scalar_value};
 
 /// A field of the pod template that must exist before something can be added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +72,25 @@ pub(crate) struct PullSecrets {
     pub(crate) names: Vec<String>,
 }
 
+/// The value of a parent before the injection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OriginalParent {
+    /// `{}` or `[]`, which lines have replaced.
+    Empty,
+    Null(NullSource),
+}
+
+impl fmt::Display for OriginalParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OriginalParent::Empty => f.write_str("empty"),
+            OriginalParent::Null(NullSource::Block(text)) => f.write_str(&encode(text)),
+            OriginalParent::Null(NullSource::Flow(text)) => write!(f, "flow:{}", encode(text)),
+            OriginalParent::Null(NullSource::FlowKey) => f.write_str("key"),
+        }
+    }
+}
+
 /// A parsed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -80,8 +99,8 @@ pub(crate) struct Record {
     pub(crate) pull_secrets: Option<PullSecrets>,
     /// Created parents.
     pub(crate) created: Vec<Parent>,
-    /// Parents that were null or empty, with that source.
-    pub(crate) was: Vec<(Parent, String)>,
+    /// Parents that were null or empty.
+    pub(crate) was: Vec<(Parent, OriginalParent)>,
 }
 
 /// The fields of a record about the agent.
@@ -118,6 +137,14 @@ pub(crate) struct WaitForRecord {
 }
 
 impl Record {
+    /// Returns the value of a parent before the injection; none unless it was null or empty.
+    pub(crate) fn original(&self, parent: Parent) -> Option<&OriginalParent> {
+        let mut originals = self.was.iter();
+        originals
+            .find(|(known, _)| *known == parent)
+            .map(|(_, original)| original)
+    }
+
     /// Returns the position of the init containers. An agent alone goes after the others.
     pub(crate) fn position(&self) -> WaitForPosition {
         self.components
@@ -178,7 +205,7 @@ impl fmt::Display for Record {
             "was",
             self.was
                 .iter()
-                .map(|(parent, text)| format!("{}:{}", parent.key(), encode(text))),
+                .map(|(parent, original)| format!("{}:{original}", parent.key())),
         )
     }
 }
@@ -298,15 +325,26 @@ fn few<'t, T>(
 }
 
 /// `volumes:%20null`. Whatever is neither null nor empty would change the pod when it is put back.
-fn was(item: &str) -> Option<(Parent, String)> {
+fn was(item: &str) -> Option<(Parent, OriginalParent)> {
     let (key, text) = item.split_once(':')?;
+    let original = match text {
+        "empty" => OriginalParent::Empty,
+        "key" => OriginalParent::Null(NullSource::FlowKey),
+        _ => OriginalParent::Null(match text.strip_prefix("flow:") {
+            Some(text) => NullSource::Flow(null(text)?),
+            None => NullSource::Block(null(text).filter(|null| null.starts_with([' ', '\t']))?),
+        }),
+    };
+    Some((parent(key)?, original))
+}
+
+/// Decodes the text of a null; none for any other text.
+fn null(text: &str) -> Option<String> {
     let source = decode(text)?;
     let is_one_line = source
         .bytes()
         .all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
-    let is_empty = matches!(&*source, " {}" | " []" | "{");
-    (is_one_line && (is_empty || is_null(source.strip_prefix("{:").unwrap_or(&source))))
-        .then_some((parent(key)?, source))
+    (is_one_line && is_null(&source)).then_some(source)
 }
 
 fn is_null(text: &str) -> bool {
@@ -391,8 +429,8 @@ fn decode(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        AgentRecord, Digest, MAX_PULL_SECRETS, MAX_RECORD, Parent, PullSecrets, Record,
-        RecordError, Sidecar, Volume, WaitForRecord,
+        AgentRecord, Digest, MAX_PULL_SECRETS, MAX_RECORD, NullSource, OriginalParent, Parent,
+        PullSecrets, Record, RecordError, Sidecar, Volume, WaitForRecord,
     };
     use crate::agent::components::Components;
     use crate::config::WaitForPosition;
@@ -423,12 +461,19 @@ mod tests {
             }),
             created: vec![Parent::Metadata, Parent::Annotations],
             was: vec![
-                (Parent::Volumes, " null".to_owned()),
-                (Parent::InitContainers, "  ~".to_owned()),
+                (
+                    Parent::Volumes,
+                    OriginalParent::Null(NullSource::Block(" null".to_owned())),
+                ),
+                (
+                    Parent::InitContainers,
+                    OriginalParent::Null(NullSource::Flow("  ~".to_owned())),
+                ),
+                (Parent::Annotations, OriginalParent::Empty),
+                (Parent::Metadata, OriginalParent::Null(NullSource::FlowKey)),
             ],
         };
-        let end =
-            "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e";
+        let end = "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:flow:%20%20%7e+annotations:empty+metadata:key";
         for (components, expected) in [
             (
                 Components::Agent(agent.clone()),
@@ -470,6 +515,7 @@ mod tests {
             "v1;wait-for=middle:4fd0bfc1:4fd0bfc1:4fd0bfc1",
             "v1;status=kept;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1",
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20x",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:null",
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20%7b%20a%20%7d",
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20null%0aa:%20b",
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;created=volumes+volumes+volumes+volumes+volumes",

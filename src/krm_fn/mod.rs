@@ -10,14 +10,15 @@ use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
+use json_patch::{AddOperation, PatchOperation};
 use results::{EarlierResults, FunctionResult, block, function_results};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{
-    self as yaml, Buffer, Cache, Kind, NodeId, Tree, YamlError, splice, to_json,
+    self as yaml, Buffer, Cache, Kind, NodeId, Tree, YamlError, place_of_new_member, splice,
+    to_json,
 };
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
@@ -261,39 +262,41 @@ impl<'c> Envelope<'c> {
             (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node)
         };
         let values = || results.iter().map(|result| result.value());
-        let there = tree.get(self.root, "results");
-        let lines = self
-            .indent_of_items()
-            .filter(|_| there.is_none())
-            .map(|indent| block(results, indent));
-        let operations: Vec<PatchOperation> = match there {
-            // Only the place is asked.
-            None if lines.is_some() => vec![add("/results", json!([""]))],
-            None => vec![add("/results", values().collect())],
-            Some(node) if sequence(node).is_some() => {
-                values().map(|value| add("/results/-", value)).collect()
+        let present = tree.get(self.root, "results");
+        let edits = match (present, self.results_in_lines(results)) {
+            (None, Some(edit)) => vec![edit],
+            _ => {
+                let operations: Vec<PatchOperation> = match present {
+                    Some(node) if sequence(node).is_some() => {
+                        values().map(|value| add("/results/-", value)).collect()
+                    }
+                    // For a member that exists, this replaces its value.
+                    _ => vec![add("/results", values().collect())],
+                };
+                let operations = operations.into_iter().map(Into::into).collect();
+                splice(tree, operations, &Cache::default())
+                    .map(|spliced| tree.edits_of_source(spliced.edits))
+                    .unwrap_or_default()
             }
-            Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
-                path: PointerBuf::from_tokens(["results"]),
-                value: values().collect(),
-            })],
         };
-        let operations = operations.into_iter().map(Into::into).collect();
-        let edits = splice(tree, operations, &Cache::default())
-            .map(|spliced| tree.edits_of_source(spliced.edits))
-            .unwrap_or_default();
         let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
-        let with_lines = |edit: Edit| match &lines {
-            Some(lines) => Edit::replace(
-                edit.range,
-                edit.text.replace(edit.text.trim_matches('\n'), lines),
-            ),
-            None => edit,
-        };
         edits
             .into_iter()
-            .map(|edit| self.with_its_breaks(with_lines(self.in_document(with_feeds(edit)))))
+            .map(|edit| self.with_its_breaks(self.in_document(with_feeds(edit))))
             .collect()
+    }
+
+    /// Adds the key with the results, indented as the items are; none where the envelope does not tell, or cannot be edited.
+    fn results_in_lines(&self, results: &[FunctionResult<'_>]) -> Option<Edit> {
+        let lines = block(results, self.indent_of_items()?);
+        let place = place_of_new_member(&self.tree, self.root).ok()?;
+        let is_line_start = self.tree.text()[..place].ends_with('\n');
+        let text = if is_line_start {
+            format!("{lines}\n")
+        } else {
+            format!("\n{lines}")
+        };
+        Some(Edit::insert(place, text))
     }
 
     /// Lines end as the call's do.

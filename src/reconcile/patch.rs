@@ -8,7 +8,7 @@ pub(crate) use crate::reconcile::own_annotations::RecordCache;
 use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::record::{Parent, PullSecrets, Record};
+use crate::agent::record::{OriginalParent, Parent, PullSecrets, Record};
 use crate::agent::{Agent, AgentRecord};
 use crate::config::WaitForPosition;
 use crate::mackerel::annotations::Annotation;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{
-    Kind, NodeId, Operation, ScalarValue, Style, Tree, null_source, scalar_value,
+    Kind, NodeId, NullSource, Operation, ScalarValue, Style, Tree, null_source, scalar_value,
 };
 
 /// Operations on one template.
@@ -103,13 +103,10 @@ pub(crate) struct ListPositions {
 
 /// The state of a mapping or list that must exist before something is added to it.
 enum ParentState {
-    /// `raw`: its source if it is empty and lines replace it.
-    Collection {
-        raw: Option<String>,
-    },
-    Null {
-        raw: String,
-    },
+    Collection,
+    /// An empty mapping or list that lines will replace.
+    Empty,
+    Null(NullSource),
     Missing,
 }
 
@@ -126,6 +123,7 @@ pub(crate) struct WrongKind {
 
 struct PatchBuilder<'a, 't> {
     tree: &'a Tree<'t>,
+    template: &'a PodTemplate,
     /// Pointer from the document's root to the template.
     at: &'a str,
     patch: TemplatePatch,
@@ -196,6 +194,7 @@ fn insertion_beside(
     }
     let mut builder = PatchBuilder {
         tree,
+        template,
         at,
         patch: TemplatePatch::default(),
     };
@@ -203,11 +202,12 @@ fn insertion_beside(
         parent.and_then(|parent| tree.get(tree.alias_target(parent), key))
     };
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
-        ParentState::Collection { raw: None } => {}
-        ParentState::Null { raw } if raw.is_empty() => {}
-        ParentState::Null { raw } | ParentState::Collection { raw: Some(raw) } => {
-            record.was.push((parent, raw.clone()))
-        }
+        ParentState::Collection => {}
+        ParentState::Empty => record.was.push((parent, OriginalParent::Empty)),
+        ParentState::Null(NullSource::Block(text)) if text.is_empty() => {}
+        ParentState::Null(source) => record
+            .was
+            .push((parent, OriginalParent::Null(source.clone()))),
         ParentState::Missing => record.created.push(parent),
     };
 
@@ -333,7 +333,7 @@ fn insertion_beside(
         builder.add_containers(field, &found, first, containers.collect(), plan);
     }
     match (agent, volumes) {
-        (Some(agent), Some(ParentState::Collection { .. })) => {
+        (Some(agent), Some(ParentState::Collection | ParentState::Empty)) => {
             for (volume, value) in &agent.volumes {
                 match replaced_volume(template, places, *volume) {
                     Some(old) => {
@@ -414,6 +414,7 @@ pub(crate) fn kept_annotations(
 ) -> TemplatePatch {
     let mut builder = PatchBuilder {
         tree,
+        template,
         at,
         patch: TemplatePatch::default(),
     };
@@ -449,6 +450,7 @@ pub(crate) fn removal_beside(
 ) -> TemplatePatch {
     let mut builder = PatchBuilder {
         tree,
+        template,
         at,
         patch: TemplatePatch::default(),
     };
@@ -588,7 +590,7 @@ impl PatchBuilder<'_, '_> {
             "metadata",
         )?;
         let annotations = match (&metadata, template.metadata) {
-            (ParentState::Collection { .. }, Some(node)) => {
+            (ParentState::Collection | ParentState::Empty, Some(node)) => {
                 let annotations = self.tree.get(self.tree.alias_target(node), "annotations");
                 self.state(
                     template.metadata,
@@ -614,16 +616,18 @@ impl PatchBuilder<'_, '_> {
             return Ok(ParentState::Missing);
         };
         let value = self.tree.alias_target(node);
-        let raw = || null_source(self.tree, self.tree.alias_target(holder), node);
+        let source = || null_source(self.tree, self.tree.alias_target(holder), node);
         if self.tree.kind(value) == kind {
             let is_empty = self.tree.place(value).len() == "{}".len();
-            return Ok(ParentState::Collection {
-                raw: is_empty.then(raw).filter(|raw| opens_into_lines(raw)),
+            return Ok(if is_empty && opens_into_lines(&source()) {
+                ParentState::Empty
+            } else {
+                ParentState::Collection
             });
         }
         match scalar_value(self.tree, value) {
             Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(ParentState::Null { raw: raw() })
+                Ok(ParentState::Null(source()))
             }
             _ => Err(WrongKind {
                 parent,
@@ -682,12 +686,12 @@ impl PatchBuilder<'_, '_> {
         plan: &Plan,
     ) {
         match (found, first) {
-            (ParentState::Collection { .. }, None) => {
+            (ParentState::Collection | ParentState::Empty, None) => {
                 for container in containers {
                     self.add(&format!("/spec/{field}/-"), container);
                 }
             }
-            (ParentState::Collection { .. }, Some(first)) => {
+            (ParentState::Collection | ParentState::Empty, Some(first)) => {
                 for (number, container) in containers.into_iter().enumerate() {
                     self.add(&format!("/spec/{field}/{}", first + number), container);
                 }
@@ -715,7 +719,10 @@ impl PatchBuilder<'_, '_> {
         existing: &OwnAnnotations,
     ) {
         match (metadata, annotations) {
-            (ParentState::Collection { .. }, ParentState::Collection { .. }) => {
+            (
+                ParentState::Collection | ParentState::Empty,
+                ParentState::Collection | ParentState::Empty,
+            ) => {
                 for (key, value) in &existing.each {
                     self.add(
                         &format!("/metadata/annotations/{}", escape(key)),
@@ -723,7 +730,7 @@ impl PatchBuilder<'_, '_> {
                     );
                 }
             }
-            (ParentState::Collection { .. }, _) => {
+            (ParentState::Collection | ParentState::Empty, _) => {
                 self.add("/metadata/annotations", Rc::clone(&existing.mapping))
             }
             // Metadata are expected before the spec.
@@ -742,21 +749,30 @@ impl PatchBuilder<'_, '_> {
     }
 
     /// Restores a parent that has injected members only: to absent, or to null as it was written. Returns false for one that
-    /// was empty: `[]` is restored by removing the members.
+    /// was empty, and for a null where a tool has since changed between lines and brackets: removing the members leaves `[]`.
     fn restore(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
         let path = parent.pointer();
         if has_created(record, parent) {
             self.remove(path);
             return true;
         }
-        let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
-        let is_flow =
-            node.is_some_and(|node| self.tree.style(self.tree.alias_target(node)) == Style::Flow);
-        if was.map_or(is_flow, |(_, raw)| opens_into_lines(raw)) {
+        let style_of = |node: NodeId| self.tree.style(self.tree.alias_target(node));
+        let source = match record.and_then(|record| record.original(parent)) {
+            Some(OriginalParent::Empty) => return false,
+            Some(OriginalParent::Null(source)) => source.clone(),
+            None if node.map(style_of) == Some(Style::Flow) => return false,
+            // The shortest null, a key with a colon, is not recorded.
+            None => NullSource::Block(String::new()),
+        };
+        let holder = match parent {
+            Parent::Metadata => Some(self.template.node),
+            Parent::Annotations => self.template.metadata,
+            Parent::Volumes | Parent::InitContainers => self.template.spec,
+        };
+        if holder.map(style_of) != Some(source.style()) {
             return false;
         }
         let path = pointer(&[self.at, path].concat());
-        let source = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
         self.patch
             .operations
             .push(Operation::RestoreNull { path, source });
@@ -764,9 +780,9 @@ impl PatchBuilder<'_, '_> {
     }
 }
 
-/// True for the source of an empty mapping or list that is replaced by lines, and by which a removal of these replaces them.
-fn opens_into_lines(raw: &str) -> bool {
-    matches!(raw, " {}" | " []")
+/// Returns true for the text of an empty mapping or list that lines replace, and that replaces the lines when they are removed.
+fn opens_into_lines(source: &NullSource) -> bool {
+    matches!(source, NullSource::Block(text) if matches!(&**text, " {}" | " []"))
 }
 
 /// Parses a pointer of constants, indices and escaped keys, which is always valid.

@@ -102,8 +102,9 @@ pub use read::{read, read_into, read_json, read_piece};
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
 pub use splice::{
-    Cache, ErrorKind, Operation, SpliceError, Spliced, Uneditable, ends_in_open_block_scalar,
-    find_uneditable, null_source, operations, splice,
+    Cache, ErrorKind, NullSource, Operation, SpliceError, Spliced, Uneditable,
+    ends_in_open_block_scalar, find_uneditable, null_source, operations, place_of_new_member,
+    splice,
 };
 pub use tree::{Buffer, Kind, NodeId, Style, Tree, YamlError};
 pub use value::{ScalarValue, scalar_value};

@@ -47,7 +47,7 @@ mod writer;
 
 pub use cache::Cache;
 pub use error::{ErrorKind, SpliceError};
-pub use operation::{Operation, operations};
+pub use operation::{NullSource, Operation, operations};
 
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
@@ -145,31 +145,47 @@ fn first(errors: &[SpliceError]) -> SpliceError {
     errors.first().copied().unwrap_or(ErrorKind::Layout.at(0))
 }
 
-/// The source of the null at `value`, for [`Operation::RestoreNull`] to put it back after a collection replaced it.
-///
-/// - in a block mapping, and for `null` itself: the text between the colon and its end, without earlier lines
-/// - otherwise in brackets, where another tool may since have made JSON of it: the same behind `{:`, or `{` alone for a key
-///   without a colon
+/// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
 #[must_use]
-pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> String {
+pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
     let lines = lines::Lines { text: tree.text() };
-    let raw = lines.slice(
-        lines.before_blanks(tree.outer_start(value)),
-        tree.span(value).end,
-    );
-    if tree.style(mapping) != Style::Flow || raw.trim_start() == "null" {
-        return raw.to_owned();
+    let start = lines.before_blanks(tree.outer_start(value));
+    let raw = lines.slice(start, tree.span(value).end).to_owned();
+    if tree.style(mapping) != Style::Flow {
+        return NullSource::Block(raw);
     }
-    let key = tree
-        .entries(mapping)
+    let mut entries = tree.entries(mapping);
+    let key_end = entries
         .find(|(_, entry)| *entry == value)
         .map(|(key, _)| tree.span(key).end);
-    let has_colon = key.is_some_and(|end| lines.is_at(lines.next_content(end), b':'));
-    if has_colon {
-        format!("{{:{raw}")
+    if key_end.is_some_and(|end| lines.is_at(lines.next_content(end), b':')) {
+        NullSource::Flow(raw)
     } else {
-        "{".to_owned()
+        NullSource::FlowKey
     }
+}
+
+/// Returns the place for the lines of a new last member of a block mapping: behind the last member and its comments.
+///
+/// The place is the beginning of a line, or the end of a text that ends without a line break.
+///
+/// # Errors
+/// When lines cannot be added there safely.
+pub fn place_of_new_member(tree: &Tree<'_>, mapping: NodeId) -> Result<usize, SpliceError> {
+    let lines = lines::Lines { text: tree.text() };
+    let elements = plan::elements_of(tree, &lines, mapping)?;
+    let (Some(first), Some(last)) = (elements.first(), elements.last()) else {
+        return Err(ErrorKind::Layout.at(tree.span(mapping).start));
+    };
+    if tree.style(mapping) == Style::Flow || tree.has_explicit_key(mapping) {
+        return Err(ErrorKind::Layout.at(first.start));
+    }
+    let column = lines.column(first.start)?;
+    let place = lines.below_comments(lines.below(last.end)?, column)?;
+    if place > lines.text.len() && edits::ends_open(tree, &lines) {
+        return Err(ErrorKind::OpenBlockScalar.at(last.start));
+    }
+    Ok(place.min(lines.text.len()))
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change. Nothing can then

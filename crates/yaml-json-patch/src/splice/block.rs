@@ -3,6 +3,7 @@
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
 use super::layout::{self, Layout};
+use super::operation::NullSource;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{self, Block};
 use super::writer::{Slot, Writer};
@@ -113,7 +114,7 @@ impl Writer<'_, '_> {
                 _ => Err(ErrorKind::OpenBlockScalar.at(last.start)),
             };
         }
-        let text = self.lines_of(shape, new, place, None)?;
+        let text = self.lines_of(shape, new, place, FirstLine::Own)?;
         self.out.insert(place, text);
         Ok(())
     }
@@ -138,7 +139,7 @@ impl Writer<'_, '_> {
                 (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
                 _ => line,
             };
-            let text = self.lines_of(shape, new, place, None)?;
+            let text = self.lines_of(shape, new, place, FirstLine::Own)?;
             self.out.insert(place, text);
             return Ok(());
         }
@@ -154,7 +155,7 @@ impl Writer<'_, '_> {
             shape,
             new,
             self.lines.start(first.start),
-            Some(Behind::Dash),
+            FirstLine::AfterDash,
         )?;
         if stays {
             text.extend(std::iter::repeat_n(' ', shape.column));
@@ -168,9 +169,9 @@ impl Writer<'_, '_> {
         shape: BlockStyle,
         new: &[New<'_>],
         place: usize,
-        behind: Option<Behind>,
+        first_line: FirstLine,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(place, behind);
+        let mut block = self.new_block(place, first_line);
         for new in new {
             let layout = block.layout(shape.column, shape.gap);
             let known = new
@@ -197,13 +198,13 @@ impl Writer<'_, '_> {
         self.examples.measure(self.tree, &self.path)
     }
 
-    fn new_block(&mut self, place: usize, behind: Option<Behind>) -> Block {
+    fn new_block(&mut self, place: usize, first_line: FirstLine) -> Block {
         let mut block = Block::new(
             self.layout(),
             self.lines.break_before(place),
             place.min(self.lines.text.len()),
         );
-        block.indented = behind.is_some();
+        block.indented = first_line == FirstLine::AfterDash;
         block
     }
 
@@ -330,7 +331,7 @@ impl Writer<'_, '_> {
         };
         let old = element.value;
         let new = match new {
-            Overlay::Null(raw) => return self.restore(element, mark, raw),
+            Overlay::Null(source) => return self.restore(element, mark, source),
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
@@ -362,30 +363,28 @@ impl Writer<'_, '_> {
     }
 
     /// Restores a null that a collection had replaced, as it was written.
-    fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), SpliceError> {
-        // It may have stood in brackets, and another tool has printed it in lines since.
-        let raw = raw
-            .strip_prefix('{')
-            .map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
-        let spaced = format!(" {raw}");
-        let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) {
-            raw
-        } else {
-            &spaced
+    fn restore(
+        &mut self,
+        element: &Element,
+        mark: usize,
+        source: &NullSource,
+    ) -> Result<(), SpliceError> {
+        let NullSource::Block(raw) = source else {
+            return Err(ErrorKind::Layout.at(element.start));
         };
         if plan::is_inline(self.tree, element.value) {
-            self.out.replace(mark..element.end, raw.to_owned());
+            self.out.replace(mark..element.end, raw.clone());
             return Ok(());
         }
         let first = layout::first(self.tree, element.value);
         match self.lines.indentation(first) {
             Some(indentation) => {
                 let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
-                self.out.replace(mark..behind, raw.to_owned());
+                self.out.replace(mark..behind, raw.clone());
                 self.out
                     .delete(first - indentation.len()..self.lines.below(element.end)?);
             }
-            None => self.out.replace(mark..element.end, raw.to_owned()),
+            None => self.out.replace(mark..element.end, raw.clone()),
         }
         Ok(())
     }
@@ -398,9 +397,9 @@ impl Writer<'_, '_> {
         new: &Value,
     ) -> Result<(), SpliceError> {
         let below = self.lines.below(element.end)?;
-        let (start, behind) = match self.own_lines(element) {
-            Some(start) => (start, None),
-            None => (element.start, Some(Behind::Dash)),
+        let (start, first_line) = match self.own_lines(element) {
+            Some(start) => (start, FirstLine::Own),
+            None => (element.start, FirstLine::AfterDash),
         };
         let text = self.lines_of(
             shape,
@@ -410,7 +409,7 @@ impl Writer<'_, '_> {
                 shared: None,
             }],
             self.lines.start(start),
-            behind,
+            first_line,
         )?;
         self.out.replace(start..below, text);
         Ok(())
@@ -502,7 +501,7 @@ impl Writer<'_, '_> {
             },
             &new,
             below,
-            None,
+            FirstLine::Own,
         )?;
         self.out.delete(mark..end);
         self.out.insert(below, text);
@@ -515,7 +514,7 @@ impl Writer<'_, '_> {
         new: &Value,
         place: usize,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(place, None);
+        let mut block = self.new_block(place, FirstLine::Own);
         block.children(shape.column, new)?;
         Ok(block.text)
     }
@@ -588,7 +587,7 @@ impl Writer<'_, '_> {
         if let Some(text) = render::inline(new, self.layout()) {
             return Ok([&text, self.lines.break_before(place)].concat());
         }
-        let mut block = self.new_block(place, None);
+        let mut block = self.new_block(place, FirstLine::Own);
         match new {
             Value::Object(members) => block.members(0, members)?,
             Value::Array(items) => items.iter().try_for_each(|item| block.item(0, 1, item))?,
@@ -598,8 +597,11 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The text before new lines on their first line.
-#[derive(Debug, Clone, Copy)]
-enum Behind {
-    Dash,
+/// The place of the first of several new lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstLine {
+    /// A line of its own.
+    Own,
+    /// The rest of a line that begins with the dash of another list: `- - a`, `- a: 1`.
+    AfterDash,
 }

@@ -63,9 +63,12 @@ impl Edits {
             return Err(errors);
         }
         close(&mut joined, tree);
-        keep_line_feed(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         let lines = Lines { text: tree.text() };
+        let carriage_returns = joined
+            .iter()
+            .filter_map(|edit| bare_carriage_return(lines.text, &edit.range));
+        errors.extend(carriage_returns.map(|at| ErrorKind::CarriageReturns.at(at)));
         let swallowing = joined
             .iter()
             .filter(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range));
@@ -115,28 +118,17 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
     }
 }
 
-/// If the lines of a document end in bare carriage returns and another tool has put a line feed behind the last one, that
-/// one stays: those who cut streams into documents look for line feeds only.
+/// Returns the place of a carriage return without a line feed in or beside the range of an edit.
 ///
-/// ```text
-/// a: 1␍b: 2⏎---    remove b    a: 1⏎---
-/// ```
-fn keep_line_feed(edits: &mut [Draft], tree: &Tree<'_>) {
-    let text = tree.text();
-    let Some(last) = edits
-        .last_mut()
-        .filter(|edit| edit.text.is_empty() && edit.range.end == text.len())
-    else {
-        return;
-    };
-    let line_feed = ["\r\n", "\n"]
-        .into_iter()
-        .find(|line_feed| text[last.range.clone()].ends_with(line_feed));
-    if let Some(line_feed) = line_feed
-        && text[..last.range.start].ends_with('\r')
-    {
-        last.range = last.range.start - 1..last.range.end - line_feed.len();
-    }
+/// Some readers of YAML take it for a line break and others do not, so that both the edit's lines and its neighbours would be
+/// other lines to them.
+fn bare_carriage_return(text: &str, range: &Range<usize>) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let start = range.start.saturating_sub(1);
+    let touched = bytes.get(start..text.len().min(range.end + 1))?;
+    memchr::memchr_iter(b'\r', touched)
+        .map(|found| start + found)
+        .find(|at| bytes.get(at + 1) != Some(&b'\n'))
 }
 
 /// True when a comment or a blank line would become text of the block scalar in front of what is removed.

@@ -89,6 +89,9 @@ error_kinds! {
     LineBreaks = "line-breaks",
         "a character (U+0085, U+2028 or U+2029) is here that only some YAML parsers read as a line break",
         "remove the character";
+    CarriageReturns = "carriage-returns",
+        "a line ends in a bare carriage return, which only some YAML parsers read as a line break",
+        "end the lines with line feeds";
     OpenBlockScalar = "open-block-scalar",
         "the text ends inside a block scalar without a line break; any text added after it would change its value",
         "end the file with a line break";

@@ -1,6 +1,7 @@
 //! Edits inside brackets: JSON, and YAML's flow style.
 
 use super::error::{ErrorKind, SpliceError};
+use super::operation::NullSource;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
@@ -268,10 +269,7 @@ impl<'t> Writer<'_, 't> {
         };
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
-            Overlay::Null(raw) => {
-                self.restore_in_brackets(brackets, element, raw);
-                return Ok(());
-            }
+            Overlay::Null(source) => return self.restore_in_brackets(element, source),
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
@@ -311,29 +309,30 @@ impl<'t> Writer<'_, 't> {
         Ok(())
     }
 
-    /// Restores a null that a collection had replaced, as it was written, unless JSON has no such null.
-    fn restore_in_brackets(&mut self, brackets: &Brackets, element: &Element, raw: &str) {
+    /// Restores a null that a collection had replaced, as it was written.
+    fn restore_in_brackets(
+        &mut self,
+        element: &Element,
+        source: &NullSource,
+    ) -> Result<(), SpliceError> {
         let start = self
             .lines
             .before_blanks(self.tree.outer_start(element.value));
-        let text = match (raw.strip_prefix('{'), element.key) {
-            (Some(""), Some(key)) => {
+        match (source, element.key) {
+            (NullSource::FlowKey, Some(key)) => {
                 self.out.delete(self.tree.span(key).end..element.end);
-                return;
             }
-            (Some(here), _) => here.strip_prefix(':').unwrap_or_default().to_owned(),
-            (None, Some(key))
-                if raw == "null"
+            (NullSource::Flow(raw), Some(key)) => {
+                // JSON's `"a":null` has no blank, but `a:null` would be a key.
+                let needs_blank = raw.starts_with(|first: char| !matches!(first, ' ' | '\t'))
                     && element.mark == Some(start)
-                    && self.tree.style(key) == Style::Plain =>
-            {
-                " null".to_owned()
+                    && self.tree.style(key) == Style::Plain;
+                let blank = if needs_blank { " " } else { "" };
+                self.out.replace(start..element.end, [blank, raw].concat());
             }
-            (None, _) if raw.trim_start() == "null" => raw.to_owned(),
-            // It comes from a block mapping: nothing, `~`, or a tag that would run into the comma.
-            (None, _) => format!("{}null", brackets.colon.trim_start_matches(':')),
-        };
-        self.out.replace(start..element.end, text);
+            _ => return Err(ErrorKind::Layout.at(element.start)),
+        }
+        Ok(())
     }
 
     /// A value in brackets for the whole document, or for a place in it that had none.

@@ -224,12 +224,10 @@ impl<'t> Lines<'t> {
         match self.slice(at.saturating_sub(2), at).as_bytes() {
             [b'\r', b'\n'] if at <= self.text.len() => "\r\n",
             [.., b'\n'] if at <= self.text.len() => "\n",
-            [.., b'\r'] if at <= self.text.len() => "\r",
             _ => {
                 let end = self.line_end(0);
                 match (self.byte(end), self.byte(end + 1)) {
                     (Some(b'\r'), Some(b'\n')) => "\r\n",
-                    (Some(b'\r'), _) => "\r",
                     _ => "\n",
                 }
             }

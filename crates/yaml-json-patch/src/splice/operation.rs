@@ -1,6 +1,7 @@
 //! RFC 6902 operations with shared values: one container may go into every document of a stream, and copying it would cost
 //! more than splicing it.
 
+use crate::tree::Style;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
     AddOperation, CopyOperation, MoveOperation, Patch, PatchOperation, RemoveOperation,
@@ -47,12 +48,12 @@ pub enum Operation {
         /// The new value.
         value: Rc<Value>,
     },
-    /// Replaces a value by a null, with the source that [`null_source`](super::null_source) returned.
+    /// Replaces the value of a member by a null, as [`null_source`](super::null_source) found it in a mapping of the same style.
     RestoreNull {
         /// The place of the value.
         path: PointerBuf,
-        /// The text of the null: empty, ` null`, `  ~`, `{: ~`.
-        source: String,
+        /// The text of the null.
+        source: NullSource,
     },
     /// Removes a value and adds it elsewhere.
     Move {
@@ -75,6 +76,28 @@ pub enum Operation {
         /// The expected value.
         value: Rc<Value>,
     },
+}
+
+/// The text of a null in a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NullSource {
+    /// In a block mapping: the text between the colon and the end of the null, such as ` null`; it may be empty.
+    Block(String),
+    /// In brackets: the same.
+    Flow(String),
+    /// In brackets: a key without a colon, as in `{key}`.
+    FlowKey,
+}
+
+impl NullSource {
+    /// Returns the style of the mapping.
+    #[must_use]
+    pub fn style(&self) -> Style {
+        match self {
+            NullSource::Block(_) => Style::Block,
+            NullSource::Flow(_) | NullSource::FlowKey => Style::Flow,
+        }
+    }
 }
 
 /// The operations of a patch, in their order.

@@ -3,7 +3,7 @@
 use super::error::{ErrorKind, SpliceError};
 use super::key::key_name;
 use super::members::{ItemList, Key, MemberList, PatchedMember};
-use super::operation::Operation;
+use super::operation::{NullSource, Operation};
 use super::reading::{Reading, element, json};
 use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -31,8 +31,8 @@ pub(crate) enum Overlay {
     },
     /// A value of the patch.
     New(Rc<Value>),
-    /// A null with this source.
-    Null(String),
+    /// A null with its text.
+    Null(NullSource),
 }
 
 /// A member of a mapping as it will be.

@@ -105,3 +105,15 @@ fn what_the_patch_gets_wrong() {
         .patched_with(json!([{"op": "move", "from": "/a", "path": "/a/b"}]))
         .refuses(ErrorKind::MovedIntoItself);
 }
+
+#[test]
+fn lines_that_end_in_bare_carriage_returns_are_left_alone() {
+    for text in ["a: 1\rb: 2\r", "a: 1\rb: 2\n", "b: 1\na: [\r1]\n"] {
+        given(text)
+            .replace("/a", json!(3))
+            .refuses(ErrorKind::CarriageReturns);
+    }
+    given("a: 1\nb: [\r2]\n")
+        .replace("/a", json!(3))
+        .gives("a: 3\nb: [\r2]\n");
+}
