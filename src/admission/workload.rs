@@ -139,16 +139,13 @@ impl Reviewer {
         tree: &Tree<'_>,
         resource: &Resource,
     ) -> impl Iterator<Item = WorkloadTemplate> {
-        let is_of = |group: &str, kind: &str| {
-            resource
-                .gvk
-                .as_ref()
-                .is_some_and(|gvk| gvk.group == group && gvk.kind == kind)
-        };
+        let gvk = resource.gvk.as_ref();
         let mut found = self
             .config
             .workloads()
-            .templates(tree, resource.node, is_of)
+            .templates(tree, resource.node, |kind| {
+                gvk.is_some_and(|gvk| kind.matches(gvk))
+            })
             .found;
         found.retain(|found| found.pointer.len() <= MAX_POINTER);
         let template = move |found: crate::manifest::workloads::FoundTemplate| {

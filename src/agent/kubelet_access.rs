@@ -4,7 +4,6 @@
 //! from Kubernetes 1.33 on to `nodes/pods` and `nodes/stats`.
 
 use crate::config::{KubeletConnection, KubernetesVersion, Spec};
-use crate::manifest::resource::text;
 use yaml_json_patch::{NodeId, Tree};
 
 /// The kinds of access that differ in permissions.
@@ -85,7 +84,9 @@ impl PodServiceAccount {
     /// Reads a PodSpec. `serviceAccount` is the deprecated name of the field.
     pub(crate) fn of(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> Self {
         let named = |key: &'static str| {
-            let name = text(tree, pod_spec?, key).filter(|name| !name.is_empty())?;
+            let name = tree
+                .member_text(pod_spec?, key)
+                .filter(|name| !name.is_empty())?;
             Some(Self {
                 name,
                 field: Some((key, tree.place(tree.member(pod_spec?, key)?).start)),

@@ -8,7 +8,7 @@ use crate::manifest::identity::Identity;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
-use crate::manifest::resource::{Resource, file, item_types, resources, text};
+use crate::manifest::resource::{Resource, file, item_types, resources};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
@@ -272,7 +272,8 @@ impl ObjectReader<'_> {
         let is_source = !target_path.is_empty();
         let mut keys = target_path.iter();
         let target = keys.try_fold(node, |node, key| tree.member(node, key));
-        if is_source && let Some(name) = target.and_then(|target| text(tree, target, "name")) {
+        if is_source && let Some(name) = target.and_then(|target| tree.member_text(target, "name"))
+        {
             resource.identity.name = name;
         }
         let namespace = resource
@@ -349,7 +350,7 @@ fn has_members(tree: &Tree<'_>, parent: Option<NodeId>, key: &str) -> bool {
 /// The value of the annotation [`PREVIOUS_NAMES`].
 fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
     let annotations = tree.member(tree.member(node, "metadata")?, "annotations")?;
-    text(tree, annotations, PREVIOUS_NAMES)
+    tree.member_text(annotations, PREVIOUS_NAMES)
 }
 
 /// The entries of a mapping.

@@ -440,19 +440,19 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
         return;
     }
     let table = config.workloads();
-    let meant = |kind: &str| closest(kind, table.kinds().map(|(_, known)| known));
+    let meant = |kind: &str| closest(kind, table.kinds().map(|known| known.kind));
     for (index, pattern) in select.kinds.iter().enumerate() {
         if table.knows(pattern.group.as_deref(), &pattern.kind) {
             continue;
         }
-        let same_kind = table.kinds().find(|(_, kind)| *kind == pattern.kind);
+        let same_kind = table.kinds().find(|known| known.kind == pattern.kind);
         let help = match (same_kind, meant(&pattern.kind)) {
-            (Some((group, kind)), _) => {
-                let of = KindPattern {
-                    group: Some(group.to_owned()),
-                    kind: kind.to_owned(),
+            (Some(known), _) => {
+                let meant = KindPattern {
+                    group: Some(known.group.to_owned()),
+                    kind: known.kind.to_owned(),
                 };
-                format!("did you mean `{of}`?")
+                format!("did you mean `{meant}`?")
             }
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),

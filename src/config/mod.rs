@@ -92,6 +92,8 @@ pub(crate) use version::KubernetesVersion;
 pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
+use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
+use crate::manifest::template_path::PathRest;
 use crate::manifest::workloads::Table;
 use setting::Shaped as _;
 use std::collections::BTreeMap;
@@ -152,7 +154,15 @@ impl Config {
     /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
     pub(crate) fn workloads(&self) -> Table<'_> {
         let paths = self.spec.pod_templates.iter();
-        Table::new(paths.map(|place| (&*place.group, &*place.kind, &place.path, place.completes)))
+        Table::new(paths.map(|place| WorkloadKind {
+            group: &place.group,
+            kind: &place.kind,
+            path: PathRest::Configured(&place.path.steps),
+            lifetime: match place.completes {
+                true => Lifetime::Completes,
+                false => Lifetime::Runs,
+            },
+        }))
     }
 
     /// Returns true if the configuration, `--set` or an annotation sets the setting, even with the default's value. Explicit

@@ -1,13 +1,13 @@
 //! `controller-owned`: resources that a controller in the cluster creates and reconciles, as in `kubectl get pods -o yaml`.
 
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
 /// Returns a warning about a resource that a controller owns: the controller or the API server rejects edits of it.
 pub(crate) fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
     let (index, owner) = resource.controller(tree)?;
-    let field = |key: &str| text(tree, owner, key).unwrap_or_default();
+    let field = |key: &str| tree.member_text(owner, key).unwrap_or_default();
     let message = format!(
         "the resource is owned by {} {}; its controller reverts changes",
         field("kind"),

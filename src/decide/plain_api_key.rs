@@ -5,7 +5,6 @@ use crate::config::{AgentSettings, Config};
 use crate::decide::Evaluation;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::text;
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
@@ -61,8 +60,10 @@ pub(crate) fn findings(
             .member(container.node, "env")
             .map(|env| tree.alias_target(env))?;
         let value = tree.items(env).enumerate().find_map(|(index, variable)| {
-            let is_key = text(tree, variable, "name").as_deref() == Some(API_KEY);
-            let is_plain = text(tree, variable, "value").is_some_and(|value| !value.is_empty());
+            let is_key = tree.member_text(variable, "name").as_deref() == Some(API_KEY);
+            let is_plain = tree
+                .member_text(variable, "value")
+                .is_some_and(|value| !value.is_empty());
             (is_key && is_plain).then_some((index, tree.member(variable, "value")?))
         });
         let (index, value) = value?;

@@ -4,7 +4,6 @@
 use crate::config::{Config, Kubelet, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::resource::text;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::{ScalarValue, scalar_value};
 
@@ -45,7 +44,7 @@ impl Evaluation<'_, '_> {
         let seconds = self
             .template
             .spec
-            .and_then(|spec| text(self.tree, spec, field)?.parse::<u64>().ok());
+            .and_then(|spec| self.tree.member_text(spec, field)?.parse::<u64>().ok());
         if let Some(seconds) = seconds.filter(|seconds| *seconds < RETIREMENT) {
             let message = format!(
                 "the pod is killed after {seconds} s, but the agent may need {RETIREMENT} s to retire its host; the host would stay in Mackerel and cause alerts"

@@ -17,6 +17,7 @@ use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys;
 use crate::manifest::identity::{Identity, is_list};
+use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
@@ -98,7 +99,7 @@ impl<'c> Planner<'c> {
 
     /// True for a kind that holds a pod template in some group.
     pub(crate) fn knows_kind(&self, kind: &str) -> bool {
-        self.table.knows_kind(kind)
+        self.table.knows(None, kind)
     }
 
     /// Decides about every pod template of a piece.
@@ -126,14 +127,12 @@ impl<'c> Planner<'c> {
     }
 
     fn resource(&self, tree: &Tree<'_>, resource: &Resource, root: &str, plan: &mut PiecePlan) {
-        let is_of = |group: &str, kind: &str| match (resource.duplicate, &resource.gvk) {
-            (None, Some(gvk)) => gvk.group == group && gvk.kind == kind,
+        let may_be = |kind: &WorkloadKind<'_>| match (resource.duplicate, &resource.gvk) {
+            (None, Some(gvk)) => kind.matches(gvk),
             (None, None) => false,
-            (Some(_), _) => {
-                duplicate_keys::may_be(tree, resource.node, &resource.identity, group, kind)
-            }
+            (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, kind),
         };
-        let mut found = self.table.templates(tree, resource.node, is_of);
+        let mut found = self.table.templates(tree, resource.node, may_be);
         let earlier = self.earlier_templates(tree, resource, &found.found);
         if self.options.direction == Direction::Uninject {
             found.duplicate = found.duplicate.or_else(|| {
@@ -151,7 +150,7 @@ impl<'c> Planner<'c> {
                     pointer,
                     node,
                     ancestors,
-                    completes: false,
+                    lifetime: Lifetime::Runs,
                 },
             ));
         } else {

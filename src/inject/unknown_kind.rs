@@ -11,7 +11,7 @@ use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed, has_record};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::{PodTemplate, completes_by_policy};
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::resource::Resource;
 use crate::manifest::strategic_merge::{self, Images};
 use crate::manifest::workloads::{FoundTemplate, containers};
 use crate::report::{Finding, Reason};
@@ -316,7 +316,7 @@ fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
     items.any(|item| {
         ["name", "image"]
             .into_iter()
-            .all(|key| text(tree, item, key).is_some())
+            .all(|key| tree.member_text(item, key).is_some())
     })
 }
 
@@ -362,7 +362,7 @@ fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> 
             .try_fold(node, |node, key| tree.member(node, key))
     };
     let annotations = below(["metadata", "annotations"])?;
-    let value = |annotation: Annotation| text(tree, annotations, annotation.key());
+    let value = |annotation: Annotation| tree.member_text(annotations, annotation.key());
     let inject =
         value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
     let wait_for = config.allows(Annotation::WaitFor)

@@ -1,7 +1,6 @@
 //! The functionConfig of a call, and the file that the user wrote it in.
 
 use crate::config::KIND;
-use crate::manifest::resource::text;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
@@ -36,15 +35,17 @@ impl FunctionConfig<'_> {
             "config.kubernetes.io/path",
         ];
         keys.into_iter()
-            .find_map(|key| text(self.tree, annotations, key))
+            .find_map(|key| self.tree.member_text(annotations, key))
     }
 
     /// Kind and name: `AgentInjector/production`.
     pub(crate) fn name(&self) -> String {
-        let kind =
-            text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
+        let kind = self
+            .tree
+            .member_text(self.node, "kind")
+            .unwrap_or_else(|| "functionConfig".to_owned());
         let metadata = self.tree.member(self.node, "metadata");
-        match metadata.and_then(|metadata| text(self.tree, metadata, "name")) {
+        match metadata.and_then(|metadata| self.tree.member_text(metadata, "name")) {
             Some(name) => format!("{kind}/{name}"),
             None => kind,
         }
@@ -79,8 +80,8 @@ pub(crate) fn configures_injector(yaml_text: &str) -> bool {
             .member(root, "metadata")
             .and_then(|metadata| tree.member(metadata, "annotations"));
         let function = annotations
-            .and_then(|annotations| text(&tree, annotations, "config.kubernetes.io/function"));
-        text(&tree, root, "kind").as_deref() == Some(KIND)
+            .and_then(|annotations| tree.member_text(annotations, "config.kubernetes.io/function"));
+        tree.member_text(root, "kind").as_deref() == Some(KIND)
             || function.is_some_and(|function| function.contains("mackerel-agent-injector"))
     })
 }

@@ -12,6 +12,8 @@
 //! its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
 
 use crate::manifest::identity::Identity;
+use crate::manifest::known_kinds::WorkloadKind;
+use std::borrow::Cow;
 use std::fmt;
 use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
@@ -31,11 +33,13 @@ const NAMES: [&str; 11] = [
     "volumes",
 ];
 
-/// The second occurrence of `step` or one of [`NAMES`] in a mapping or in what it merges.
+/// Returns the second occurrence of `step` or one of [`NAMES`] in a mapping or in those that it merges.
 pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option<NodeId> {
-    second_key_of(tree, mapping, step, &mut MAX_MERGES.clone())
+    let mut merges = MAX_MERGES;
+    second_key_of(tree, mapping, step, &mut merges)
 }
 
+/// `merges` is the number of merge keys that may still be followed.
 fn second_key_of(
     tree: &Tree<'_>,
     mapping: NodeId,
@@ -43,7 +47,7 @@ fn second_key_of(
     merges: &mut usize,
 ) -> Option<NodeId> {
     let mapping = tree.alias_target(mapping);
-    let mut seen = 0_u16;
+    let mut seen = [false; NAMES.len() + 1];
     let mut merged = None;
     for (key, value) in tree.entries(mapping) {
         let Some(text) = tree.scalar(key) else {
@@ -56,10 +60,9 @@ fn second_key_of(
             }
             continue;
         };
-        if seen & (1 << name) != 0 {
+        if std::mem::replace(&mut seen[name], true) {
             return Some(key);
         }
-        seen |= 1 << name;
     }
     let source = tree.alias_target(merged?);
     *merges = merges.checked_sub(1)?;
@@ -71,7 +74,7 @@ fn second_key_of(
     }
 }
 
-/// All values of a key in a mapping, without those that it merges, in order of the text.
+/// Returns all values that a mapping has for a key, without those that it merges, in order of the text.
 pub(crate) fn occurrences(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Vec<NodeId> {
     tree.entries(tree.alias_target(mapping))
         .filter(|(key, _)| tree.is_key(*key, name))
@@ -84,19 +87,27 @@ pub(crate) fn may_be(
     tree: &Tree<'_>,
     mapping: NodeId,
     identity: &Identity,
-    group: &str,
-    kind: &str,
+    workload: &WorkloadKind<'_>,
 ) -> bool {
-    let texts = |key| {
-        occurrences(tree, mapping, key)
-            .into_iter()
-            .filter_map(|value| tree.scalar(tree.alias_target(value)))
+    let has_group = |api_version: &str| {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        group == workload.group
     };
-    let is_of_group =
-        |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
-    (identity.kind == kind || texts("kind").any(|text| text == kind))
-        && (is_of_group(&identity.api_version)
-            || texts("apiVersion").any(|text| is_of_group(&text)))
+    let mut kinds = texts(tree, mapping, "kind");
+    let mut api_versions = texts(tree, mapping, "apiVersion");
+    (identity.kind == workload.kind || kinds.any(|kind| kind == workload.kind))
+        && (has_group(&identity.api_version) || api_versions.any(|text| has_group(&text)))
+}
+
+/// The texts of all scalars that a mapping has as values of a key, without those that it merges.
+pub(crate) fn texts<'t>(
+    tree: &Tree<'t>,
+    mapping: NodeId,
+    name: &str,
+) -> impl Iterator<Item = Cow<'t, str>> {
+    occurrences(tree, mapping, name)
+        .into_iter()
+        .filter_map(|value| tree.scalar(tree.alias_target(value)))
 }
 
 /// The place of a duplicate key, in lines below the first occurrence.

@@ -1,4 +1,4 @@
-//! The table of known kinds: group, kind, JSON Pointer of the pod template, and whether its pods run to completion.
+//! The table of known kinds: group, kind, JSON Pointer of the pod template, and the lifetime of its pods.
 //!
 //! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. The version does
 //! not: `extensions/v1beta1` Deployments have their template at the same path as `apps/v1`.
@@ -6,393 +6,311 @@
 //! A custom kind is known if its CRD keeps the containers and the annotations of the template: the API server prunes what the
 //! CRD does not declare, and an agent without its record could not be removed. Each group names the source of its CRDs.
 
-/// Pods that run until they are deleted, unless the template's restart policy says otherwise.
-const RUNS: bool = false;
-/// Pods that end when their work is done: where the restart policy is absent, their controller sets one that lets them.
-const COMPLETES: bool = true;
+use crate::manifest::template_path::PathRest;
+use kube_core::GroupVersionKind;
+
+/// The lifetime of the pods of a template whose `restartPolicy` does not decide it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// The pods run until they are deleted.
+    Runs,
+    /// The pods end when their work is done: their controller sets a `restartPolicy` that lets them.
+    Completes,
+}
+
+/// A kind with pod templates at a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkloadKind<'c> {
+    pub(crate) group: &'c str,
+    pub(crate) kind: &'c str,
+    /// The path from the resource to its pod templates.
+    pub(crate) path: PathRest<'c>,
+    pub(crate) lifetime: Lifetime,
+}
+
+impl WorkloadKind<'_> {
+    /// Returns true for a resource of this kind, in any version.
+    pub(crate) fn matches(&self, gvk: &GroupVersionKind) -> bool {
+        gvk.group == self.group && gvk.kind == self.kind
+    }
+}
+
+const fn runs(
+    group: &'static str,
+    kind: &'static str,
+    path: &'static str,
+) -> WorkloadKind<'static> {
+    WorkloadKind {
+        group,
+        kind,
+        path: PathRest::BuiltIn(path),
+        lifetime: Lifetime::Runs,
+    }
+}
+
+const fn completes(
+    group: &'static str,
+    kind: &'static str,
+    path: &'static str,
+) -> WorkloadKind<'static> {
+    WorkloadKind {
+        lifetime: Lifetime::Completes,
+        ..runs(group, kind, path)
+    }
+}
 
 /// Every known kind with the paths of its templates, from the projects' API types.
-pub(crate) const KNOWN_KINDS: &[(&str, &str, &str, bool)] = &[
-    ("", "Pod", "", RUNS),
-    ("", "PodTemplate", "/template", RUNS),
-    ("", "ReplicationController", "/spec/template", RUNS),
-    ("apps", "ReplicaSet", "/spec/template", RUNS),
-    ("apps", "Deployment", "/spec/template", RUNS),
-    ("apps", "StatefulSet", "/spec/template", RUNS),
-    ("apps", "DaemonSet", "/spec/template", RUNS),
+pub(crate) const KNOWN_KINDS: &[WorkloadKind<'static>] = &[
+    runs("", "Pod", ""),
+    runs("", "PodTemplate", "/template"),
+    runs("", "ReplicationController", "/spec/template"),
+    runs("apps", "ReplicaSet", "/spec/template"),
+    runs("apps", "Deployment", "/spec/template"),
+    runs("apps", "StatefulSet", "/spec/template"),
+    runs("apps", "DaemonSet", "/spec/template"),
     // Served until Kubernetes 1.15; old manifests and charts still carry it.
-    ("extensions", "ReplicaSet", "/spec/template", RUNS),
-    ("extensions", "Deployment", "/spec/template", RUNS),
-    ("extensions", "DaemonSet", "/spec/template", RUNS),
-    ("batch", "Job", "/spec/template", COMPLETES),
-    (
-        "batch",
-        "CronJob",
-        "/spec/jobTemplate/spec/template",
-        COMPLETES,
-    ),
-    (
-        "apps.openshift.io",
-        "DeploymentConfig",
-        "/spec/template",
-        RUNS,
-    ),
+    runs("extensions", "ReplicaSet", "/spec/template"),
+    runs("extensions", "Deployment", "/spec/template"),
+    runs("extensions", "DaemonSet", "/spec/template"),
+    completes("batch", "Job", "/spec/template"),
+    completes("batch", "CronJob", "/spec/jobTemplate/spec/template"),
+    runs("apps.openshift.io", "DeploymentConfig", "/spec/template"),
     // OpenShift 3 served it without a group, as `v1`.
-    ("", "DeploymentConfig", "/spec/template", RUNS),
+    runs("", "DeploymentConfig", "/spec/template"),
     // argoproj/argo-rollouts: manifests/crds
-    ("argoproj.io", "Rollout", "/spec/template", RUNS),
-    (
-        "argoproj.io",
-        "Experiment",
-        "/spec/templates/*/template",
-        RUNS,
-    ),
-    (
+    runs("argoproj.io", "Rollout", "/spec/template"),
+    runs("argoproj.io", "Experiment", "/spec/templates/*/template"),
+    completes(
         "argoproj.io",
         "AnalysisTemplate",
         "/spec/metrics/*/provider/job/spec/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "argoproj.io",
         "ClusterAnalysisTemplate",
         "/spec/metrics/*/provider/job/spec/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "argoproj.io",
         "AnalysisRun",
         "/spec/metrics/*/provider/job/spec/template",
-        COMPLETES,
     ),
     // knative/serving: config/core/300-resources; knative/eventing: config/core/resources
-    ("serving.knative.dev", "Service", "/spec/template", RUNS),
-    (
-        "serving.knative.dev",
-        "Configuration",
-        "/spec/template",
-        RUNS,
-    ),
+    runs("serving.knative.dev", "Service", "/spec/template"),
+    runs("serving.knative.dev", "Configuration", "/spec/template"),
     // A Revision's own spec is the PodSpec: like a Pod, it is its own template.
-    ("serving.knative.dev", "Revision", "", RUNS),
-    (
-        "sources.knative.dev",
-        "ContainerSource",
-        "/spec/template",
-        RUNS,
-    ),
-    (
-        "sinks.knative.dev",
-        "JobSink",
-        "/spec/job/spec/template",
-        COMPLETES,
-    ),
+    runs("serving.knative.dev", "Revision", ""),
+    runs("sources.knative.dev", "ContainerSource", "/spec/template"),
+    completes("sinks.knative.dev", "JobSink", "/spec/job/spec/template"),
     // openkruise/kruise: config/crd/bases
-    ("apps.kruise.io", "CloneSet", "/spec/template", RUNS),
-    ("apps.kruise.io", "StatefulSet", "/spec/template", RUNS),
-    ("apps.kruise.io", "DaemonSet", "/spec/template", RUNS),
-    (
-        "apps.kruise.io",
-        "BroadcastJob",
-        "/spec/template",
-        COMPLETES,
-    ),
-    (
+    runs("apps.kruise.io", "CloneSet", "/spec/template"),
+    runs("apps.kruise.io", "StatefulSet", "/spec/template"),
+    runs("apps.kruise.io", "DaemonSet", "/spec/template"),
+    completes("apps.kruise.io", "BroadcastJob", "/spec/template"),
+    completes(
         "apps.kruise.io",
         "AdvancedCronJob",
         "/spec/template/jobTemplate/spec/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "apps.kruise.io",
         "AdvancedCronJob",
         "/spec/template/broadcastJobTemplate/spec/template",
-        COMPLETES,
     ),
-    (
+    runs(
         "apps.kruise.io",
         "UnitedDeployment",
         "/spec/template/statefulSetTemplate/spec/template",
-        RUNS,
     ),
-    (
+    runs(
         "apps.kruise.io",
         "UnitedDeployment",
         "/spec/template/advancedStatefulSetTemplate/spec/template",
-        RUNS,
     ),
-    (
+    runs(
         "apps.kruise.io",
         "UnitedDeployment",
         "/spec/template/cloneSetTemplate/spec/template",
-        RUNS,
     ),
-    (
+    runs(
         "apps.kruise.io",
         "UnitedDeployment",
         "/spec/template/deploymentTemplate/spec/template",
-        RUNS,
     ),
     // kubernetes-sigs/lws and kubernetes-sigs/jobset: config
-    (
+    runs(
         "leaderworkerset.x-k8s.io",
         "LeaderWorkerSet",
         "/spec/leaderWorkerTemplate/leaderTemplate",
-        RUNS,
     ),
-    (
+    runs(
         "leaderworkerset.x-k8s.io",
         "LeaderWorkerSet",
         "/spec/leaderWorkerTemplate/workerTemplate",
-        RUNS,
     ),
     // Its webhook defaults the restart policy to OnFailure.
-    (
+    completes(
         "jobset.x-k8s.io",
         "JobSet",
         "/spec/replicatedJobs/*/template/spec/template",
-        COMPLETES,
     ),
     // ray-project/kuberay: ray-operator/config/crd/bases. The submitter is a Job; head and workers are deleted after it.
-    ("ray.io", "RayCluster", "/spec/headGroupSpec/template", RUNS),
-    (
-        "ray.io",
-        "RayCluster",
-        "/spec/workerGroupSpecs/*/template",
-        RUNS,
-    ),
-    (
+    runs("ray.io", "RayCluster", "/spec/headGroupSpec/template"),
+    runs("ray.io", "RayCluster", "/spec/workerGroupSpecs/*/template"),
+    runs(
         "ray.io",
         "RayJob",
         "/spec/rayClusterSpec/headGroupSpec/template",
-        RUNS,
     ),
-    (
+    runs(
         "ray.io",
         "RayJob",
         "/spec/rayClusterSpec/workerGroupSpecs/*/template",
-        RUNS,
     ),
-    ("ray.io", "RayJob", "/spec/submitterPodTemplate", COMPLETES),
-    (
+    completes("ray.io", "RayJob", "/spec/submitterPodTemplate"),
+    runs(
         "ray.io",
         "RayCronJob",
         "/spec/jobTemplate/rayClusterSpec/headGroupSpec/template",
-        RUNS,
     ),
-    (
+    runs(
         "ray.io",
         "RayCronJob",
         "/spec/jobTemplate/rayClusterSpec/workerGroupSpecs/*/template",
-        RUNS,
     ),
-    (
+    completes(
         "ray.io",
         "RayCronJob",
         "/spec/jobTemplate/submitterPodTemplate",
-        COMPLETES,
     ),
-    (
+    runs(
         "ray.io",
         "RayService",
         "/spec/rayClusterConfig/headGroupSpec/template",
-        RUNS,
     ),
-    (
+    runs(
         "ray.io",
         "RayService",
         "/spec/rayClusterConfig/workerGroupSpecs/*/template",
-        RUNS,
     ),
     // kedacore/keda: config/crd/bases. Its controller defaults the restart policy to OnFailure.
-    (
-        "keda.sh",
-        "ScaledJob",
-        "/spec/jobTargetRef/template",
-        COMPLETES,
-    ),
+    completes("keda.sh", "ScaledJob", "/spec/jobTargetRef/template"),
     // kubeflow/trainer: manifests/base/crds. The templates become JobSets.
-    (
+    completes(
         "trainer.kubeflow.org",
         "ClusterTrainingRuntime",
         "/spec/template/spec/replicatedJobs/*/template/spec/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "trainer.kubeflow.org",
         "TrainingRuntime",
         "/spec/template/spec/replicatedJobs/*/template/spec/template",
-        COMPLETES,
     ),
     // kubeflow/training-operator: manifests/base/crds; kubeflow/mpi-operator: manifests/base. The restart policy stands
     // beside the template, with Never or OnFailure as its default.
-    (
-        "kubeflow.org",
-        "JAXJob",
-        "/spec/jaxReplicaSpecs/*/template",
-        COMPLETES,
-    ),
-    (
-        "kubeflow.org",
-        "MPIJob",
-        "/spec/mpiReplicaSpecs/*/template",
-        COMPLETES,
-    ),
-    (
-        "kubeflow.org",
-        "MXJob",
-        "/spec/mxReplicaSpecs/*/template",
-        COMPLETES,
-    ),
-    (
+    completes("kubeflow.org", "JAXJob", "/spec/jaxReplicaSpecs/*/template"),
+    completes("kubeflow.org", "MPIJob", "/spec/mpiReplicaSpecs/*/template"),
+    completes("kubeflow.org", "MXJob", "/spec/mxReplicaSpecs/*/template"),
+    completes(
         "kubeflow.org",
         "PaddleJob",
         "/spec/paddleReplicaSpecs/*/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "kubeflow.org",
         "PyTorchJob",
         "/spec/pytorchReplicaSpecs/*/template",
-        COMPLETES,
     ),
-    (
-        "kubeflow.org",
-        "TFJob",
-        "/spec/tfReplicaSpecs/*/template",
-        COMPLETES,
-    ),
-    (
+    completes("kubeflow.org", "TFJob", "/spec/tfReplicaSpecs/*/template"),
+    completes(
         "kubeflow.org",
         "XGBoostJob",
         "/spec/xgbReplicaSpecs/*/template",
-        COMPLETES,
     ),
     // volcano-sh/volcano: config/crd. It leaves an absent restart policy to the API server, whose default is Always.
-    ("batch.volcano.sh", "Job", "/spec/tasks/*/template", RUNS),
-    (
+    runs("batch.volcano.sh", "Job", "/spec/tasks/*/template"),
+    runs(
         "batch.volcano.sh",
         "CronJob",
         "/spec/jobTemplate/spec/tasks/*/template",
-        RUNS,
     ),
-    (
-        "flow.volcano.sh",
-        "JobTemplate",
-        "/spec/tasks/*/template",
-        RUNS,
-    ),
+    runs("flow.volcano.sh", "JobTemplate", "/spec/tasks/*/template"),
     // kubeflow/spark-operator: config/crd/bases
-    (
+    completes(
         "sparkoperator.k8s.io",
         "SparkApplication",
         "/spec/driver/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "sparkoperator.k8s.io",
         "SparkApplication",
         "/spec/executor/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "sparkoperator.k8s.io",
         "ScheduledSparkApplication",
         "/spec/template/driver/template",
-        COMPLETES,
     ),
-    (
+    completes(
         "sparkoperator.k8s.io",
         "ScheduledSparkApplication",
         "/spec/template/executor/template",
-        COMPLETES,
     ),
     // actions/actions-runner-controller: config/crd/bases
-    (
+    completes(
         "actions.github.com",
         "AutoscalingRunnerSet",
         "/spec/template",
-        COMPLETES,
     ),
-    (
+    runs(
         "actions.github.com",
         "AutoscalingRunnerSet",
         "/spec/listenerTemplate",
-        RUNS,
     ),
 ];
 
-/// Groups whose controllers complete the containers of a template, so that one without an image is no patch.
-const COMPLETED_BY_CONTROLLER: [&str; 3] = [
-    "actions.github.com",
-    "sparkoperator.k8s.io",
-    "trainer.kubeflow.org",
-];
-
-/// Returns true if the controllers of a group complete the containers of a template.
+/// Returns true if the controllers of a group complete the containers of a template, so that one without an image is no patch.
 pub(crate) fn may_lack_images(group: &str) -> bool {
-    COMPLETED_BY_CONTROLLER.contains(&group)
+    matches!(
+        group,
+        "actions.github.com" | "sparkoperator.k8s.io" | "trainer.kubeflow.org"
+    )
 }
 
-/// Kinds that create pods and hold no whole pod template: they have fields of their own, a bare PodSpec, one `container`, no
-/// annotations, or manifests of other kinds.
-const NOT_COVERED: &[(&str, &[&str])] = &[
-    (
-        "argoproj.io",
-        &[
-            "Workflow",
-            "CronWorkflow",
-            "WorkflowTemplate",
-            "ClusterWorkflowTemplate",
-        ],
-    ),
-    (
-        "kafka.strimzi.io",
-        &[
-            "Kafka",
-            "KafkaBridge",
-            "KafkaConnect",
-            "KafkaMirrorMaker2",
-            "KafkaNodePool",
-        ],
-    ),
-    ("kubeflow.org", &["Notebook"]),
-    (
-        "monitoring.coreos.com",
-        &[
-            "Alertmanager",
-            "Prometheus",
-            "PrometheusAgent",
-            "ThanosRuler",
-        ],
-    ),
-    ("numaflow.numaproj.io", &["MonoVertex", "Pipeline"]),
-    ("operators.coreos.com", &["ClusterServiceVersion"]),
-    ("policy.open-cluster-management.io", &["Policy"]),
-    (
-        "serving.kserve.io",
-        &[
-            "ClusterServingRuntime",
-            "InferenceService",
-            "LLMInferenceService",
-            "LLMInferenceServiceConfig",
-            "ServingRuntime",
-        ],
-    ),
-    (
-        "tekton.dev",
-        &["Pipeline", "PipelineRun", "Task", "TaskRun"],
-    ),
-];
-
-/// Returns true for a kind that creates pods and holds no whole pod template.
+/// Returns true for a kind that creates pods and holds no whole pod template: it has fields of its own, a bare PodSpec, one
+/// `container`, no annotations, or manifests of other kinds.
 pub(crate) fn is_not_covered(group: &str, kind: &str) -> bool {
-    NOT_COVERED
-        .iter()
-        .any(|(of, kinds)| *of == group && kinds.contains(&kind))
+    match group {
+        "argoproj.io" => matches!(
+            kind,
+            "Workflow" | "CronWorkflow" | "WorkflowTemplate" | "ClusterWorkflowTemplate"
+        ),
+        "kafka.strimzi.io" => matches!(
+            kind,
+            "Kafka" | "KafkaBridge" | "KafkaConnect" | "KafkaMirrorMaker2" | "KafkaNodePool"
+        ),
+        "kubeflow.org" => matches!(kind, "Notebook"),
+        "monitoring.coreos.com" => matches!(
+            kind,
+            "Alertmanager" | "Prometheus" | "PrometheusAgent" | "ThanosRuler"
+        ),
+        "numaflow.numaproj.io" => matches!(kind, "MonoVertex" | "Pipeline"),
+        "operators.coreos.com" => matches!(kind, "ClusterServiceVersion"),
+        "policy.open-cluster-management.io" => matches!(kind, "Policy"),
+        "serving.kserve.io" => matches!(
+            kind,
+            "ClusterServingRuntime"
+                | "InferenceService"
+                | "LLMInferenceService"
+                | "LLMInferenceServiceConfig"
+                | "ServingRuntime"
+        ),
+        "tekton.dev" => matches!(kind, "Pipeline" | "PipelineRun" | "Task" | "TaskRun"),
+        _ => false,
+    }
 }
 
-/// Group and kind of every known path.
+/// Returns group and kind of every known path.
 pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    KNOWN_KINDS.iter().map(|(group, kind, ..)| (*group, *kind))
+    KNOWN_KINDS.iter().map(|known| (known.group, known.kind))
 }

@@ -3,10 +3,9 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use crate::manifest::resource::text;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{self as yaml, Buffer, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The file names that kustomize looks for in a folder.
 pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -78,13 +77,16 @@ pub(crate) fn read(text: &str) -> Kustomization {
 impl Kustomization {
     /// Adds the files of a document.
     fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
-        let strings = |list| items(tree, root, list).filter_map(|item| string(tree, item));
+        let strings = |list| {
+            tree.member_items(root, list)
+                .filter_map(|item| string(tree, item))
+        };
         self.resources
             .extend(strings("resources").chain(strings("bases")));
         self.components.extend(strings("components"));
         self.transformers.extend(strings("transformers"));
         for list in PATCH_LISTS {
-            for (index, item) in items(tree, root, list).enumerate() {
+            for (index, item) in tree.member_items(root, list).enumerate() {
                 self.has_patches = true;
                 let pointer = format!("/{list}/{index}");
                 let (pointer, node) = match tree.member(item, "path") {
@@ -107,20 +109,13 @@ impl Kustomization {
 
 /// Kustomize fills in the kind if it is missing.
 fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
-    text(tree, root, "kind")
+    tree.member_text(root, "kind")
         .is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
 }
 
-/// The items of a list of the kustomization.
-fn items<'a>(tree: &'a Tree<'_>, root: NodeId, list: &'a str) -> impl Iterator<Item = NodeId> + 'a {
-    let node = tree.member(root, list).map(|node| tree.alias_target(node));
-    node.into_iter().flat_map(|node| tree.items(node))
-}
-
 fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    let node = tree.alias_target(node);
-    match (tree.kind(node), scalar_value(tree, node)) {
-        (Kind::Scalar, Ok(ScalarValue::Str(text))) => Some(text.into_owned()),
+    match scalar_value(tree, node) {
+        Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
         _ => None,
     }
 }

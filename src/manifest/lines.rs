@@ -8,54 +8,61 @@ pub(crate) fn ends_with_line_feeds(text: &str) -> bool {
     memchr::memchr_iter(b'\r', bytes).all(|at| bytes.get(at + 1) == Some(&b'\n'))
 }
 
-/// The lines of a text that [`ends_with_line_feeds`], without their breaks, each with the start of the next line.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
-    let bytes = text.as_bytes();
-    let mut at = if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
+/// Returns the length of the byte order mark at the beginning of a text, or 0.
+pub(crate) fn byte_order_mark(text: &str) -> usize {
+    const MARK: char = '\u{feff}';
+    if text.starts_with(MARK) {
+        MARK.len_utf8()
     } else {
         0
-    };
+    }
+}
+
+/// The lines of a text that [`ends_with_line_feeds`], without their breaks.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let bytes = text.as_bytes();
+    let mut start = byte_order_mark(text);
     std::iter::from_fn(move || {
-        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
-        let start = at;
-        let (mut end, next) = match memchr::memchr(b'\n', rest) {
-            Some(found) => (start + found, start + found + 1),
-            None => (bytes.len(), bytes.len()),
-        };
-        if next > end && end > start && bytes.get(end - 1) == Some(&b'\r') {
-            end -= 1;
-        }
-        at = next;
-        Some((start..end, next))
+        let line = line_at(bytes, start)?;
+        start = line.next;
+        Some(line.content)
     })
 }
 
 /// The lines of a text that [`ends_with_line_feeds`] which do not begin with a space, without their breaks.
 pub(crate) fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
-    let begin = if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
-    } else {
-        0
-    };
-    let mut next = match bytes.get(begin) {
-        None => None,
+    let begin = byte_order_mark(text);
+    let mut start = match bytes.get(begin) {
         Some(b' ') => below_indented(bytes, begin),
-        Some(_) => Some(begin),
+        _ => Some(begin),
     };
     std::iter::from_fn(move || {
-        let start = next?;
-        let end =
-            memchr::memchr(b'\n', bytes.get(start..)?).map_or(bytes.len(), |found| start + found);
-        next = below_indented(bytes, end);
-        let carriage_return =
-            end > start && end < bytes.len() && bytes.get(end - 1) == Some(&b'\r');
-        Some(start..end - usize::from(carriage_return))
+        let line = line_at(bytes, start?)?;
+        start = below_indented(bytes, line.content.end);
+        Some(line.content)
     })
 }
 
-/// The first line behind `at` that does not begin with a space.
+struct LineBytes {
+    /// The line without its break.
+    content: Range<usize>,
+    /// The start of the next line.
+    next: usize,
+}
+
+/// Returns the line that begins at `start`; none at the end of the text.
+fn line_at(bytes: &[u8], start: usize) -> Option<LineBytes> {
+    let rest = bytes.get(start..).filter(|rest| !rest.is_empty())?;
+    let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    let carriage_return = rest[..length].ends_with(b"\r");
+    Some(LineBytes {
+        content: start..start + length - usize::from(carriage_return),
+        next: start + length + 1,
+    })
+}
+
+/// Returns the start of the first line below the one at `at` that does not begin with a space.
 fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
     const STRIDE: usize = 32;
     let begins = |(before, first): (&u8, &u8)| (*before == b'\n') & (*first != b' ');
@@ -100,10 +107,10 @@ pub(crate) enum Flush<'t> {
 /// Classifies a line that does not begin with a space.
 pub(crate) fn flush(line: &str) -> Flush<'_> {
     let bytes = line.as_bytes();
-    let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
+    let is_blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
     match bytes.first() {
         None | Some(b'#') => Flush::Nothing,
-        Some(b'-') if blank(bytes.get(1)) => Flush::Dash,
+        Some(b'-') if is_blank(bytes.get(1)) => Flush::Dash,
         Some(b'-' | b'.')
             if matches!(bytes.get(..3), Some(b"---" | b"...")) && is_nothing(&line[3..]) =>
         {
@@ -114,7 +121,7 @@ pub(crate) fn flush(line: &str) -> Flush<'_> {
                 !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'))
             });
             match end {
-                Some(end) if bytes.get(end) == Some(&b':') && blank(bytes.get(end + 1)) => {
+                Some(end) if bytes.get(end) == Some(&b':') && is_blank(bytes.get(end + 1)) => {
                     Flush::Key(&line[..end], line[end + 1..].trim_matches([' ', '\t']))
                 }
                 _ => Flush::Other,

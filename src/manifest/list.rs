@@ -78,7 +78,7 @@ impl Cut {
     }
 }
 
-/// The only item of an item's text; none if that is not a sequence of one.
+/// Returns the only item of an item's text; none if that is not a sequence of one.
 #[must_use]
 pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
     let root = tree
@@ -97,75 +97,19 @@ pub fn cut(text: &str, document: Range<usize>) -> Option<Cut> {
     if !ends_with_line_feeds(document) {
         return None;
     }
-    let bytes = document.as_bytes();
-    let mut key = None;
-    let mut items: Vec<Range<usize>> = Vec::new();
-    // The column of the dashes, known from the first one on.
-    let mut column = 0;
-    let mut state = State::Before;
-    for (line, _) in lines(document) {
-        let beginning = bytes
-            .get(line.start..=line.start + column)
-            .unwrap_or_default();
-        // Fast path for nearly every line: deeper than the dashes, it belongs to an item.
-        if state == State::Items
-            && !beginning.is_empty()
-            && beginning.iter().all(|byte| *byte == b' ')
-        {
-            continue;
-        }
-        let indent = bytes[line.clone()]
-            .iter()
-            .take_while(|byte| **byte == b' ')
-            .count();
-        let content = &document[line.start + indent..line.end];
-        // A line of tabs between items may be an error; only the whole document tells.
-        if content.starts_with('\t') {
-            return None;
-        }
-        let blank = content.is_empty() || content.starts_with('#');
-        match state {
-            State::Items if blank => {}
-            State::Items if indent == column && is_dash(content) => {
-                if let Some(item) = items.last_mut() {
-                    item.end = line.start;
-                }
-                items.push(line.start..document.len());
-            }
-            State::Below if blank => {}
-            State::Below if is_dash(content) => {
-                column = indent;
-                items.push(line.start..document.len());
-                state = State::Items;
-            }
-            State::Below => return None,
-            State::Before | State::After | State::Items if indent == 0 => {
-                if state == State::Items {
-                    if let Some(item) = items.last_mut() {
-                        item.end = line.start;
-                    }
-                    state = State::After;
-                }
-                match flush(content) {
-                    Flush::Key("items", _) if key.is_some() => return None,
-                    Flush::Key("items", value) => {
-                        // Only a comment may follow: not `items: []`, `items: &a` and the like.
-                        let behind = &content["items:".len()..];
-                        if !value.is_empty() && !is_nothing(behind) {
-                            return None;
-                        }
-                        key = Some(line.start);
-                        state = State::Below;
-                    }
-                    Flush::Nothing | Flush::Key(..) | Flush::Marker | Flush::Dash => {}
-                    Flush::Other => return None,
-                }
-            }
-            State::Before | State::After => {}
-            // Indented, but less than the dashes.
-            State::Items => return None,
+    let mut cutter = Cutter {
+        document,
+        position: Position::Above,
+        key: None,
+        column: 0,
+        items: Vec::new(),
+    };
+    for line in lines(document) {
+        if !cutter.is_inside_item(line.start) {
+            cutter.line(line)?;
         }
     }
+    let Cutter { key, mut items, .. } = cutter;
     let (key, first, last) = (key?, items.first()?.start, items.last()?.end);
     let envelope = [&document[..first], &document[last..]].concat();
     for item in &mut items {
@@ -179,16 +123,102 @@ pub fn cut(text: &str, document: Range<usize>) -> Option<Cut> {
     })
 }
 
+/// The position of a line in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Position {
     /// Above `items:`
-    Before,
-    /// Behind `items:`, above the first dash
-    Below,
+    Above,
+    /// Between `items:` and the first dash
+    BeforeItems,
     /// Between the first dash and the end of the last item
     Items,
     /// Below the last item
-    After,
+    Below,
+}
+
+/// Reads a document line by line.
+struct Cutter<'t> {
+    document: &'t str,
+    /// The position of the next line.
+    position: Position,
+    /// Offset of the key `items`.
+    key: Option<usize>,
+    /// The column of the dashes, known from the first one on.
+    column: usize,
+    items: Vec<Range<usize>>,
+}
+
+impl Cutter<'_> {
+    /// Returns true for a line between the dashes that is indented more than they are. Nearly every line is one.
+    fn is_inside_item(&self, line: usize) -> bool {
+        let beginning = self.document.as_bytes().get(line..=line + self.column);
+        self.position == Position::Items
+            && beginning.is_some_and(|bytes| bytes.iter().all(|byte| *byte == b' '))
+    }
+
+    /// Reads one line; none if it is unusual.
+    fn line(&mut self, line: Range<usize>) -> Option<()> {
+        let start = line.start;
+        let text = &self.document[line];
+        let content = text.trim_start_matches(' ');
+        let indent = text.len() - content.len();
+        // A line of tabs between items may be an error; only the whole document tells.
+        if content.starts_with('\t') {
+            return None;
+        }
+        let is_blank = content.is_empty() || content.starts_with('#');
+        match self.position {
+            Position::BeforeItems | Position::Items if is_blank => {}
+            Position::BeforeItems if is_dash(content) => {
+                self.column = indent;
+                self.begin_item(start);
+                self.position = Position::Items;
+            }
+            Position::BeforeItems => return None,
+            Position::Items if indent == self.column && is_dash(content) => {
+                self.end_item(start);
+                self.begin_item(start);
+            }
+            Position::Items if indent == 0 => {
+                self.end_item(start);
+                self.position = Position::Below;
+                self.root_line(start, content)?;
+            }
+            // Indented, but less than the dashes.
+            Position::Items => return None,
+            Position::Above | Position::Below if indent == 0 => self.root_line(start, content)?,
+            Position::Above | Position::Below => {}
+        }
+        Some(())
+    }
+
+    /// Reads a line at column 0 outside the items.
+    fn root_line(&mut self, start: usize, content: &str) -> Option<()> {
+        match flush(content) {
+            Flush::Key("items", value) => {
+                // Only a comment may follow: not `items: []`, `items: &a` and the like.
+                let is_bare = value.is_empty() || is_nothing(&content["items:".len()..]);
+                if self.key.is_some() || !is_bare {
+                    return None;
+                }
+                self.key = Some(start);
+                self.position = Position::BeforeItems;
+            }
+            Flush::Nothing | Flush::Key(..) | Flush::Marker | Flush::Dash => {}
+            Flush::Other => return None,
+        }
+        Some(())
+    }
+
+    fn begin_item(&mut self, start: usize) {
+        self.items.push(start..self.document.len());
+    }
+
+    fn end_item(&mut self, end: usize) {
+        if let Some(item) = self.items.last_mut() {
+            item.end = end;
+        }
+    }
 }
 
 fn is_dash(content: &str) -> bool {

@@ -2,9 +2,9 @@
 
 use crate::mackerel::names::Volume;
 use crate::manifest::duplicate_keys::second_key;
-use crate::manifest::resource::text;
+use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
-use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
 
 /// The folder in which the ServiceAccount admission plugin mounts a pod's token.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -134,47 +134,101 @@ impl PodTemplate {
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = tree.member(node, "metadata");
         let spec = tree.member(node, "spec");
-        let metadata_field = |key| tree.member(metadata?, key);
-        let spec_field = |key| tree.member(spec?, key);
-        let mut containers = Vec::new();
-        for list in ContainerList::ALL {
-            containers.extend(containers_of(tree, spec_field(list.field()), list));
-        }
-        let resources = spec_field("resources");
-        let amounts = |list| resources.and_then(|resources| tree.member(resources, list));
         let mut template = Self {
             node,
             ancestors: Vec::new(),
             metadata,
             spec,
-            annotations: annotations_of(tree, metadata_field("annotations")),
-            labels: labels_of(tree, metadata_field("labels")),
-            volumes: volumes_of(tree, spec_field("volumes")),
-            pull_secrets: pull_secrets_of(tree, spec_field("imagePullSecrets")),
-            completes: spec.and_then(|spec| completes_by_policy(tree, spec)) == Some(true),
-            automount: spec_field("automountServiceAccountToken")
-                .and_then(|node| boolean(tree, node)),
-            host_network: spec_field("hostNetwork").and_then(|node| boolean(tree, node))
-                == Some(true),
-            windows: spec.and_then(|spec| windows(tree, spec, &containers)),
-            pod_resources: has_entries(tree, amounts("requests"))
-                || has_entries(tree, amounts("limits")),
-            containers,
+            annotations: Vec::new(),
+            labels: Vec::new(),
+            containers: Vec::new(),
+            volumes: Vec::new(),
+            pull_secrets: Vec::new(),
+            completes: false,
+            automount: None,
+            host_network: false,
+            windows: None,
+            pod_resources: false,
         };
-        let is_stored = metadata_field("uid").is_some();
+        if let Some(metadata) = metadata {
+            template.read_metadata(tree, metadata);
+        }
+        if let Some(spec) = spec {
+            template.read_spec(tree, spec);
+        }
+        let is_stored = metadata.is_some_and(|metadata| tree.member(metadata, "uid").is_some());
         if is_stored {
             template.see_token(tree);
         }
         template
     }
 
+    fn read_metadata(&mut self, tree: &Tree<'_>, metadata: NodeId) {
+        for (key, value) in tree.member_entries(metadata, "annotations") {
+            let Some(name) = tree.scalar(tree.alias_target(key)) else {
+                continue;
+            };
+            let node = tree.alias_target(value);
+            self.annotations.push(PodAnnotation {
+                key: name.into_owned(),
+                value: match scalar_value(tree, node) {
+                    Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
+                    _ => None,
+                },
+                node: Some(node),
+                offset: tree.place(key).start,
+                value_offset: tree.place(value).start,
+            });
+        }
+        for (key, value) in tree.member_entries(metadata, "labels") {
+            let key = tree.scalar(tree.alias_target(key));
+            let value = tree.scalar(tree.alias_target(value));
+            if let (Some(key), Some(value)) = (key, value) {
+                self.labels.push((key.into_owned(), value.into_owned()));
+            }
+        }
+    }
+
+    fn read_spec(&mut self, tree: &Tree<'_>, spec: NodeId) {
+        for list in ContainerList::ALL {
+            for (index, node) in tree.member_items(spec, list.field()).enumerate() {
+                self.containers.push(Container {
+                    list,
+                    index,
+                    name: tree.member_text(node, "name"),
+                    image: tree.member_text(node, "image"),
+                    node,
+                });
+            }
+        }
+        for (index, node) in tree.member_items(spec, "volumes").enumerate() {
+            let name = tree.member_text(node, "name");
+            self.volumes.push(PodVolume { index, name, node });
+        }
+        for (index, node) in tree.member_items(spec, "imagePullSecrets").enumerate() {
+            let name = tree.member_text(node, "name");
+            self.pull_secrets.push(PullSecret { index, name });
+        }
+        self.completes = completes_by_policy(tree, spec) == Some(true);
+        self.automount = boolean(tree, spec, "automountServiceAccountToken");
+        self.host_network = boolean(tree, spec, "hostNetwork") == Some(true);
+        self.windows = windows(tree, spec, &self.containers);
+        if let Some(resources) = tree.member(spec, "resources") {
+            let amounts = |list| tree.member_entries(resources, list);
+            self.pod_resources = amounts("requests")
+                .chain(amounts("limits"))
+                .next()
+                .is_some();
+        }
+    }
+
     /// Sets `automount` to false where no container mounts a token: the ServiceAccount admission plugin adds one to each pod that is
     /// to have it. Where the ServiceAccount turns that off, nothing else in the pod says so.
     pub(crate) fn see_token(&mut self, tree: &Tree<'_>) {
-        let has_token = self.containers.iter().any(|container| {
-            container.list != ContainerList::EphemeralContainers && mounts_token(tree, container)
-        });
-        if !has_token {
+        if !self
+            .own_containers()
+            .any(|container| mounts_token(tree, container))
+        {
             self.automount = Some(false);
         }
     }
@@ -184,23 +238,24 @@ impl PodTemplate {
         let FoundTemplate {
             node,
             ancestors,
-            completes,
+            lifetime,
             ..
         } = found;
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
-        let outer = ancestors
+        let beside = ancestors
             .last()
             .and_then(|holder| completes_by_policy(tree, *holder));
-        let spec = tree.member(node, "spec");
-        let policy = outer.or_else(|| completes_by_policy(tree, spec?));
+        let view = Self::view(tree, node);
+        let within = || completes_by_policy(tree, view.spec?);
+        let policy = beside.or_else(within);
         Self {
-            completes: policy.unwrap_or(completes),
+            completes: policy.unwrap_or(lifetime == Lifetime::Completes),
             ancestors,
-            ..Self::view(tree, node)
+            ..view
         }
     }
 
-    /// The first duplicate key in the template, its `metadata` or its `spec` that is refused.
+    /// Returns the first duplicate key in the template, its `metadata` or its `spec` that is refused.
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
         [
             (Some(self.node), "spec"),
@@ -211,7 +266,14 @@ impl PodTemplate {
         .find_map(|(mapping, step)| second_key(tree, mapping?, step))
     }
 
-    /// The annotation with this key, the last one if there are several.
+    /// Returns the containers without ephemeral ones, which users add to running pods, not in manifests.
+    pub(crate) fn own_containers(&self) -> impl Iterator<Item = &Container> {
+        self.containers
+            .iter()
+            .filter(|container| container.list != ContainerList::EphemeralContainers)
+    }
+
+    /// Returns the annotation with this key, the last one if there are several.
     pub(crate) fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
         self.annotations
             .iter()
@@ -222,121 +284,28 @@ impl PodTemplate {
 
 /// Returns true if a container mounts a token that was not injected.
 fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
-    items(tree, tree.member(container.node, "volumeMounts")).any(|(_, mount)| {
-        let path = text(tree, mount, "mountPath");
-        let is_injected = text(tree, mount, "name").as_deref() == Some(Volume::Token.name());
+    let mut mounts = tree.member_items(container.node, "volumeMounts");
+    mounts.any(|mount| {
+        let path = tree.member_text(mount, "mountPath");
+        let is_injected = tree.member_text(mount, "name").as_deref() == Some(Volume::Token.name());
         !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
     })
 }
 
 /// Returns true if a container mounts the volume of this name.
 pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
-    ["volumeMounts", "volumeDevices"]
-        .into_iter()
-        .filter_map(|list| tree.member(container.node, list))
-        .any(|list| {
-            let mut items = tree.items(tree.alias_target(list));
-            items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
-        })
+    tree.member_items(container.node, "volumeMounts")
+        .chain(tree.member_items(container.node, "volumeDevices"))
+        .any(|item| tree.member_text(item, "name").as_deref() == Some(volume))
 }
 
 /// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
 pub(crate) fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
-    match &*text(tree, holder, "restartPolicy")? {
+    match &*tree.member_text(holder, "restartPolicy")? {
         "Never" | "OnFailure" | "ExitCode" => Some(true),
         "Always" => Some(false),
         _ => None,
     }
-}
-
-fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
-    entries(tree, node)
-        .map(|(key, name, value)| PodAnnotation {
-            key: name,
-            value: match scalar_value(tree, tree.alias_target(value)) {
-                Ok(ScalarValue::Str(text))
-                    if tree.kind(tree.alias_target(value)) == Kind::Scalar =>
-                {
-                    Some(text.into_owned())
-                }
-                _ => None,
-            },
-            node: Some(tree.alias_target(value)),
-            offset: tree.place(key).start,
-            value_offset: tree.place(value).start,
-        })
-        .collect()
-}
-
-fn labels_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<(String, String)> {
-    let node = node.map(|node| tree.alias_target(node));
-    entries(tree, node)
-        .filter_map(|(_, key, value)| {
-            Some((key, tree.scalar(tree.alias_target(value))?.into_owned()))
-        })
-        .collect()
-}
-
-/// The entries of a mapping whose keys are scalars.
-fn entries<'a>(
-    tree: &'a Tree<'_>,
-    node: Option<NodeId>,
-) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
-    node.map(|node| tree.alias_target(node))
-        .into_iter()
-        .flat_map(|node| tree.entries(node))
-        .filter_map(|(key, value)| {
-            Some((
-                key,
-                tree.scalar(tree.alias_target(key))?.into_owned(),
-                value,
-            ))
-        })
-}
-
-fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> Vec<Container> {
-    items(tree, node)
-        .map(|(index, node)| Container {
-            list,
-            index,
-            name: text(tree, node, "name"),
-            image: text(tree, node, "image"),
-            node,
-        })
-        .collect()
-}
-
-fn volumes_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodVolume> {
-    items(tree, node)
-        .map(|(index, node)| PodVolume {
-            index,
-            name: text(tree, node, "name"),
-            node,
-        })
-        .collect()
-}
-
-fn pull_secrets_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PullSecret> {
-    items(tree, node)
-        .map(|(index, node)| PullSecret {
-            index,
-            name: text(tree, node, "name"),
-        })
-        .collect()
-}
-
-fn has_entries(tree: &Tree<'_>, node: Option<NodeId>) -> bool {
-    entries(tree, node).next().is_some()
-}
-
-fn items<'a>(
-    tree: &'a Tree<'_>,
-    node: Option<NodeId>,
-) -> impl Iterator<Item = (usize, NodeId)> + 'a {
-    node.map(|node| tree.alias_target(node))
-        .into_iter()
-        .flat_map(|node| tree.items(node))
-        .enumerate()
 }
 
 /// The node labels that name the operating system.
@@ -387,12 +356,11 @@ const SYSTEM_FIELDS: [SystemField; 3] = [
 ];
 
 impl SystemField {
-    /// Returns the field if its value is `windows`. Scheduler and kubelet compare exactly: no node has the label `Windows`.
+    /// Returns the field if its value is `windows`.
     fn of_windows(&self, tree: &Tree<'_>, spec: NodeId) -> Option<SpecField> {
-        let node = tree.member(tree.member(spec, self.parent)?, self.key)?;
-        let system = tree.scalar(tree.alias_target(node))?;
+        let node = tree.member_at(spec, [self.parent, self.key])?;
         let key = yaml_json_patch::pointer::escape(self.key);
-        (system == "windows").then(|| SpecField {
+        is_windows(tree, node).then(|| SpecField {
             node,
             pointer: format!("/{}/{key}", self.parent),
         })
@@ -401,49 +369,49 @@ impl SystemField {
 
 /// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
 fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
-    const PATH: [&str; 4] = [
+    const PATH: [&str; 3] = [
         "affinity",
         "nodeAffinity",
         "requiredDuringSchedulingIgnoredDuringExecution",
-        "nodeSelectorTerms",
     ];
-    let mut keys = PATH.iter();
-    let terms = keys.try_fold(spec, |node, key| tree.member(node, key));
-    let terms: Vec<NodeId> = items(tree, terms).map(|(_, term)| term).collect();
-    !terms.is_empty() && terms.iter().all(|term| asks_for_windows(tree, *term))
+    let Some(affinity) = tree.member_at(spec, PATH) else {
+        return false;
+    };
+    let mut terms = tree.member_items(affinity, "nodeSelectorTerms").peekable();
+    terms.peek().is_some() && terms.all(|term| asks_for_windows(tree, term))
 }
 
 /// Returns true for a term with `{key: kubernetes.io/os, operator: In, values: [windows]}`.
 fn asks_for_windows(tree: &Tree<'_>, term: NodeId) -> bool {
-    items(tree, tree.member(term, "matchExpressions")).any(|(_, expression)| {
-        let key = text(tree, expression, "key");
-        let operator = text(tree, expression, "operator");
-        let mut systems = Vec::new();
-        for (_, value) in items(tree, tree.member(expression, "values")) {
-            systems.push(tree.scalar(tree.alias_target(value)));
-        }
+    let mut expressions = tree.member_items(term, "matchExpressions");
+    expressions.any(|expression| {
+        let key = tree.member_text(expression, "key");
+        let operator = tree.member_text(expression, "operator");
+        let mut systems = tree.member_items(expression, "values").peekable();
         key.is_some_and(|key| OS_LABELS.contains(&&*key))
             && operator.as_deref() == Some("In")
-            && !systems.is_empty()
-            && systems
-                .iter()
-                .all(|system| system.as_deref() == Some("windows"))
+            && systems.peek().is_some()
+            && systems.all(|system| is_windows(tree, system))
     })
+}
+
+/// Returns true for the exact name: no node has the label `Windows`.
+fn is_windows(tree: &Tree<'_>, system: NodeId) -> bool {
+    tree.scalar(tree.alias_target(system)).as_deref() == Some("windows")
 }
 
 /// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
 fn host_process(tree: &Tree<'_>, holder: NodeId, pointer: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
-    let mut keys = path.iter();
-    let node = keys.try_fold(holder, |node, key| tree.member(node, key))?;
-    (boolean(tree, node) == Some(true)).then(|| SpecField {
+    let node = tree.member_at(holder, path)?;
+    (scalar_value(tree, node) == Ok(ScalarValue::Bool(true))).then(|| SpecField {
         node,
         pointer: format!("{pointer}/{}", path.join("/")),
     })
 }
 
-fn boolean(tree: &Tree<'_>, node: NodeId) -> Option<bool> {
-    match scalar_value(tree, tree.alias_target(node)) {
+fn boolean(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<bool> {
+    match scalar_value(tree, tree.member(mapping, key)?) {
         Ok(ScalarValue::Bool(value)) => Some(value),
         _ => None,
     }

@@ -57,15 +57,13 @@ fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     for line in flush_lines(document) {
         match flush(&document[line.clone()]) {
             Flush::Key("kind", value) => {
-                if kind.is_some() || goes_on(document, line.end) {
+                if kind.is_some() || continues_below(document, line.end) {
                     return None;
                 }
-                kind = Some(plain_kind(value)?);
+                kind = Some(word(value, &[])?);
             }
             Flush::Key("apiVersion", value) => {
-                api_version = word(value, |byte| {
-                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/')
-                });
+                api_version = word(value, &['.', '-', '/']);
                 api_versions += 1;
             }
             Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
@@ -77,8 +75,7 @@ fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
 
 /// Returns true if the root is indented, so that a line at column 0 is text within quotes.
 fn is_indented(document: &str) -> bool {
-    let mut content = content_lines(document).filter(|line| flush(line) != Flush::Marker);
-    content.next().is_some_and(|line| line.starts_with(' '))
+    begins_indented(content_lines(document).filter(|line| flush(line) != Flush::Marker))
 }
 
 /// Returns true if the document has characters that end a line, and so a comment, only in YAML 1.1: NEL, LS, PS.
@@ -93,34 +90,29 @@ fn has_odd_breaks(document: &str) -> bool {
 }
 
 /// Returns true if an indented line continues the value of the line that ends at `end`.
-fn goes_on(document: &str, end: usize) -> bool {
-    let below = document.get(end..).unwrap_or_default();
-    let rest = lines(below).next().map_or(0, |(_, next)| next);
-    let mut content = below.get(rest..).into_iter().flat_map(content_lines);
-    content.next().is_some_and(|line| line.starts_with(' '))
+fn continues_below(document: &str, end: usize) -> bool {
+    let below = document[end..].split_once('\n');
+    below.is_some_and(|(_, below)| begins_indented(content_lines(below)))
 }
 
 /// The lines with more than white space and a comment.
 fn content_lines(text: &str) -> impl Iterator<Item = &str> {
     lines(text)
-        .map(|(line, _)| &text[line])
+        .map(|line| &text[line])
         .filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
-/// The value of `kind:` if it is one word of letters and digits.
-fn plain_kind(value: &str) -> Option<&str> {
-    word(value, |byte| byte.is_ascii_alphanumeric())
+/// Returns true if the first of these lines begins with a space.
+fn begins_indented<'d>(mut lines: impl Iterator<Item = &'d str>) -> bool {
+    lines.next().is_some_and(|line| line.starts_with(' '))
 }
 
-/// The only word of a value, perhaps before a comment; it begins with a letter and has only bytes `is_of_word`.
-fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
-    let end = value
-        .bytes()
-        .position(|byte| !is_of_word(byte))
-        .unwrap_or(value.len());
-    let (word, rest) = value.split_at(end);
-    (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest))
-        .then_some(word)
+/// Returns the only word of a value, perhaps before a comment: a letter, then letters, digits and characters in `others`.
+fn word<'v>(value: &'v str, others: &[char]) -> Option<&'v str> {
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && !others.contains(&c);
+    let (word, rest) = value.split_at(value.find(is_other).unwrap_or(value.len()));
+    let begins_with_letter = word.starts_with(|first: char| first.is_ascii_alphabetic());
+    (begins_with_letter && is_nothing(rest)).then_some(word)
 }
 
 #[cfg(test)]

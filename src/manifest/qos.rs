@@ -1,9 +1,8 @@
 //! The QoS class of a pod. The kubelet evicts Guaranteed pods last and may give them exclusive CPUs. The class depends on
 //! every container, so an agent without limits would take it away.
 
-use crate::manifest::pod_template::{ContainerList, PodTemplate};
+use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::quantity::nanos;
-use crate::manifest::resource::text;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::collections::BTreeMap;
@@ -20,21 +19,16 @@ const MEMORY: &str = "128Mi";
 /// Returns true if the containers make the pod Guaranteed: each has limits, and requests that are equal or absent.
 /// Resources at the pod level decide the class alone; then no container can change it.
 pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
-    let counts = |list: ContainerList| list != ContainerList::EphemeralContainers;
-    let mut containers = template
-        .containers
-        .iter()
-        .filter(|container| counts(container.list))
-        .peekable();
+    let mut containers = template.own_containers().peekable();
     !template.pod_resources
         && containers.peek().is_some()
         && containers.all(|container| {
-            let resources = tree.member(container.node, "resources");
-            let amount =
-                |list: &str, name: &str| nanos(&text(tree, tree.member(resources?, list)?, name)?);
+            let amount = |list: &str, name: &str| {
+                nanos(&tree.text_of(tree.member_at(container.node, ["resources", list, name])?)?)
+            };
             DECISIVE
-                .into_iter()
-                .all(|name| holds(amount("requests", name), amount("limits", name)))
+                .iter()
+                .all(|name| is_guaranteed_amount(amount("requests", name), amount("limits", name)))
         })
 }
 
@@ -42,15 +36,14 @@ pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
 pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
     let amount =
         |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
-    DECISIVE.into_iter().all(|name| {
-        holds(
-            amount(&resources.requests, name),
-            amount(&resources.limits, name),
-        )
+    DECISIVE.iter().all(|name| {
+        let request = amount(&resources.requests, name);
+        is_guaranteed_amount(request, amount(&resources.limits, name))
     })
 }
 
-fn holds(request: Option<i128>, limit: Option<i128>) -> bool {
+/// Returns true for a limit with an equal or absent request.
+fn is_guaranteed_amount(request: Option<i128>, limit: Option<i128>) -> bool {
     limit.is_some_and(|limit| limit > 0 && request.is_none_or(|request| request == limit))
 }
 
@@ -60,12 +53,9 @@ pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequire
     let mut limits = resources.limits.take().unwrap_or_default();
     for (name, least) in DECISIVE.into_iter().zip([CPU, MEMORY]) {
         let limit = limits.entry(name.to_owned()).or_insert_with(|| {
-            let request = requests
-                .get(name)
-                .filter(|request| nanos(&request.0) > nanos(least));
-            request
-                .cloned()
-                .unwrap_or_else(|| Quantity(least.to_owned()))
+            let request = requests.get(name).cloned();
+            let higher = request.filter(|request| nanos(&request.0) > nanos(least));
+            higher.unwrap_or_else(|| Quantity(least.to_owned()))
         });
         requests.insert(name.to_owned(), limit.clone());
     }

@@ -1,6 +1,6 @@
 //! The number of pods that a workload asks for.
 
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::resource::Resource;
 use yaml_json_patch::{Kind, Tree};
 
 /// Kinds whose `spec.replicas` is 1 if it is absent.
@@ -24,5 +24,6 @@ pub(crate) fn replicas(tree: &Tree<'_>, resource: &Resource) -> Option<u64> {
     if !WITH_REPLICAS.contains(&kind) || tree.kind(spec) != Kind::Mapping {
         return None;
     }
-    text(tree, spec, "replicas").map_or(Some(1), |number| number.parse().ok())
+    tree.member_text(spec, "replicas")
+        .map_or(Some(1), |number| number.parse().ok())
 }

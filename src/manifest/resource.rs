@@ -1,7 +1,7 @@
 //! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
 
-use crate::manifest::duplicate_keys::{occurrences, second_key};
-use crate::manifest::identity::{Identity, is_list};
+use crate::manifest::duplicate_keys::{occurrences, second_key, texts};
+use crate::manifest::identity::{self, Identity};
 use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::cell::{OnceCell, RefCell};
@@ -61,9 +61,7 @@ impl Resource {
         if let Some(known) = self.shared.annotations.borrow().get(key) {
             return *known;
         }
-        let found = ["metadata", "annotations", key]
-            .into_iter()
-            .try_fold(self.node, |node, key| tree.member(node, key));
+        let found = tree.member_at(self.node, ["metadata", "annotations", key]);
         self.shared
             .annotations
             .borrow_mut()
@@ -73,24 +71,18 @@ impl Resource {
 
     /// Returns the text of one of its own annotations.
     pub(crate) fn annotation_text(&self, tree: &Tree<'_>, key: &str) -> Option<String> {
-        text_of(tree, self.annotation(tree, key)?)
+        tree.text_of(self.annotation(tree, key)?)
     }
 
     /// Returns the owner that controls it, with its index.
     pub(crate) fn controller(&self, tree: &Tree<'_>) -> Option<(usize, NodeId)> {
         *self.shared.controller.get_or_init(|| {
-            let owners = tree.member(tree.member(self.node, "metadata")?, "ownerReferences")?;
-            let controls = |owner: NodeId| {
-                let controller = tree
-                    .member(owner, "controller")
-                    .map(|controller| tree.alias_target(controller));
-                controller.is_some_and(|controller| {
-                    scalar_value(tree, controller) == Ok(ScalarValue::Bool(true))
-                })
-            };
-            tree.items(tree.alias_target(owners))
-                .enumerate()
-                .find(|(_, owner)| controls(*owner))
+            let metadata = tree.member(self.node, "metadata")?;
+            let mut owners = tree.member_items(metadata, "ownerReferences").enumerate();
+            owners.find(|(_, owner)| {
+                let controller = tree.member(*owner, "controller");
+                controller.map(|node| scalar_value(tree, node)) == Some(Ok(ScalarValue::Bool(true)))
+            })
         })
     }
 }
@@ -101,7 +93,7 @@ const MAX_TYPE: usize = 512;
 /// The maximum depth of lists inside lists. Real input nests two deep.
 const MAX_LIST_DEPTH: usize = 8;
 
-/// Every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
+/// Returns every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
 /// (`null`) are left out. `inherited` is the type of items that a typed list around `root` gives.
 ///
 /// Kubernetes reads the last one of duplicate keys. What the others hide is here too, so that it is refused and not lost: the
@@ -126,6 +118,7 @@ struct Around<'a> {
     duplicate: Option<NodeId>,
 }
 
+/// Adds the resources at `node` and below it.
 fn collect(
     tree: &Tree<'_>,
     node: NodeId,
@@ -165,31 +158,30 @@ fn collect(
     }
 }
 
-/// The lists of a mapping's items: none if it is no list, several only if it has the key several times.
+/// Returns the lists of a mapping's items: none if it is no list, several only if it has the key several times.
 fn item_lists(tree: &Tree<'_>, mapping: NodeId, has_duplicates: bool) -> Vec<NodeId> {
     let Some(member) = tree.find_member(mapping, "items") else {
         return Vec::new();
     };
-    let (kinds, values) = if has_duplicates {
-        (
-            occurrences(tree, mapping, "kind"),
-            occurrences(tree, member.holder, "items"),
-        )
-    } else {
-        (Vec::new(), vec![member.value])
-    };
-    let is_list = item_types(tree, mapping).is_some()
-        || kinds
-            .into_iter()
-            .filter_map(|kind| tree.scalar(tree.alias_target(kind)))
-            .any(|kind| is_list(&kind));
+    let mut is_list = item_types(tree, mapping).is_some();
+    let mut values = vec![member.value];
+    if has_duplicates {
+        is_list |= texts(tree, mapping, "kind").any(|kind| identity::is_list(&kind));
+        values = occurrences(tree, member.holder, "items");
+    }
+    if !is_list {
+        return Vec::new();
+    }
+    let mut lists = Vec::new();
     // Several keys may be aliases of one list.
     let mut known = HashSet::new();
-    values
-        .into_iter()
-        .map(|items| tree.alias_target(items))
-        .filter(|items| is_list && tree.kind(*items) == Kind::Sequence && known.insert(*items))
-        .collect()
+    for value in values {
+        let list = tree.alias_target(value);
+        if tree.kind(list) == Kind::Sequence && known.insert(list) {
+            lists.push(list);
+        }
+    }
+    lists
 }
 
 fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
@@ -209,18 +201,21 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
     TypeMeta {
-        api_version: text(tree, mapping, "apiVersion")
+        api_version: tree
+            .member_text(mapping, "apiVersion")
             .unwrap_or_else(|| inherited.api_version.clone()),
-        kind: text(tree, mapping, "kind").unwrap_or_else(|| inherited.kind.clone()),
+        kind: tree
+            .member_text(mapping, "kind")
+            .unwrap_or_else(|| inherited.kind.clone()),
     }
 }
 
-/// The type of a list's items; none if the mapping is no list. The API server leaves kind and version out of the items of a
+/// Returns the type of a list's items; none if the mapping is no list. The API server leaves kind and version out of the items of a
 /// typed list: a DeploymentList holds Deployments.
 pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     let list = types(tree, mapping, &TypeMeta::default());
     match list.kind.as_str() {
-        kind if !is_list(kind) => None,
+        kind if !identity::is_list(kind) => None,
         "List" | "ResourceList" => Some(TypeMeta::default()),
         // No type of Kubernetes is that long, and each item has a copy.
         _ if list.kind.len() + list.api_version.len() > MAX_TYPE => Some(TypeMeta::default()),
@@ -232,53 +227,32 @@ pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
 }
 
 fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
-    let metadata = tree.member(mapping, "metadata");
-    let field = |key| {
-        metadata
-            .and_then(|m| text(tree, m, key))
-            .filter(|value| !value.is_empty())
-    };
-    let (name, prefix) = (field("name"), field("generateName"));
-    Identity {
+    let mut identity = Identity {
         api_version: types.api_version,
         kind: types.kind,
-        namespace: field("namespace"),
-        is_generated: name.is_none() && prefix.is_some(),
-        name: name.or(prefix).unwrap_or_default(),
-    }
-}
-
-/// The file and index that the orchestrator of a KRM function read the resource from.
-pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
-    let annotations = tree.member(tree.member(resource, "metadata")?, "annotations")?;
-    let annotation = |keys: [&str; 2]| {
-        keys.into_iter()
-            .find_map(|key| text(tree, annotations, key))
+        ..Identity::default()
     };
-    let path = annotation([
-        "internal.config.kubernetes.io/path",
-        "config.kubernetes.io/path",
-    ])?;
-    let index = annotation([
-        "internal.config.kubernetes.io/index",
-        "config.kubernetes.io/index",
-    ]);
-    Some((path, index.and_then(|index| index.parse().ok())))
+    if let Some(metadata) = tree.member(mapping, "metadata") {
+        let field = |key| {
+            let text = tree.member_text(metadata, key);
+            text.filter(|text| !text.is_empty())
+        };
+        let (name, prefix) = (field("name"), field("generateName"));
+        identity.namespace = field("namespace");
+        identity.is_generated = name.is_none() && prefix.is_some();
+        identity.name = name.or(prefix).unwrap_or_default();
+    }
+    identity
 }
 
-/// The text of a scalar member. The API server refuses `name: 123`, a number, but it still identifies the resource.
-pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
-    text_of(tree, tree.member(mapping, key)?)
-}
-
-fn text_of(tree: &Tree<'_>, value: NodeId) -> Option<String> {
-    let value = tree.alias_target(value);
-    if tree.kind(value) != Kind::Scalar {
-        return None;
-    }
-    match scalar_value(tree, value) {
-        Ok(ScalarValue::Null) => None,
-        Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
-        _ => Some(tree.raw(value).to_owned()),
-    }
+/// Returns the file and index that the orchestrator of a KRM function read the resource from.
+pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
+    let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
+    let annotation = |key: &str| {
+        tree.member_text(annotations, &format!("internal.config.kubernetes.io/{key}"))
+            .or_else(|| tree.member_text(annotations, &format!("config.kubernetes.io/{key}")))
+    };
+    let path = annotation("path")?;
+    let index = annotation("index").and_then(|index| index.parse().ok());
+    Some((path, index))
 }

@@ -4,8 +4,8 @@
 //! workload that gets its own agent: twice, or into another list. The image tells them apart: the API server requires it in
 //! every container, and a patch has no reason to repeat it.
 
-use crate::manifest::pod_template::{Container, ContainerList, PodTemplate};
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::pod_template::{Container, PodTemplate};
+use crate::manifest::resource::Resource;
 use yaml_json_patch::{NodeId, Tree};
 
 /// The evidence that a resource is a patch.
@@ -33,39 +33,29 @@ pub(crate) fn evidence<'a>(
     template: &'a PodTemplate,
     images: Images,
 ) -> Option<PatchEvidence<'a>> {
-    let no_image = || {
-        if images == Images::Optional || has_image_trigger(tree, resource) {
-            return None;
-        }
-        // Ephemeral containers are added to running pods, not in manifests.
-        let own = template
-            .containers
-            .iter()
-            .filter(|container| container.list != ContainerList::EphemeralContainers);
-        // `image:` without a value is a Helm template with an empty value, and `image: " "` is OpenShift's "by trigger".
-        let mut own = own.filter(|container| container.image.is_none());
-        own.find(|container| tree.member(container.node, "image").is_none())
-            .map(PatchEvidence::NoImage)
-    };
-    resource
-        .directive
-        .map(PatchEvidence::Directive)
-        .or_else(no_image)
+    if let Some(directive) = resource.directive {
+        return Some(PatchEvidence::Directive(directive));
+    }
+    if images == Images::Optional || has_image_trigger(tree, resource) {
+        return None;
+    }
+    // `image:` without a value is a Helm template with an empty value, and `image: " "` is OpenShift's "by trigger".
+    let lacks_image = |container: &&Container| tree.member(container.node, "image").is_none();
+    let found = template.own_containers().find(lacks_image);
+    found.map(PatchEvidence::NoImage)
 }
 
 /// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.
 fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
-    let below = |node: NodeId, key: &str| tree.member(node, key);
-    if resource
-        .annotation(tree, "image.openshift.io/triggers")
-        .is_some()
-    {
+    let annotation = resource.annotation(tree, "image.openshift.io/triggers");
+    if annotation.is_some() {
         return true;
     }
-    let triggers = below(resource.node, "spec").and_then(|spec| below(spec, "triggers"));
+    let Some(spec) = tree.member(resource.node, "spec") else {
+        return false;
+    };
+    let mut triggers = tree.member_items(spec, "triggers");
     resource.identity.kind == "DeploymentConfig"
-        && triggers.is_some_and(|triggers| {
-            let mut triggers = tree.items(tree.alias_target(triggers));
-            triggers.any(|trigger| text(tree, trigger, "type").as_deref() == Some("ImageChange"))
-        })
+        && triggers
+            .any(|trigger| tree.member_text(trigger, "type").as_deref() == Some("ImageChange"))
 }

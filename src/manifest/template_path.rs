@@ -33,3 +33,51 @@ impl fmt::Display for TemplatePath {
         Ok(())
     }
 }
+
+/// The remaining steps of a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PathRest<'c> {
+    /// A JSON Pointer of the table of known kinds, with `*` as in a [`TemplatePath`].
+    BuiltIn(&'static str),
+    /// Steps of a [`TemplatePath`].
+    Configured(&'c [Step]),
+}
+
+/// The next step of a [`PathRest`], as in [`Step`].
+pub(crate) enum NextStep<'c> {
+    Key(&'c str),
+    Each,
+}
+
+impl<'c> PathRest<'c> {
+    /// Returns a measure of the length, smaller after each step.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            PathRest::BuiltIn(pointer) => pointer.len(),
+            PathRest::Configured(steps) => steps.len(),
+        }
+    }
+
+    /// Returns the next step and the rest behind it; none at the end of the path.
+    pub(crate) fn split_first(self) -> Option<(NextStep<'c>, Self)> {
+        match self {
+            PathRest::BuiltIn(pointer) => {
+                let pointer = pointer.strip_prefix('/')?;
+                let (token, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));
+                let step = match token {
+                    "*" => NextStep::Each,
+                    key => NextStep::Key(key),
+                };
+                Some((step, PathRest::BuiltIn(rest)))
+            }
+            PathRest::Configured(steps) => {
+                let (step, rest) = steps.split_first()?;
+                let step = match step {
+                    Step::Key(key) => NextStep::Key(key),
+                    Step::Each => NextStep::Each,
+                };
+                Some((step, PathRest::Configured(rest)))
+            }
+        }
+    }
+}

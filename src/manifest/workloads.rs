@@ -1,126 +1,60 @@
 //! The pod templates of a resource, at the built-in and the configured paths.
 
 use crate::manifest::duplicate_keys::{occurrences, second_key};
-use crate::manifest::known_kinds::KNOWN_KINDS;
-use crate::manifest::template_path::{Step, TemplatePath};
+use crate::manifest::known_kinds::{KNOWN_KINDS, Lifetime, WorkloadKind};
+use crate::manifest::template_path::{NextStep, PathRest};
 use std::collections::{HashMap, HashSet};
 use yaml_json_patch::lookup::Member;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// The built-in and the configured paths.
+/// The kinds with pod templates: the built-in and the configured ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Table<'c> {
-    configured: Vec<ConfiguredPath<'c>>,
-}
-
-/// A path of `podTemplates`: group, kind, path, and true if its pods run to completion.
-pub(crate) type ConfiguredPath<'c> = (&'c str, &'c str, &'c TemplatePath, bool);
-
-/// The path from a resource to its pod templates, or the rest of it.
-#[derive(Debug, Clone, Copy)]
-enum Path<'c> {
-    BuiltIn(&'static str),
-    Configured(&'c [Step]),
-}
-
-/// One step of a [`Path`].
-enum PathStep<'c> {
-    Key(&'c str),
-    Each,
-}
-
-impl<'c> Path<'c> {
-    /// A measure of the remaining steps, smaller with each.
-    fn left(self) -> usize {
-        match self {
-            Path::BuiltIn(path) => path.len(),
-            Path::Configured(steps) => steps.len(),
-        }
-    }
-
-    /// The next step and the remaining path.
-    fn split(self) -> Option<(PathStep<'c>, Path<'c>)> {
-        match self {
-            Path::BuiltIn(path) => {
-                let path = path.strip_prefix('/')?;
-                let (token, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-                Some((
-                    if token == "*" {
-                        PathStep::Each
-                    } else {
-                        PathStep::Key(token)
-                    },
-                    Path::BuiltIn(rest),
-                ))
-            }
-            Path::Configured(steps) => {
-                let (step, rest) = steps.split_first()?;
-                let next = match step {
-                    Step::Key(key) => PathStep::Key(key),
-                    Step::Each => PathStep::Each,
-                };
-                Some((next, Path::Configured(rest)))
-            }
-        }
-    }
+    configured: Vec<WorkloadKind<'c>>,
 }
 
 impl<'c> Table<'c> {
-    /// Creates the table of the built-in and the `configured` paths.
-    pub(crate) fn new(configured: impl IntoIterator<Item = ConfiguredPath<'c>>) -> Self {
+    /// Creates the table of the built-in and the `configured` kinds.
+    pub(crate) fn new(configured: impl IntoIterator<Item = WorkloadKind<'c>>) -> Self {
         Self {
             configured: configured.into_iter().collect(),
         }
     }
 
-    /// Group, kind and path of each, and true if its pods run to completion.
-    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Path<'c>, bool)> {
-        let built_in = KNOWN_KINDS
-            .iter()
-            .map(|(group, kind, path, completes)| (*group, *kind, Path::BuiltIn(path), *completes));
-        let configured = self.configured.iter();
-        built_in.chain(configured.map(|(group, kind, path, completes)| {
-            (*group, *kind, Path::Configured(&path.steps), *completes)
-        }))
+    /// Returns the kinds, one with several paths several times.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = WorkloadKind<'c>> {
+        let configured = self.configured.iter().copied();
+        KNOWN_KINDS.iter().copied().chain(configured)
     }
 
-    /// Returns true if a kind of this name holds a pod template in any group. See [`is_list`](crate::manifest::identity::is_list)
-    /// for lists.
-    pub(crate) fn knows_kind(&self, kind: &str) -> bool {
-        self.kinds().any(|(_, known)| known == kind)
-    }
-
-    /// Returns true if this kind holds a pod template, in this group or, without one, in any.
+    /// Returns true if a kind of this name holds a pod template, in this group or, without one, in any. See
+    /// [`is_list`](crate::manifest::identity::is_list) for lists.
     pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.kinds()
-            .any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
+            .any(|known| known.kind == kind && group.is_none_or(|group| group == known.group))
     }
 
-    /// Group and kind of every resource that holds a pod template.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
-        self.places().map(|(group, kind, ..)| (group, kind))
-    }
-
-    /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
+    /// Finds the pod templates of a resource at the paths of each kind that `is_wanted`. A path may lead nowhere.
     pub(crate) fn templates(
         &self,
         tree: &Tree<'_>,
         resource: NodeId,
-        is_of: impl Fn(&str, &str) -> bool,
+        is_wanted: impl Fn(&WorkloadKind<'_>) -> bool,
     ) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
         let mut known: HashMap<(String, NodeId), usize> = HashMap::new();
-        for (_, _, way, completes) in self.places().filter(|(group, kind, ..)| is_of(group, kind)) {
-            finder.go(resource, way, String::new());
-            for here in std::mem::take(&mut finder.found) {
-                // A configured path may repeat a built-in one.
-                let place = (here.pointer.clone(), here.node);
+        for WorkloadKind { path, lifetime, .. } in self.kinds().filter(is_wanted) {
+            finder.follow(path, resource, String::new());
+            for found in std::mem::take(&mut finder.found) {
+                // A configured path may repeat a built-in one. Pods that complete by one of them complete.
+                let place = (found.pointer.clone(), found.node);
                 let index = *known.entry(place).or_insert(all.len());
                 match all.get_mut(index) {
-                    Some(known) => known.completes |= completes,
-                    None => all.push(FoundTemplate { completes, ..here }),
+                    None => all.push(FoundTemplate { lifetime, ..found }),
+                    Some(known) if lifetime == Lifetime::Completes => known.lifetime = lifetime,
+                    Some(_) => {}
                 }
             }
             // The cached results hold for this path only.
@@ -150,20 +84,21 @@ pub(crate) struct FoundTemplate {
     pub(crate) node: NodeId,
     /// The nodes above it, one for each token of the pointer, the resource first.
     pub(crate) ancestors: Vec<NodeId>,
-    /// True if its pods run to completion, whether or not it says so.
-    pub(crate) completes: bool,
+    /// The lifetime of its pods by its kind.
+    pub(crate) lifetime: Lifetime,
 }
 
-/// The list of containers, if the mapping has the form of a pod template.
+/// Returns the list of containers if the mapping has the form of a pod template.
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
-    let list = tree.alias_target(tree.member(tree.member(node, "spec")?, "containers")?);
-    let mut kinds = tree
-        .items(list)
-        .map(|item| tree.kind(tree.alias_target(item)));
-    kinds.any(|kind| kind == Kind::Mapping).then_some(list)
+    let list = tree.alias_target(tree.member_at(node, ["spec", "containers"])?);
+    let mut items = tree.items(list);
+    items
+        .any(|item| tree.kind(tree.alias_target(item)) == Kind::Mapping)
+        .then_some(list)
 }
 
-/// Follows a [`Path`], at a duplicate key to all of its values: what Kubernetes does not read is refused and not lost.
+/// Follows a path to its templates, at a duplicate key to each of its values: Kubernetes reads only the last, and a template in
+/// another is refused, not lost silently.
 struct TemplateFinder<'a, 't> {
     tree: &'a Tree<'t>,
     found: Vec<FoundTemplate>,
@@ -192,53 +127,53 @@ impl<'a, 't> TemplateFinder<'a, 't> {
         }
     }
 
-    fn go(&mut self, node: NodeId, way: Path<'_>, pointer: String) {
+    /// Collects the templates below `node`; `pointer` leads to it from the resource.
+    fn follow(&mut self, path: PathRest<'_>, node: NodeId, pointer: String) {
         let tree = self.tree;
-        if self.is_hidden && !self.searched.insert((tree.alias_target(node), way.left())) {
+        let mapping = tree.alias_target(node);
+        if self.is_hidden && !self.searched.insert((mapping, path.len())) {
             return;
         }
-        match way.split() {
-            None => {
-                if tree.kind(tree.alias_target(node)) == Kind::Mapping {
-                    let ancestors = self.ancestors.clone();
-                    self.found.push(FoundTemplate {
-                        pointer,
-                        node,
-                        ancestors,
-                        completes: false,
-                    });
+        let Some((step, rest)) = path.split_first() else {
+            if tree.kind(mapping) == Kind::Mapping {
+                self.found.push(FoundTemplate {
+                    pointer,
+                    node,
+                    ancestors: self.ancestors.clone(),
+                    lifetime: Lifetime::Runs,
+                });
+            }
+            return;
+        };
+        self.ancestors.push(node);
+        match step {
+            NextStep::Key(key) => {
+                if let Some(member) = self.member(node, key, rest) {
+                    let pointer = pointer + "/" + &escape(key);
+                    if member.is_duplicate {
+                        self.follow_hidden(&member, key, rest, &pointer);
+                    }
+                    self.follow(rest, member.value, pointer);
                 }
             }
-            Some((PathStep::Key(key), rest)) => {
-                let Some(member) = self.member(node, key, rest) else {
-                    return;
-                };
-                let pointer = pointer + "/" + &escape(key);
-                self.ancestors.push(node);
-                if member.is_duplicate {
-                    self.go_hidden(&member, key, rest, &pointer);
-                }
-                self.go(member.value, rest, pointer);
-                self.ancestors.pop();
-            }
-            Some((PathStep::Each, rest)) => {
+            NextStep::Each => {
                 let Members { all, duplicate } = members(tree, node);
                 self.duplicate = self.duplicate.or(duplicate);
-                self.ancestors.push(node);
                 for (token, member) in all {
-                    self.go(member, rest, format!("{pointer}/{token}"));
+                    self.follow(rest, member, format!("{pointer}/{token}"));
                 }
-                self.ancestors.pop();
             }
         }
+        self.ancestors.pop();
     }
 
-    /// Returns a member, and notes the first duplicate key. What many aliases lead to is looked at once for all of them.
-    fn member(&mut self, node: NodeId, key: &str, rest: Path<'_>) -> Option<Member> {
+    /// Returns a member, and keeps the first duplicate key. A mapping is searched once for all aliases that lead to it.
+    fn member(&mut self, node: NodeId, key: &str, rest: PathRest<'_>) -> Option<Member> {
         let tree = self.tree;
-        let place = (tree.alias_target(node), rest.left());
-        let is_alias = place.0 != node;
-        if let Some(known) = self.aliased.get(&place).filter(|_| is_alias) {
+        let mapping = tree.alias_target(node);
+        let is_alias = mapping != node;
+        let place = (mapping, rest.len());
+        if is_alias && let Some(known) = self.aliased.get(&place) {
             return *known;
         }
         let member = tree.find_member(node, key);
@@ -252,14 +187,14 @@ impl<'a, 't> TemplateFinder<'a, 't> {
     }
 
     /// Follows the values of a duplicate key that Kubernetes does not read.
-    fn go_hidden(&mut self, member: &Member, key: &str, rest: Path<'_>, pointer: &str) {
-        if !self.searched.insert((member.holder, rest.left())) {
+    fn follow_hidden(&mut self, member: &Member, key: &str, rest: PathRest<'_>, pointer: &str) {
+        if !self.searched.insert((member.holder, rest.len())) {
             return;
         }
         let is_outer_hidden = std::mem::replace(&mut self.is_hidden, true);
         for value in occurrences(self.tree, member.holder, key) {
             if value != member.value {
-                self.go(value, rest, pointer.to_owned());
+                self.follow(rest, value, pointer.to_owned());
             }
         }
         self.is_hidden = is_outer_hidden;

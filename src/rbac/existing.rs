@@ -2,7 +2,7 @@
 
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
-use crate::manifest::resource::{Resource, file, resources, text};
+use crate::manifest::resource::{Resource, file, resources};
 use crate::rbac::objects::{GROUP, NAME_PREFIX};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
@@ -122,8 +122,8 @@ impl Existing {
         }
         let identity = resource.identity.clone();
         let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
-        let record =
-            annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
+        let record = annotations()
+            .and_then(|annotations| tree.member_text(annotations, Annotation::Record.key()));
         let is_managed = matches!(record.as_deref(), Some(RECORD | RECORD_WITH_SEPARATOR));
         match to_json(tree, resource.node) {
             Ok(value) if is_managed => {

@@ -3,6 +3,7 @@
 use crate::json::is_merge_key;
 use crate::pointer::unescape;
 use crate::tree::{Kind, NodeId, Tree};
+use crate::value::{ScalarValue, scalar_value};
 
 /// The most merge keys that a lookup follows; behind them, a key counts as absent. People write one or two.
 pub const MAX_MERGES: usize = 256;
@@ -31,6 +32,60 @@ impl Tree<'_> {
     #[must_use]
     pub fn find_member(&self, mapping: NodeId, key: &str) -> Option<Member> {
         find(self, mapping, key, &mut Vec::new())
+    }
+
+    /// The value that a path of keys leads to, each of them found by [`Tree::member`].
+    #[must_use]
+    pub fn member_at<'k>(
+        &self,
+        mapping: NodeId,
+        keys: impl IntoIterator<Item = &'k str>,
+    ) -> Option<NodeId> {
+        let mut node = mapping;
+        for key in keys {
+            node = self.member(node, key)?;
+        }
+        Some(node)
+    }
+
+    /// The items of a member that is a sequence; nothing if it is absent or another node.
+    pub fn member_items(&self, mapping: NodeId, key: &str) -> impl Iterator<Item = NodeId> + '_ {
+        let list = self.member(mapping, key);
+        list.into_iter()
+            .flat_map(|list| self.items(self.alias_target(list)))
+    }
+
+    /// The keys and values of a member that is a mapping; nothing if it is absent or another node.
+    pub fn member_entries(
+        &self,
+        mapping: NodeId,
+        key: &str,
+    ) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        let member = self.member(mapping, key);
+        member
+            .into_iter()
+            .flat_map(|member| self.entries(self.alias_target(member)))
+    }
+
+    /// The text of a member that is a scalar: see [`Tree::text_of`].
+    #[must_use]
+    pub fn member_text(&self, mapping: NodeId, key: &str) -> Option<String> {
+        self.text_of(self.member(mapping, key)?)
+    }
+
+    /// The text of a scalar, or of one that an alias leads to: the value of a string, and a number or boolean as it is
+    /// written. None for null.
+    #[must_use]
+    pub fn text_of(&self, node: NodeId) -> Option<String> {
+        let node = self.alias_target(node);
+        if self.kind(node) != Kind::Scalar {
+            return None;
+        }
+        match scalar_value(self, node) {
+            Ok(ScalarValue::Null) => None,
+            Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
+            Ok(_) | Err(_) => Some(self.raw(node).to_owned()),
+        }
     }
 
     /// The node one token of a JSON Pointer further down. Aliases and merge keys are followed.
