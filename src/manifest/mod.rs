@@ -7,7 +7,7 @@ pub(crate) mod identity;
 pub(crate) mod item_cache;
 pub mod known_kinds;
 pub(crate) mod kustomization;
-mod lines;
+pub(crate) mod lines;
 pub mod list;
 pub(crate) mod patch_directive;
 pub(crate) mod pod_template;

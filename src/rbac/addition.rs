@@ -2,12 +2,13 @@
 //! permissions before the pods.
 
 use crate::mackerel::annotations::Annotation;
+use crate::manifest::identity::Identity;
+use crate::manifest::lines::byte_order_mark;
 use crate::manifest::list;
 use crate::manifest::resource::item_types;
 use crate::rbac::apply::{RbacError, apply};
-use crate::rbac::existing::{RECORD, RECORD_WITH_SEPARATOR};
+use crate::rbac::existing::{Managed, RECORD, RECORD_WITH_SEPARATOR};
 use crate::rbac::manifest::document;
-use crate::rbac::removal::byte_order_mark;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
@@ -20,6 +21,30 @@ use yaml_json_patch::{self as yaml, Buffer, Tree};
 pub(super) struct Wanted {
     pub(super) object: Value,
     pub(super) comments: Vec<String>,
+}
+
+impl Wanted {
+    /// Returns true if kind and name are those of the object.
+    pub(super) fn has(&self, identity: &Identity) -> bool {
+        self.object["kind"] == *identity.kind && self.object["metadata"]["name"] == *identity.name
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Identity {
+            api_version: text(&self.object["apiVersion"]),
+            kind: text(&self.object["kind"]),
+            name: text(&self.object["metadata"]["name"]),
+            ..Identity::default()
+        }
+    }
+
+    /// Compares the permissions only, since other tools add annotations and labels.
+    pub(super) fn permits_as(&self, managed: &Managed) -> bool {
+        ["rules", "roleRef", "subjects"]
+            .iter()
+            .all(|field| managed.value.get(field) == self.object.get(field))
+    }
 }
 
 /// Adds the record to an object.
@@ -135,15 +160,13 @@ fn first_item(text: &str, document: Range<usize>) -> Option<Range<usize>> {
 /// Inserts the items at index 0 of the list at `pointer`.
 fn add(tree: &Tree<'_>, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
-    let first = |wanted: &Wanted| {
-        let value = recorded(&wanted.object, RECORD);
+    let additions = wanted.iter().rev().map(|wanted| {
         PatchOperation::Add(AddOperation {
             path: path.clone(),
-            value,
+            value: recorded(&wanted.object, RECORD),
         })
-    };
-    let operations = wanted.iter().rev().map(first).collect();
-    apply(tree, operations, |items| commented(items, wanted))
+    });
+    apply(tree, additions.collect(), |items| commented(items, wanted))
 }
 
 /// Inserts the comments of each item in block style behind its dash: kpt keeps them there, and a removal takes them along.
@@ -155,21 +178,16 @@ fn add(tree: &Tree<'_>, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, R
 /// ```
 fn commented(items: &str, wanted: &[Wanted]) -> String {
     let mut comments = wanted.iter().map(|wanted| &wanted.comments);
-    let mut text = String::new();
+    let mut text = String::with_capacity(items.len());
     for line in items.split_inclusive('\n') {
-        let behind = line
-            .trim_start_matches(' ')
-            .strip_prefix('-')
-            .map(|rest| rest.trim_start_matches(' '));
-        let first = behind.filter(|key| key.starts_with("apiVersion:") && key.len() < line.len());
-        let own = first
-            .and_then(|key| Some((key, comments.next()?)))
-            .filter(|(_, comments)| !comments.is_empty());
-        let Some((key, comments)) = own else {
+        let key = line.trim_start_matches([' ', '-']);
+        let dash = &line[..line.len() - key.len()];
+        let begins_item = dash.contains('-') && key.starts_with("apiVersion:");
+        let comments = begins_item.then(|| comments.next()).flatten();
+        let Some(comments) = comments.filter(|comments| !comments.is_empty()) else {
             text.push_str(line);
             continue;
         };
-        let dash = &line[..line.len() - key.len()];
         let line_break = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
         let column = " ".repeat(dash.len());
         for (index, comment) in comments.iter().enumerate() {

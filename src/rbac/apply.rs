@@ -1,5 +1,6 @@
 //! Applies operations to a list and verifies the result.
 
+use crate::report::{Finding, Reason};
 use json_patch::PatchOperation;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{self as yaml, Cache, SpliceError, Tree, splice, verify};
@@ -19,19 +20,36 @@ pub(super) enum RbacError {
     VerifyFailed { message: String, offset: usize },
 }
 
+impl RbacError {
+    pub(super) fn finding(self) -> Finding {
+        let (why, help, offset) = match self {
+            Self::NotExact { why, help, offset } => (why.to_owned(), help, offset),
+            Self::Uneditable(error) => {
+                let why = format!("{}: {error}", error.kind.word());
+                (why, error.kind.help(), error.offset)
+            }
+            Self::VerifyFailed { message, offset } => {
+                return Finding::verify_failed(message, offset);
+            }
+        };
+        let message = format!("cannot update the RBAC objects of the agents: {why}");
+        Finding::new(Reason::Uneditable, message, offset, "").with_help(help)
+    }
+}
+
 impl From<SpliceError> for RbacError {
     fn from(uneditable: SpliceError) -> Self {
         Self::Uneditable(uneditable)
     }
 }
 
-/// The edits for the operations on `tree`. `dress` may add comments to new text.
+/// Returns the edits for operations on a list. `with_comments` may add comments to new text.
 pub(super) fn apply(
     tree: &Tree<'_>,
     operations: Vec<PatchOperation>,
-    dress: impl Fn(&str) -> String,
+    with_comments: impl Fn(&str) -> String,
 ) -> Result<Vec<Edit>, RbacError> {
-    let fault = |message: String| RbacError::VerifyFailed {
+    let failed = |message: String| RbacError::VerifyFailed {
         message,
         offset: tree.start(),
     };
@@ -43,16 +61,18 @@ pub(super) fn apply(
     let edits: Vec<Edit> = spliced
         .edits
         .iter()
-        .map(|edit| Edit::replace(edit.range.clone(), dress(&edit.text)))
+        .map(|edit| Edit::replace(edit.range.clone(), with_comments(&edit.text)))
         .collect();
     let text = edit::apply(tree.text(), &edits);
-    let new = yaml::read(&text).map_err(|error| {
-        fault(format!(
-            "the edited text is not valid YAML: {}",
-            error.message
-        ))
-    })?;
-    verify(tree, &spliced, &new, &Cache::default())
-        .map_err(|mismatch| fault(mismatch.to_string()))?;
-    Ok(tree.edits_of_source(edits))
+    let new = match yaml::read(&text) {
+        Ok(new) => new,
+        Err(error) => {
+            let message = format!("the edited text is not valid YAML: {}", error.message);
+            return Err(failed(message));
+        }
+    };
+    match verify(tree, &spliced, &new, &Cache::default()) {
+        Ok(()) => Ok(tree.edits_of_source(edits)),
+        Err(mismatch) => Err(failed(mismatch.to_string())),
+    }
 }

@@ -1,6 +1,5 @@
 //! Compares the RBAC objects of the input with those that the command `rbac` prints.
 
-use crate::agent::kubelet_access::RbacSubject;
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::Outcome;
@@ -22,16 +21,10 @@ pub(crate) struct RbacCoverage {
 impl RbacCoverage {
     /// Adds the agents of the outcomes.
     pub(crate) fn require<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome> + Clone) {
-        let is_unknown = |outcome: &Outcome| {
-            matches!(
-                outcome.rbac_subject,
-                Some(RbacSubject {
-                    namespace: None,
-                    ..
-                })
-            )
-        };
-        self.has_unknown |= outcomes.clone().any(is_unknown);
+        let mut subjects = outcomes
+            .clone()
+            .filter_map(|outcome| outcome.rbac_subject.as_ref());
+        self.has_unknown |= subjects.any(|subject| subject.namespace.is_none());
         self.grants.take(outcomes);
     }
 
@@ -60,31 +53,26 @@ impl RbacCoverage {
 
     /// Returns true if the input holds all objects that the agents need.
     pub(crate) fn is_complete(&self, config: &Config) -> bool {
-        let needed = |grant| objects(grant, config);
-        let is_there = |needed: Value| self.objects.iter().any(|object| permits(object, &needed));
-        !self.has_unknown && self.grants.iter().flat_map(needed).all(is_there)
+        let mut needed = self.grants.iter().flat_map(|grant| objects(grant, config));
+        !self.has_unknown
+            && needed.all(|needed| self.objects.iter().any(|object| permits(object, &needed)))
     }
 }
 
 /// Returns true for the needed object, possibly with further subjects, or with a name that kustomize's `namePrefix` or `nameSuffix` has
 /// changed: its references follow at the end of the build.
 fn permits(object: &Value, needed: &Value) -> bool {
-    let name = needed["metadata"]["name"].as_str();
+    let name = &needed["metadata"]["name"];
     let metadata = &object["metadata"];
     let previous = metadata["annotations"][PREVIOUS_NAMES].as_str();
-    let mut names = metadata["name"]
-        .as_str()
-        .into_iter()
-        .chain(previous.into_iter().flat_map(previous_names));
-    let subjects = |object: &Value| object["subjects"].as_array().cloned().unwrap_or_default();
-    names.any(|own| Some(own) == name)
-        && ["kind", "rules", "roleRef"]
-            .into_iter()
-            .all(|field| object.get(field) == needed.get(field))
-        && {
-            let there = subjects(object);
-            subjects(needed)
-                .iter()
-                .all(|subject| there.contains(subject))
-        }
+    let has_name = metadata["name"] == *name
+        || previous_names(previous.unwrap_or_default()).any(|previous| *name == previous);
+    let has_fields = ["kind", "rules", "roleRef"]
+        .iter()
+        .all(|field| object.get(field) == needed.get(field));
+    has_name && has_fields && subjects(needed).all(|subject| subjects(object).any(|s| s == subject))
+}
+
+fn subjects(binding: &Value) -> impl Iterator<Item = &Value> {
+    binding["subjects"].as_array().into_iter().flatten()
 }

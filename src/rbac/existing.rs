@@ -2,10 +2,10 @@
 
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
-use crate::manifest::resource::{Resource, file, resources};
+use crate::manifest::resource::{file, resources};
 use crate::rbac::objects::{GROUP, NAME_PREFIX};
 use json_patch::jsonptr::PointerBuf;
-use kube_core::TypeMeta;
+use kube_core::{GroupVersionKind, TypeMeta};
 use memchr::memmem;
 use serde_json::Value;
 use std::ops::Range;
@@ -35,7 +35,12 @@ pub(super) struct Managed {
     pub(super) value: Value,
     /// True if the injection added a `---` below it.
     pub(super) adds_separator: bool,
-    pub(super) place: ObjectLocation,
+    /// Bytes of the document that holds it.
+    pub(super) document: Range<usize>,
+    /// Bytes of the document's content, without the markers, comments and blank lines around.
+    pub(super) content: Range<usize>,
+    /// Its pointer in the document: the root, unless it is an item of a list.
+    pub(super) pointer: PointerBuf,
     /// Offset of a duplicate key: without a `---` between them, two manifests are one to YAML, and a removal would take both.
     pub(super) duplicate: Option<usize>,
 }
@@ -52,96 +57,61 @@ pub(super) struct Unmanaged {
     pub(super) file: Option<(String, Option<i64>)>,
 }
 
-/// The location of a managed object.
-#[derive(Debug)]
-pub(super) enum ObjectLocation {
-    /// A document, and the span of its content without the markers, comments and blank lines around.
-    Document {
-        all: Range<usize>,
-        content: Range<usize>,
-    },
-    /// An item of a list, somewhere in a document.
-    ListItem {
-        document: Range<usize>,
-        pointer: PointerBuf,
-    },
-}
-
 impl Existing {
     /// Reads the documents that may hold one.
     pub(super) fn of(text: &str) -> Self {
         let mut existing = Self::default();
-        let may_hold = |text: &str| {
-            [RECORD, NAME_PREFIX]
-                .iter()
-                .any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
-        };
         if !may_hold(text) {
             return existing;
         }
         for document in yaml::documents(text).map(|document| document.span) {
-            if may_hold(&text[document.clone()]) {
-                existing.look(text, &document);
+            if !may_hold(&text[document.clone()]) {
+                continue;
+            }
+            match yaml::read_piece(text, document.clone(), &mut Buffer::default()) {
+                Ok(tree) => existing.add_document(&tree, document),
+                Err(error) => _ = existing.unreadable.get_or_insert(error.offset),
             }
         }
         existing
     }
 
-    fn look(&mut self, text: &str, document: &Range<usize>) {
-        let tree = match yaml::read_piece(text, document.clone(), &mut Buffer::default()) {
-            Ok(tree) => tree,
-            Err(error) => {
-                self.unreadable.get_or_insert(error.offset);
-                return;
-            }
-        };
+    fn add_document(&mut self, tree: &Tree<'_>, document: Range<usize>) {
         let Some(root) = tree.root() else { return };
-        for resource in resources(&tree, root, &TypeMeta::default()) {
-            let place = match PointerBuf::parse(resource.pointer.clone()) {
-                Ok(pointer) if !pointer.is_root() => ObjectLocation::ListItem {
-                    document: document.clone(),
-                    pointer,
-                },
-                _ => ObjectLocation::Document {
-                    all: document.clone(),
-                    content: tree.outer_place(root),
-                },
-            };
-            self.take(&tree, &resource, place);
-        }
-    }
-
-    fn take(&mut self, tree: &Tree<'_>, resource: &Resource, place: ObjectLocation) {
-        let is_of_us = |kind: &str| matches!(kind, "ClusterRole" | "ClusterRoleBinding");
-        if !resource
-            .gvk
-            .as_ref()
-            .is_some_and(|gvk| gvk.group == GROUP && is_of_us(&gvk.kind))
-        {
-            return;
-        }
-        let identity = resource.identity.clone();
-        let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
-        let record = annotations()
-            .and_then(|annotations| tree.member_text(annotations, Annotation::Record.key()));
-        let is_managed = matches!(record.as_deref(), Some(RECORD | RECORD_WITH_SEPARATOR));
-        match to_json(tree, resource.node) {
-            Ok(value) if is_managed => {
-                let duplicate = resource.duplicate.map(|key| tree.place(key).start);
-                self.managed.push(Managed {
-                    identity,
+        for resource in resources(tree, root, &TypeMeta::default()) {
+            if !resource.gvk.as_ref().is_some_and(is_rbac) {
+                continue;
+            }
+            let record = resource.annotation_text(tree, Annotation::Record.key());
+            let is_managed = matches!(record.as_deref(), Some(RECORD | RECORD_WITH_SEPARATOR));
+            match to_json(tree, resource.node) {
+                Ok(value) if is_managed => self.managed.push(Managed {
+                    identity: resource.identity,
                     value,
                     adds_separator: record.as_deref() == Some(RECORD_WITH_SEPARATOR),
-                    place,
-                    duplicate,
-                });
+                    document: document.clone(),
+                    content: tree.outer_place(root),
+                    pointer: PointerBuf::parse(resource.pointer).unwrap_or_default(),
+                    duplicate: resource.duplicate.map(|key| tree.place(key).start),
+                }),
+                value => self.unmanaged.push(Unmanaged {
+                    identity: resource.identity,
+                    value: value.ok(),
+                    offset: tree.place(resource.node).start,
+                    file: file(tree, resource.node),
+                }),
             }
-            value => self.unmanaged.push(Unmanaged {
-                identity,
-                value: value.ok(),
-                offset: tree.place(resource.node).start,
-                file: file(tree, resource.node),
-            }),
         }
     }
+}
+
+/// Returns true for a text with the record of a generated object, or the prefix of its name.
+fn may_hold(text: &str) -> bool {
+    [RECORD, NAME_PREFIX]
+        .iter()
+        .any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+}
+
+fn is_rbac(gvk: &GroupVersionKind) -> bool {
+    gvk.group == GROUP && matches!(&*gvk.kind, "ClusterRole" | "ClusterRoleBinding")
 }

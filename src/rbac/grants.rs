@@ -1,6 +1,6 @@
 //! The permissions that a run needs: the ServiceAccounts of every namespace, from the outcomes.
 
-use crate::agent::kubelet_access::{KubeletAccess, RbacSubject};
+use crate::agent::kubelet_access::KubeletAccess;
 use crate::inject::outcome::Outcome;
 use crate::report::{Class, Reason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,41 +20,33 @@ pub(crate) struct Grant<'g> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
     needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
-    /// Number of templates whose agents use the read-only port.
+    /// The number of templates whose agents use the read-only port.
     without: usize,
 }
 
 impl Grants {
     /// Adds the templates that have an agent after the run.
     pub(crate) fn take<'o>(&mut self, outcomes: impl IntoIterator<Item = &'o Outcome>) {
-        let carries = |reason: Reason| reason.class() == Class::Done && reason != Reason::Removed;
-        for outcome in outcomes
-            .into_iter()
-            .filter(|outcome| carries(outcome.decision.reason))
-        {
-            match &outcome.rbac_subject {
-                Some(RbacSubject {
-                    access: KubeletAccess::ReadOnlyPort,
-                    ..
-                }) => self.without += 1,
-                Some(RbacSubject {
-                    access,
-                    namespace: Some(namespace),
-                    service_account,
-                }) => {
-                    let of = self.needed.entry((namespace.clone(), *access)).or_default();
-                    of.insert(service_account.clone());
-                }
+        for outcome in outcomes {
+            let reason = outcome.decision.reason;
+            if reason.class() != Class::Done || reason == Reason::Removed {
+                continue;
+            }
+            let Some(subject) = &outcome.rbac_subject else {
+                continue;
+            };
+            if subject.access == KubeletAccess::ReadOnlyPort {
+                self.without += 1;
+            } else if let Some(namespace) = &subject.namespace {
                 // A template without a namespace was refused.
-                Some(RbacSubject {
-                    namespace: None, ..
-                })
-                | None => {}
+                let key = (namespace.clone(), subject.access);
+                let accounts = self.needed.entry(key).or_default();
+                accounts.insert(subject.service_account.clone());
             }
         }
     }
 
-    /// The grants by namespace, then by access.
+    /// Returns the grants by namespace, then by access.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
         self.needed
             .iter()
@@ -65,23 +57,18 @@ impl Grants {
             })
     }
 
-    /// The number of ServiceAccounts that need a permission.
+    /// Returns the number of ServiceAccounts that need a permission.
     pub(crate) fn service_accounts(&self) -> usize {
-        let named =
-            |((namespace, _), names): (&'_ (String, KubeletAccess), &'_ BTreeSet<String>)| {
-                names
-                    .iter()
-                    .map(|name| (namespace.clone(), name.clone()))
-                    .collect::<Vec<_>>()
-            };
-        self.needed
-            .iter()
-            .flat_map(named)
-            .collect::<BTreeSet<_>>()
-            .len()
+        let mut accounts = BTreeSet::new();
+        for grant in self.iter() {
+            for name in grant.service_accounts {
+                accounts.insert((grant.namespace, name));
+            }
+        }
+        accounts.len()
     }
 
-    /// A sentence on the agents that need no permission; none if all need one.
+    /// Returns a sentence on the agents that need no permission; none if all need one.
     pub(crate) fn without(&self) -> Option<String> {
         let templates = match self.without {
             0 => return None,
@@ -93,12 +80,12 @@ impl Grants {
         ))
     }
 
-    /// The reason why no permission is needed; none if one is.
+    /// Returns the reason why no permission is needed; none if one is.
     pub(crate) fn nothing(&self) -> Option<String> {
-        let why = || {
-            self.without()
-                .unwrap_or_else(|| "no pod template in the input has the agent".to_owned())
-        };
-        self.needed.is_empty().then(why)
+        if !self.needed.is_empty() {
+            return None;
+        }
+        let no_agent = || "no pod template in the input has the agent".to_owned();
+        Some(self.without().unwrap_or_else(no_agent))
     }
 }

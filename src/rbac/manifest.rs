@@ -16,7 +16,7 @@ const HEAD: &str = "\
 
 const SUBJECTS: &str = "the ServiceAccounts of the pods with an agent; any other container in these pods can use the same token";
 
-/// The output of the command `rbac`: every object of the grants, with comments.
+/// Returns the output of the command `rbac`: every object of the grants, with comments.
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
     if let Some(why) = grants.nothing() {
@@ -36,7 +36,7 @@ pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     text
 }
 
-/// One object as a document, with its comments above.
+/// Returns one object as a document, with its comments above.
 pub(super) fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
     let whole = PatchOperation::Add(AddOperation {
@@ -50,7 +50,7 @@ pub(super) fn document(object: &Value, comments: &[String]) -> String {
     text
 }
 
-/// The comments of the ClusterRole and of its binding. They depend only on the objects, so that equal objects are equal text.
+/// Returns the comments of the ClusterRole and of its binding. They depend only on the objects, so that equal objects are equal text.
 pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<String>; 2] {
     let namespace = grant.namespace;
     let permits = format!("nodes/proxy: {PERMITS};");

@@ -35,23 +35,17 @@ const ORDER: &[(&str, &[&str])] = &[
     ("subjects", &["kind", "name", "namespace"]),
 ];
 
-/// The two objects of a grant, in the order in which they are applied.
+/// Returns the two objects of a grant, in the order in which they are applied.
 pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
     let name = name(grant, config);
     let metadata = ObjectMeta {
         name: Some(name.clone()),
         ..ObjectMeta::default()
     };
+    let resources = grant.access.resources(config.spec.kubernetes_version);
     let rule = PolicyRule {
         api_groups: Some(vec![String::new()]),
-        resources: Some(
-            grant
-                .access
-                .resources(config.spec.kubernetes_version)
-                .iter()
-                .map(|r| (*r).to_owned())
-                .collect(),
-        ),
+        resources: Some(resources.iter().map(ToString::to_string).collect()),
         verbs: vec!["get".to_owned()],
         ..PolicyRule::default()
     };
@@ -85,16 +79,8 @@ pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
         .map(|object| arrange(object.unwrap_or_default(), ORDER))
 }
 
-/// No part can hold a colon, so that names are unique.
-fn name(
-    Grant {
-        access, namespace, ..
-    }: Grant<'_>,
-    config: &Config,
-) -> String {
-    format!(
-        "{NAME_PREFIX}{}:{namespace}:{}",
-        config.name,
-        access.suffix()
-    )
+/// Returns the name of both objects. No part of it can hold a colon, so that names are unique.
+fn name(grant: Grant<'_>, config: &Config) -> String {
+    let access = grant.access.suffix();
+    format!("{NAME_PREFIX}{}:{}:{access}", config.name, grant.namespace)
 }

@@ -1,8 +1,8 @@
 //! Removes the documents and items of an earlier run as a whole, and nothing else.
 
+use crate::manifest::lines::byte_order_mark;
 use crate::rbac::apply::{RbacError, apply};
-use crate::rbac::existing::{Existing, ObjectLocation};
-use json_patch::jsonptr::PointerBuf;
+use crate::rbac::existing::{Existing, Managed};
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;
 use yaml_json_patch::edit::Edit;
@@ -26,35 +26,29 @@ impl Existing {
         // End of the managed documents in front, which may come from several concatenated streams.
         let mut front = byte_order_mark(text);
         let mut removes_separator = false;
-        let mut lists: Vec<(&Range<usize>, Vec<&PointerBuf>)> = Vec::new();
-        for managed in &self.managed {
-            match &managed.place {
-                ObjectLocation::Document { all, content } => {
-                    let all = all.start.max(front)..all.end;
-                    if let Some(offset) = foreign_line(text, &all, content, front) {
-                        return Err(RbacError::NotExact {
-                            why: "a line beside the generated object is not part of it",
-                            help: "move the comment or marker to another document",
-                            offset,
-                        });
-                    }
-                    if all.start == front {
-                        front = all.end;
-                        removes_separator |= managed.adds_separator;
-                    }
-                    edits.push(Edit::delete(all));
-                }
-                ObjectLocation::ListItem { document, pointer } => match lists.last_mut() {
-                    Some((same, pointers)) if *same == document => pointers.push(pointer),
-                    _ => lists.push((document, vec![pointer])),
-                },
+        let is_same_document = |one: &Managed, other: &Managed| one.document == other.document;
+        for objects in self.managed.chunk_by(is_same_document) {
+            let [object, ..] = objects else { continue };
+            if !object.pointer.is_root() {
+                edits.extend(without_items(text, &object.document, objects)?);
+                continue;
             }
+            let document = object.document.start.max(front)..object.document.end;
+            if let Some(offset) = foreign_line(text, &document, &object.content, front) {
+                return Err(RbacError::NotExact {
+                    why: "a line beside the generated object is not part of it",
+                    help: "move the comment or marker to another document",
+                    offset,
+                });
+            }
+            if document.start == front {
+                front = document.end;
+                removes_separator |= object.adds_separator;
+            }
+            edits.push(Edit::delete(document));
         }
         if removes_separator {
             edits.push(Edit::delete(front..front + separator(&text[front..])));
-        }
-        for (document, pointers) in lists {
-            edits.extend(without(text, document, &pointers)?);
         }
         edits.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         edits.sort_by_key(|edit| edit.range.start);
@@ -62,32 +56,23 @@ impl Existing {
     }
 }
 
-/// The length of a byte order mark at the beginning of a text.
-pub(super) fn byte_order_mark(text: &str) -> usize {
-    if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
-    } else {
-        0
-    }
-}
-
 /// Returns the offset of the first line of a managed document that an injection did not write: one above its `---`, or a
 /// comment or `...` below its content. Only the document in front of a stream needs no `---`.
 fn foreign_line(
     text: &str,
-    all: &Range<usize>,
+    document: &Range<usize>,
     content: &Range<usize>,
     front: usize,
 ) -> Option<usize> {
-    let head = &text[all.start..content.start];
-    let is_alone = head.starts_with("---") || (all.start == front && head.trim().is_empty());
+    let head = &text[document.start..content.start];
+    let is_alone = head.starts_with("---") || (document.start == front && head.trim().is_empty());
     if !is_alone {
-        return Some(all.start);
+        return Some(document.start);
     }
-    let tail = &text[content.end..all.end];
+    let tail = &text[content.end..document.end];
     let next_line = tail.find('\n').map_or(tail.len(), |end| end + 1);
     let below = tail[next_line..].trim_start();
-    (!below.is_empty()).then(|| all.end - below.len())
+    (!below.is_empty()).then(|| document.end - below.len())
 }
 
 /// The length of the first line if it is `---` and nothing else.
@@ -98,23 +83,20 @@ fn separator(text: &str) -> usize {
         .map_or(0, str::len)
 }
 
-fn without(
+/// Returns the edits that remove items of lists in a document.
+fn without_items(
     text: &str,
     document: &Range<usize>,
-    pointers: &[&PointerBuf],
+    items: &[Managed],
 ) -> Result<Vec<Edit>, RbacError> {
     let Ok(tree) = yaml::read_piece(text, document.clone(), &mut Buffer::default()) else {
         return Ok(Vec::new());
     };
     // From the last to the first, so that the pointers of the others stay valid.
-    let remove = |path: &&PointerBuf| {
+    let removals = items.iter().rev().map(|item| {
         PatchOperation::Remove(RemoveOperation {
-            path: (*path).clone(),
+            path: item.pointer.clone(),
         })
-    };
-    apply(
-        &tree,
-        pointers.iter().rev().map(remove).collect(),
-        str::to_owned,
-    )
+    });
+    apply(&tree, removals.collect(), str::to_owned)
 }
