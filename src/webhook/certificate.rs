@@ -99,19 +99,14 @@ impl Validity {
     /// # Errors
     /// [`NotValid`] outside the dates.
     pub(crate) fn check(self, now: SystemTime) -> Result<(), NotValid> {
-        let now = now
-            .duration_since(UNIX_EPOCH)
-            .ok()
-            .and_then(|since| i64::try_from(since.as_secs()).ok())
-            .unwrap_or(0);
-        match self {
-            Validity { not_before, .. } if now < not_before => {
-                Err(NotValid::NotYet(not_before - now))
-            }
-            Validity { not_after, .. } if now > not_after => {
-                Err(NotValid::Expired(now - not_after))
-            }
-            _ => Ok(()),
+        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(since.as_secs()).unwrap_or(0);
+        if now < self.not_before {
+            Err(NotValid::NotYet(self.not_before - now))
+        } else if now > self.not_after {
+            Err(NotValid::Expired(now - self.not_after))
+        } else {
+            Ok(())
         }
     }
 }
@@ -138,10 +133,10 @@ impl Certificate {
         // After a renewal there are two of one name, and the new one lasts longer.
         let authority = issuers.max_by_key(|validity| validity.not_after);
         let misnamed = name.and_then(|name| misnamed(&chain[0], name));
-        let clients = pem
-            .client_ca
-            .as_deref()
-            .map_or_else(|| Ok(WebPkiClientVerifier::no_client_auth()), verifier)?;
+        let clients = match &pem.client_ca {
+            Some(client_ca) => verifier(client_ca)?,
+            None => WebPkiClientVerifier::no_client_auth(),
+        };
         let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Unusable::Tls)?
@@ -163,19 +158,18 @@ impl Certificate {
     /// # Errors
     /// [`NotValid`] if it has another name, or is outside its dates.
     pub(crate) fn check(&self, now: SystemTime) -> Result<(), NotValid> {
-        self.misnamed
-            .clone()
-            .map_or_else(|| self.validity.check(now), Err)
+        match &self.misnamed {
+            Some(misnamed) => Err(misnamed.clone()),
+            None => self.validity.check(now),
+        }
     }
 }
 
-/// Looks at the names as clients do: at the alternative ones, with their wildcards, and not at the common name.
+/// Compares the names as clients do: the alternative ones, with their wildcards, and not the common name.
 fn misnamed(certificate: &CertificateDer<'_>, name: &ServerName<'static>) -> Option<NotValid> {
-    let parsed = ParsedCertificate::try_from(certificate);
-    let found = match parsed
-        .and_then(|parsed| verify_server_name(&parsed, name))
-        .err()?
-    {
+    let verified = ParsedCertificate::try_from(certificate)
+        .and_then(|parsed| verify_server_name(&parsed, name));
+    let found = match verified.err()? {
         rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
             presented,
             ..
@@ -209,13 +203,13 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
 pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
     let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let authorities = authorities.map_err(Unusable::Chain)?;
-    let read = authorities
-        .iter()
-        .map(|authority| X509Fields::read(authority).map_err(Unusable::NotX509));
-    match read.collect::<Result<Vec<_>, _>>()?.is_empty() {
-        true => Err(Unusable::NoCertificate),
-        false => Ok(()),
+    for authority in &authorities {
+        X509Fields::read(authority).map_err(Unusable::NotX509)?;
     }
+    if authorities.is_empty() {
+        return Err(Unusable::NoCertificate);
+    }
+    Ok(())
 }
 
 /// The fields of an X.509 certificate that matter here.

@@ -2,6 +2,7 @@
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
+use crate::webhook::current::Current;
 use crate::webhook::limits::{
     Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, SMALL_THREADS, Size,
 };
@@ -9,7 +10,7 @@ use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, thread};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
@@ -21,10 +22,6 @@ const MAX_SHARED_REVIEWS: usize = 1000;
 
 /// Decides about one review. Tests give one that panics.
 pub(crate) type Decide = fn(&Reviewer, Hook, &[u8]) -> Result<Answer, Malformed>;
-
-/// The configuration that reviews are decided by.
-#[derive(Debug)]
-pub(crate) struct CurrentConfig(RwLock<Arc<Config>>);
 
 /// Answers reviews.
 pub(crate) struct Engine {
@@ -78,25 +75,11 @@ struct Job {
 
 /// Decides about reviews on one thread, and shares work between them.
 struct Worker {
-    config: Arc<CurrentConfig>,
+    config: Arc<Current<Config>>,
     decide: Decide,
     reviewer: Reviewer,
-    /// Reviews until the thread forgets what it shares.
+    /// The number of reviews until the thread forgets what it shares.
     left: usize,
-}
-
-impl CurrentConfig {
-    pub(crate) fn new(config: Config) -> Self {
-        Self(RwLock::new(Arc::new(config)))
-    }
-
-    pub(crate) fn get(&self) -> Arc<Config> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn set(&self, config: Config) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-    }
 }
 
 impl Engine {
@@ -104,7 +87,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the system gives no threads.
-    pub(crate) fn start(config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
+    pub(crate) fn start(config: &Arc<Current<Config>>, decide: Decide) -> io::Result<Self> {
         let threads = |count| Threads::start(count, config, decide);
         Ok(Self {
             small: threads(SMALL_THREADS)?,
@@ -123,11 +106,12 @@ impl Engine {
             Size::Ordinary => &self.ordinary,
             Size::Large | Size::TooLarge => &self.large,
         };
-        let permit = timeout(MAX_WAIT_TIME, Arc::clone(&threads.free).acquire_owned()).await;
-        let permit = permit
-            .map_err(|_| Unanswered::Busy)?
-            .map_err(|_| Unanswered::Lost)?;
-        Ok(Turn { threads, permit })
+        let free = Arc::clone(&threads.free).acquire_owned();
+        match timeout(MAX_WAIT_TIME, free).await {
+            Ok(Ok(permit)) => Ok(Turn { threads, permit }),
+            Ok(Err(_)) => Err(Unanswered::Lost),
+            Err(_) => Err(Unanswered::Busy),
+        }
     }
 }
 
@@ -144,15 +128,15 @@ impl Turn<'_> {
             reply,
         };
         self.threads.jobs.send(job).map_err(|_| Unanswered::Lost)?;
-        answered
-            .await
-            .map_err(|_| Unanswered::Lost)?
-            .map_err(Unanswered::Malformed)
+        match answered.await {
+            Ok(answer) => answer.map_err(Unanswered::Malformed),
+            Err(_) => Err(Unanswered::Lost),
+        }
     }
 }
 
 impl Threads {
-    fn start(count: usize, config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
+    fn start(count: usize, config: &Arc<Current<Config>>, decide: Decide) -> io::Result<Self> {
         let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..count {
@@ -168,7 +152,7 @@ impl Threads {
 }
 
 impl Worker {
-    fn new(config: Arc<CurrentConfig>, decide: Decide) -> Self {
+    fn new(config: Arc<Current<Config>>, decide: Decide) -> Self {
         let reviewer = Reviewer::new(config.get());
         Self {
             config,
@@ -203,7 +187,7 @@ impl Worker {
         }
     }
 
-    /// Decides, and logs the decision.
+    /// Decides about a review, and logs the decision.
     fn answer(&mut self, review: &Review) -> Result<Reply, Malformed> {
         let config = self.config.get();
         if self.left == 0 || !Arc::ptr_eq(self.reviewer.config(), &config) {
@@ -239,6 +223,7 @@ impl Worker {
         })
     }
 
+    /// Drops what the reviews so far share.
     fn forget(&mut self, config: Arc<Config>) {
         self.reviewer = Reviewer::new(config);
         self.left = MAX_SHARED_REVIEWS;
@@ -270,12 +255,12 @@ fn log_decision(hook: Hook, decision: &str, subject: &Subject, reason: &str, is_
     }
 }
 
-/// At most so many characters of a text: callers may send anything.
+/// Returns the first `max` characters of a text: callers may send anything.
 fn short(text: &str, max: usize) -> &str {
-    text.char_indices()
-        .nth(max)
-        .and_then(|(end, _)| text.get(..end))
-        .unwrap_or(text)
+    match text.char_indices().nth(max) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -327,7 +312,7 @@ mod tests {
     }
 
     fn engine(decide: Decide) -> Engine {
-        Engine::start(&Arc::new(CurrentConfig::new(Config::default())), decide).unwrap()
+        Engine::start(&Arc::new(Current::new(Config::default())), decide).unwrap()
     }
 
     async fn answer(engine: &Engine, review: Review) -> Result<Reply, Unanswered> {
@@ -421,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_changed_configuration_holds_from_the_next_review_on() {
-        let current = Arc::new(CurrentConfig::new(Config::default()));
+        let current = Arc::new(Current::new(Config::default()));
         let engine =
             Engine::start(&current, |reviewer, hook, body| reviewer.answer(hook, body)).unwrap();
         let decision = || block_on(answer(&engine, review(REVIEW))).unwrap().decision;

@@ -1,8 +1,9 @@
 //! The plain port: `/livez`, `/readyz` and `/metrics`.
 
+use crate::webhook::certificate::Certificate;
 use crate::webhook::connections::{Connection, Phase};
+use crate::webhook::current::Current;
 use crate::webhook::metrics::{self, Metrics};
-use crate::webhook::reload::CurrentCertificate;
 use crate::webhook::respond::{plain, with_content_type};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -13,7 +14,7 @@ use std::time::SystemTime;
 
 /// The state that the plain port shows.
 pub(crate) struct Health {
-    pub(crate) certificate: Arc<CurrentCertificate>,
+    pub(crate) certificate: Arc<Current<Certificate>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) is_draining: Arc<AtomicBool>,
 }

@@ -56,6 +56,13 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
+    const ALL: [Self; 4] = [
+        Self::Bodies,
+        Self::Answers,
+        Self::Reviews,
+        Self::Connections,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Limit::Bodies => "bodies",
@@ -114,7 +121,7 @@ impl HandshakeFailure {
         }
     }
 
-    /// The line of the log, if operators have to do something.
+    /// Returns the line of the log; none if operators have nothing to do.
     pub(crate) fn line(self) -> Option<&'static str> {
         match self {
             Self::CertificateRefused => Some("a client refused the certificate"),
@@ -124,7 +131,7 @@ impl HandshakeFailure {
     }
 }
 
-/// True for the alerts of clients that do not trust a certificate. Any client may send any other.
+/// Returns true for the alerts of clients that do not trust a certificate. Any client may send any other.
 fn is_about_certificate(alert: AlertDescription) -> bool {
     matches!(
         alert,
@@ -231,39 +238,29 @@ impl Metrics {
             "From a request's head to its answer",
             metrics.duration.clone(),
         );
-        for source in [ReloadSource::Certificate, ReloadSource::Configuration] {
-            drop(
-                metrics
-                    .reload_failing
-                    .get_or_create(&[("source", source.name())]),
-            );
-        }
-        // `increase` of Prometheus does not count the event with which a series begins, so those of alerts begin at 0.
-        for hook in Hook::ALL {
-            drop(metrics.requests.get_or_create(&[
-                ("hook", hook.name()),
-                ("decision", "internal-error"),
-                ("dry_run", "false"),
-            ]));
-        }
-        for failure in HandshakeFailure::ALL {
-            drop(
-                metrics
-                    .handshake_failures
-                    .get_or_create(&[("reason", failure.name())]),
-            );
-        }
-        for limit in [
-            Limit::Bodies,
-            Limit::Answers,
-            Limit::Reviews,
-            Limit::Connections,
-        ] {
-            drop(metrics.shed.get_or_create(&[("limit", limit.name())]));
-        }
+        metrics.begin_series();
         Self {
             registry: Mutex::new(registry),
             ..metrics
+        }
+    }
+
+    /// Begins the series of alerts at 0: `increase` of Prometheus does not count the event with which a series begins.
+    fn begin_series(&self) {
+        for source in [ReloadSource::Certificate, ReloadSource::Configuration] {
+            self.reload_failing(source, false);
+        }
+        for hook in Hook::ALL {
+            let decision = ("decision", "internal-error");
+            let labels = [("hook", hook.name()), decision, ("dry_run", "false")];
+            drop(self.requests.get_or_create(&labels));
+        }
+        for failure in HandshakeFailure::ALL {
+            let labels = [("reason", failure.name())];
+            drop(self.handshake_failures.get_or_create(&labels));
+        }
+        for limit in Limit::ALL {
+            drop(self.shed.get_or_create(&[("limit", limit.name())]));
         }
     }
 
@@ -319,7 +316,7 @@ impl Metrics {
             .set(i64::from(is_failing));
     }
 
-    /// All metrics.
+    /// Returns all metrics.
     pub(crate) fn text(&self) -> String {
         self.dropped_lines
             .inner()

@@ -3,13 +3,14 @@
 //! - `server`: the ports, and the way from a signal to the end
 //! - `connections`, `stream`: the open connections, and how long each may wait
 //! - `respond`, `health`: requests to the hooks, requests to the plain port
-//! - `engine`: where reviews are decided about
-//! - `certificate`, `issue`: the serving certificate; one of one's own
-//! - `reload`: certificate and configuration, read again
-//! - `limits`, `metrics`, `log`: as they say
+//! - `engine`: the threads that decide about reviews
+//! - `certificate`, `issue`: the serving certificate, and a new one with its own authority
+//! - `reload`, `current`: certificate and configuration, read again and replaced
+//! - `limits`, `metrics`, `log`: the limits for requests, the metrics, the log
 
 pub(crate) mod certificate;
 mod connections;
+mod current;
 mod engine;
 mod health;
 pub(crate) mod issue;

@@ -4,7 +4,7 @@
 use crate::config::{Base, Config, ConfigReader, Sources, load};
 use crate::diagnostic::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
-use crate::webhook::engine::CurrentConfig;
+use crate::webhook::current::Current;
 use crate::webhook::log;
 use crate::webhook::metrics::{Metrics, ReloadSource};
 use rustls::pki_types::ServerName;
@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -21,25 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Certificate and key may have been read from both sides of a swap: an error counts only if it lasts.
 const SECOND_LOOK: Duration = Duration::from_millis(100);
 
-/// The certificate that new connections get.
-#[derive(Debug)]
-pub(crate) struct CurrentCertificate(RwLock<Arc<Certificate>>);
-
-impl CurrentCertificate {
-    pub(crate) fn new(certificate: Certificate) -> Self {
-        Self(RwLock::new(Arc::new(certificate)))
-    }
-
-    pub(crate) fn get(&self) -> Arc<Certificate> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn set(&self, certificate: Certificate) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(certificate);
-    }
-}
-
-/// Paths of certificate and key, and what is asked of both sides of a connection.
+/// The files of the certificate, and the requirements for both sides of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct CertificateFiles {
     pub(crate) certificate: PathBuf,
@@ -50,7 +32,7 @@ pub(crate) struct CertificateFiles {
     pub(crate) client_ca: Option<PathBuf>,
 }
 
-/// The configuration's file, and what goes on top of it.
+/// The configuration's file, and the settings of the command line, which replace those of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct ConfigurationFile {
     pub(crate) path: PathBuf,
@@ -62,14 +44,12 @@ impl CertificateFiles {
     /// # Errors
     /// The first file that cannot be read.
     pub(crate) fn read(&self) -> Result<Pem, String> {
-        let read =
-            |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
         // cert-manager, the chart and `webhook certificate` put it there; it is for a metric alone.
         let authorities = fs::read(self.certificate.with_file_name("ca.crt")).unwrap_or_default();
-        let client_ca = self.client_ca.as_deref().map(read).transpose()?;
+        let client_ca = self.client_ca.as_deref().map(read_file).transpose()?;
         Ok(Pem {
-            chain: read(&self.certificate)?,
-            key: read(&self.key)?,
+            chain: read_file(&self.certificate)?,
+            key: read_file(&self.key)?,
             authorities,
             client_ca,
         })
@@ -78,8 +58,7 @@ impl CertificateFiles {
 
 impl ConfigurationFile {
     fn read(&self) -> Result<String, String> {
-        let bytes =
-            fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let bytes = read_file(&self.path)?;
         String::from_utf8(bytes)
             .map_err(|_| format!("{}: the file is not UTF-8", self.path.display()))
     }
@@ -87,34 +66,38 @@ impl ConfigurationFile {
     fn load(&self, text: &str) -> Result<Config, String> {
         let name = self.path.display().to_string();
         let base = Base::Text { name: &name, text };
-        let namespace = self.namespace.as_deref();
-        let loaded = load(&Sources {
+        let sources = Sources {
             base,
             set: &self.set,
-            namespace,
+            namespace: self.namespace.as_deref(),
             reader: ConfigReader::Webhook,
-        });
-        loaded.map_err(|diagnostics| {
+        };
+        load(&sources).map_err(|diagnostics| {
             let mut renderer = Renderer::new(Colour::Never);
-            let lines = diagnostics
-                .iter()
-                .map(|diagnostic| renderer.line(diagnostic));
-            lines.collect::<Vec<_>>().join("; ")
+            let mut lines = Vec::new();
+            for diagnostic in &diagnostics {
+                lines.push(renderer.line(diagnostic));
+            }
+            lines.join("; ")
         })
     }
 }
 
-/// Reads both again for as long as the server lives, on a thread of its own.
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads certificate and configuration again for as long as the server lives, on a thread of its own.
 pub(crate) struct Reload {
     pub(crate) certificate_files: CertificateFiles,
-    pub(crate) certificate: Arc<CurrentCertificate>,
+    pub(crate) certificate: Arc<Current<Certificate>>,
     pub(crate) configuration_file: Option<ConfigurationFile>,
-    pub(crate) config: Arc<CurrentConfig>,
+    pub(crate) config: Arc<Current<Config>>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Reload {
-    /// Starts the thread. `pem` is what the current certificate was read from.
+    /// Starts the thread. The current certificate was read from `pem`.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.
@@ -125,13 +108,13 @@ impl Reload {
             let mut configuration = Seen::new(ReloadSource::Configuration, None);
             loop {
                 thread::sleep(INTERVAL);
-                certificate.look(
+                certificate.check(
                     &self.metrics,
                     || self.certificate_files.read(),
                     |pem| self.take_certificate(pem),
                 );
                 if let Some(file) = &self.configuration_file {
-                    configuration.look(
+                    configuration.check(
                         &self.metrics,
                         || file.read(),
                         |text| self.take_configuration(file, text),
@@ -166,14 +149,12 @@ impl Reload {
 
     fn show_expiry(&self) {
         let certificate = self.certificate.get();
+        let authority = certificate.authority;
+        let ca_expiry = authority.map_or(0, |authority| authority.not_after);
         self.metrics
             .certificate_expiry
             .set(certificate.validity.not_after);
-        self.metrics.ca_expiry.set(
-            certificate
-                .authority
-                .map_or(0, |authority| authority.not_after),
-        );
+        self.metrics.ca_expiry.set(ca_expiry);
     }
 }
 
@@ -194,9 +175,9 @@ impl<C: PartialEq> Seen<C> {
         }
     }
 
-    /// Looks at the file, and takes a changed content, or tries again one that was of no use: a certificate becomes valid with
-    /// time. Each error is said once.
-    fn look(
+    /// Reads the file and takes a changed content. Tries again one that could not be used: a certificate becomes valid with time.
+    /// Logs each error once.
+    fn check(
         &mut self,
         metrics: &Metrics,
         read: impl Fn() -> Result<C, String>,
@@ -284,14 +265,14 @@ mod tests {
         let not_after = first.validity.not_after;
         let reload = Reload {
             certificate_files: files,
-            certificate: Arc::new(CurrentCertificate::new(first)),
+            certificate: Arc::new(Current::new(first)),
             configuration_file: None,
-            config: Arc::new(CurrentConfig::new(Config::default())),
+            config: Arc::new(Current::new(Config::default())),
             metrics: Arc::new(Metrics::new()),
         };
         let mut seen = Seen::new(ReloadSource::Certificate, None);
         let mut look = |pem: Pem| {
-            seen.look(
+            seen.check(
                 &reload.metrics,
                 || Ok(pem.clone()),
                 |pem| reload.take_certificate(pem),
@@ -324,7 +305,7 @@ mod tests {
     fn after_a_panic_the_files_are_read_again() {
         let metrics = Metrics::new();
         let mut seen = Seen::new(ReloadSource::Configuration, None);
-        seen.look(&metrics, || Ok(7), |_| panic!("planted"));
+        seen.check(&metrics, || Ok(7), |_| panic!("planted"));
         let text = metrics.text();
         assert!(
             text.contains("reload_failing{source=\"configuration\"} 1\n"),
@@ -334,13 +315,13 @@ mod tests {
             text.contains("reloads_total{source=\"configuration\",result=\"failed\"} 1\n"),
             "{text}"
         );
-        seen.look(&metrics, || Ok(7), |_| Ok(true));
+        seen.check(&metrics, || Ok(7), |_| Ok(true));
         assert!(
             metrics
                 .text()
                 .contains("reload_failing{source=\"configuration\"} 0\n")
         );
-        seen.look(&metrics, || panic!("planted"), |_| Ok(true));
+        seen.check(&metrics, || panic!("planted"), |_| Ok(true));
         assert!(
             metrics
                 .text()

@@ -3,14 +3,15 @@
 use crate::config::Config;
 use crate::webhook::certificate::Certificate;
 use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
-use crate::webhook::engine::{CurrentConfig, Engine};
+use crate::webhook::current::Current;
+use crate::webhook::engine::Engine;
 use crate::webhook::health::Health;
 use crate::webhook::limits::{
     MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections,
 };
 use crate::webhook::log::Throttle;
 use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
-use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
+use crate::webhook::reload::{CertificateFiles, ConfigurationFile, Reload};
 use crate::webhook::respond::Responder;
 use crate::webhook::stream::ObservedStream;
 use anyhow::Context as _;
@@ -21,7 +22,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,30 +57,22 @@ pub(crate) struct Settings {
 /// # Errors
 /// Fails if the certificate cannot be used, or a port cannot be opened.
 pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
-    let Settings {
-        listen,
-        metrics_listen,
-        certificate_files,
-        config,
-        configuration_file,
-        drain,
-    } = settings;
-    let pem = certificate_files.read().map_err(anyhow::Error::msg)?;
-    let read = Certificate::read(&pem, certificate_files.server_name.as_ref());
-    let read = read.with_context(|| certificate_files.certificate.display().to_string())?;
-    if let Err(invalid) = read.check(SystemTime::now()) {
+    let files = settings.certificate_files;
+    let pem = files.read().map_err(anyhow::Error::msg)?;
+    let certificate = Certificate::read(&pem, files.server_name.as_ref())
+        .with_context(|| files.certificate.display().to_string())?;
+    if let Err(invalid) = certificate.check(SystemTime::now()) {
         tracing::error!("the certificate {invalid}; not ready until there is another one");
     }
-    let (certificate, config) = (
-        Arc::new(CurrentCertificate::new(read)),
-        Arc::new(CurrentConfig::new(config)),
-    );
-    let (metrics, is_draining) = (Arc::new(Metrics::new()), Arc::new(AtomicBool::new(false)));
+    let certificate = Arc::new(Current::new(certificate));
+    let config = Arc::new(Current::new(settings.config));
+    let metrics = Arc::new(Metrics::new());
+    let is_draining = Arc::new(AtomicBool::new(false));
     let engine = Engine::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
     let reload = Reload {
-        certificate_files,
+        certificate_files: files,
         certificate: Arc::clone(&certificate),
-        configuration_file,
+        configuration_file: settings.configuration_file,
         config,
         metrics: Arc::clone(&metrics),
     };
@@ -97,8 +90,8 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     };
     // The kubelet ends a server whose plain port is silent, so no work of the other port may delay it.
     let (runtime, plain_runtime) = (io_thread()?, io_thread()?);
-    let listener = runtime.block_on(bind(listen))?;
-    let plain_listener = plain_runtime.block_on(bind(metrics_listen))?;
+    let listener = runtime.block_on(bind(settings.listen))?;
+    let plain_listener = plain_runtime.block_on(bind(settings.metrics_listen))?;
     let (address, plain_address) = (listener.local_addr()?, plain_listener.local_addr()?);
     let plain_port = PlainPort {
         health,
@@ -115,7 +108,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
             finished,
         };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");
-        Arc::new(port).serve(listener, drain).await?;
+        Arc::new(port).serve(listener, settings.drain).await?;
         // Closed once every connection has dropped its end.
         let _ = finish.send(());
         if timeout(MAX_FINISH_TIME, finish.closed()).await.is_err() {
@@ -142,7 +135,7 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 /// The TLS port with the hooks.
 struct Port {
     responder: Responder,
-    certificate: Arc<CurrentCertificate>,
+    certificate: Arc<Current<Certificate>>,
     connections: Arc<Connections>,
     /// Changes when connections are to finish.
     finished: watch::Receiver<()>,
@@ -199,7 +192,7 @@ impl Port {
         self: Arc<Self>,
         stream: TcpStream,
         opened: OpenConnection,
-        finished: watch::Receiver<()>,
+        mut finished: watch::Receiver<()>,
     ) {
         let connection = opened.connection();
         let acceptor = TlsAcceptor::from(Arc::clone(&self.certificate.get().tls));
@@ -216,7 +209,8 @@ impl Port {
             let (port, connection) = (Arc::clone(&self), Arc::clone(connection));
             async move { port.responder.respond(request, &connection).await }
         };
-        serve_requests(stream, connection, respond, finished).await;
+        // The receiver lives until here: the end of the server waits for all of them to be dropped.
+        serve_requests(stream, connection, respond, changed(&mut finished)).await;
     }
 
     fn handshake_failed(&self, error: Option<&io::Error>) {
@@ -268,13 +262,21 @@ impl PlainPort {
                 let connection = opened.connection();
                 let respond =
                     |request: Request<Incoming>| ready(port.health.respond(&request, connection));
-                serve_requests(stream, connection, respond, watch::channel(()).1).await;
+                let never_finished = pending();
+                serve_requests(stream, connection, respond, never_finished).await;
             });
         }
     }
 }
 
-/// The next connection. Errors are those of one connection, or of files that have run out: both pass.
+/// Waits for a change of the value; for ever if its sender is dropped.
+async fn changed(value: &mut watch::Receiver<()>) {
+    if value.changed().await.is_err() {
+        pending().await
+    }
+}
+
+/// Returns the next connection. Errors are those of one connection, or of files that have run out: both pass.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
@@ -291,12 +293,12 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// Serves the requests of one connection until it is closed, overdue or finished.
+/// Serves the requests of one connection until it is closed or overdue. Once it is `finished`, its next answer is the last.
 async fn serve_requests<S, R, F>(
     stream: S,
     connection: &Arc<Connection>,
     respond: R,
-    mut finished: watch::Receiver<()>,
+    finished: impl Future<Output = ()>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
     R: Fn(Request<Incoming>) -> F,
@@ -312,17 +314,16 @@ async fn serve_requests<S, R, F>(
             .max_buf_size(MAX_HEAD)
             .serve_connection(stream, service)
     );
+    let mut finished = std::pin::pin!(finished);
     let mut is_finishing = false;
     loop {
         tokio::select! {
-            // How a client breaks off is no event.
+            // A client may break the connection at any time: an error is no event.
             _ = served.as_mut() => return,
             () = connection.closed() => return,
-            changed = finished.changed(), if !is_finishing => {
+            () = finished.as_mut(), if !is_finishing => {
                 is_finishing = true;
-                if changed.is_ok() {
-                    served.as_mut().graceful_shutdown();
-                }
+                served.as_mut().graceful_shutdown();
             }
         }
     }
