@@ -6,12 +6,10 @@
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::inject::Injection;
-use mackerel_agent_injector::inject::{Outcome, Remark};
+use mackerel_agent_injector::inject::{Injection, Outcome, Remark};
 use mackerel_agent_injector::krm_fn::is_call;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches, Permissions};
-use mackerel_agent_injector::report::PermissionChange;
-use mackerel_agent_injector::report::{Class, Finding, Reason};
+use mackerel_agent_injector::report::{Class, Finding, PermissionChange, Reason};
 use serde_json::Value;
 use std::sync::LazyLock;
 use yaml_json_patch::documents;
@@ -548,11 +546,8 @@ pub(crate) fn consistent(
     sets: &[String],
     namespace: Option<&str>,
 ) -> Result<Config, String> {
-    let mut sources = file
-        .map_or_else(Sources::default, |text| {
-            Sources::of_text("config.yaml", text)
-        })
-        .with_set(sets);
+    let sources = file.map(|text| Sources::of_text("config.yaml", text));
+    let mut sources = sources.unwrap_or_default().with_set(sets);
     if let Some(namespace) = namespace {
         sources = sources.with_namespace(namespace);
     }
@@ -589,13 +584,10 @@ pub(crate) fn hold_for_any_text(text: &str) {
         LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
     let one = &CONFIGS[text.len() % CONFIGS.len()];
     let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
-    let foreign_agents = if text.len().is_multiple_of(2) {
-        ForeignAgents::Respect
-    } else {
-        ForeignAgents::Adopt
-    };
     let mut options = INJECT;
-    options.foreign_agents = foreign_agents;
+    if !text.len().is_multiple_of(2) {
+        options.foreign_agents = ForeignAgents::Adopt;
+    }
     let hold = || {
         check(text, one, options)?;
         converges(text, &made(text, one)?, &made(text, two)?)

@@ -1,0 +1,177 @@
+//! `kustomize build` and `kubectl kustomize`.
+
+use super::{User, permits_in_shop, same_but_for_the_agent};
+use crate::tools;
+use std::fs;
+
+const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
+
+/// The configuration that the overlays share.
+const SHARED: &str = "kustomize/shared/mackerel/mackerel-agent.yaml";
+
+#[test]
+fn three_overlays_of_kustomize_share_one_function() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        for (overlay, prefix, role) in [
+            ("production", "production-", "shop:web"),
+            ("staging", "", "shop:web"),
+            ("development", "", "shop:development"),
+        ] {
+            let folder = format!("examples/kustomize/overlays/{overlay}");
+            let build = [&KUSTOMIZE[..], &[&folder]].concat();
+            let (with, without) = (
+                user.runs(&kustomize, &build),
+                user.without_us().runs(&kustomize, &build),
+            );
+            let changed = [
+                format!("CronJob/{prefix}report initContainers"),
+                format!("Deployment/{prefix}web containers"),
+            ];
+            same_but_for_the_agent(&with, &without, &changed.each_ref().map(String::as_str));
+            assert!(
+                with.contains(role),
+                "{overlay}: {role} is the role of the functionConfig, in:\n{with}"
+            );
+        }
+    }
+}
+
+/// The transformers of a Component run before the overlay sets the namespace.
+#[test]
+fn a_component_of_kustomize_sees_no_namespace() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [../mackerel]\n";
+        fs::create_dir_all(user.path("examples/kustomize/shared/component")).unwrap();
+        fs::write(
+            user.path("examples/kustomize/shared/component/kustomization.yaml"),
+            component,
+        )
+        .unwrap();
+        let overlay = "kustomize/overlays/staging/kustomization.yaml";
+        let changed = user.reads(overlay).replace(
+            "transformers:\n  - ../../shared/mackerel",
+            "components: [../../shared/component]",
+        );
+        fs::write(user.path(&format!("examples/{overlay}")), changed).unwrap();
+        let configuration = format!("{}  rbac: {{generate: true}}\n", user.reads(SHARED));
+        fs::write(user.path(&format!("examples/{SHARED}")), configuration).unwrap();
+        let refused = user.tries(
+            &kustomize,
+            &[&KUSTOMIZE[..], &["examples/kustomize/overlays/staging"]].concat(),
+        );
+        assert!(
+            refused.code != 0 && refused.stderr.contains("namespace-required"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn kustomize_passes_arguments() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else {
+        return;
+    };
+    let user = User::new();
+    let program = "        path: mackerel-agent-injector\n";
+    let arguments =
+        format!("{program}        args: [--set=apiKey.secretKeyRef.name=mackerel-staging]\n");
+    fs::write(
+        user.path(&format!("examples/{SHARED}")),
+        user.reads(SHARED).replace(program, &arguments),
+    )
+    .unwrap();
+    let build = [&KUSTOMIZE[..], &["examples/kustomize/overlays/staging"]].concat();
+    let (with, without) = (
+        user.runs(&kustomize, &build),
+        user.without_us().runs(&kustomize, &build),
+    );
+    same_but_for_the_agent(
+        &with,
+        &without,
+        &["CronJob/report initContainers", "Deployment/web containers"],
+    );
+    assert!(
+        with.contains("name: mackerel-staging"),
+        "the Secret of the argument, in:\n{with}"
+    );
+}
+
+#[test]
+fn kustomize_shows_why_we_refuse_and_prints_no_manifest() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        user.asks_badly("kustomize/base/deployment.yaml");
+        let refused = user.tries(
+            &kustomize,
+            &[&KUSTOMIZE[..], &["examples/kustomize/overlays/production"]].concat(),
+        );
+        refused.says_why_on_stderr();
+        assert_eq!(refused.stdout, "");
+    }
+}
+
+#[test]
+fn kubectl_kustomize_calls_us_as_a_legacy_plugin() {
+    let Some(kubectl) = tools::find("kubectl", "") else {
+        return;
+    };
+    let user = User::new();
+    let build = [
+        "kustomize",
+        "--enable-alpha-plugins",
+        "examples/kubectl-kustomize",
+    ];
+    let (with, without) = (
+        user.runs(&kubectl, &build),
+        user.without_us().runs(&kubectl, &build),
+    );
+    same_but_for_the_agent(
+        &with,
+        &without,
+        &["CronJob/report initContainers", "Deployment/web containers"],
+    );
+    assert!(
+        with.contains("shop:web"),
+        "the role of the configuration, in:\n{with}"
+    );
+
+    user.asks_badly("kustomize/base/deployment.yaml");
+    let refused = user.tries(&kubectl, &build);
+    refused.says_why_on_stderr();
+    assert_eq!(refused.stdout, "");
+}
+
+#[test]
+fn kustomize_takes_the_permissions_as_resources() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        let settings = "  kubernetesVersion: \"1.33\"\n  rbac: {generate: true}\n";
+        fs::write(
+            user.path(&format!("examples/{SHARED}")),
+            user.reads(SHARED) + settings,
+        )
+        .unwrap();
+        let build = [&KUSTOMIZE[..], &["examples/kustomize/overlays/production"]].concat();
+        let (with, without) = (
+            user.runs(&kustomize, &build),
+            user.without_us().runs(&kustomize, &build),
+        );
+        permits_in_shop(&with, &without);
+        assert!(!with.contains("config.kubernetes.io/"), "{with}");
+    }
+}
