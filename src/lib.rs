@@ -147,18 +147,18 @@ mod mackerel;
 pub mod manifest;
 pub mod report;
 
-// The wishes of the user.
+// Settings.
 pub mod config;
 
 pub mod annotations;
 pub mod options;
 
-// What goes in, whether it goes in, and what that means for what is there.
+// The agent, the decision about each template, and the difference to the template.
 mod agent;
 mod decide;
 mod reconcile;
 
-// From a text to edits, and what is looked at when they are made.
+// From a text to edits, the checks of other resources, and the permissions.
 pub mod inject;
 
 mod checks;

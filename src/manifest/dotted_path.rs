@@ -2,22 +2,18 @@
 
 /// Splits a dotted path into its parts; `\.` is a dot within a part, `\\` a backslash.
 pub(crate) fn parts(path: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
+    let mut parts = Vec::new();
+    let mut part = String::new();
     let mut characters = path.chars();
     while let Some(character) = characters.next() {
         match character {
-            '.' => parts.push(String::new()),
-            '\\' => push(&mut parts, characters.next().unwrap_or('\\')),
-            other => push(&mut parts, other),
+            '.' => parts.push(std::mem::take(&mut part)),
+            '\\' => part.push(characters.next().unwrap_or('\\')),
+            other => part.push(other),
         }
     }
+    parts.push(part);
     parts
-}
-
-fn push(parts: &mut [String], character: char) {
-    if let Some(last) = parts.last_mut() {
-        last.push(character);
-    }
 }
 
 /// Escapes the dots and backslashes of a part.

@@ -1,10 +1,12 @@
 //! JSON Pointers in the form in which Kubernetes prints fields: `/spec/containers/1/image` -> `spec.containers[1].image`.
 
-/// The dotted path that kubectl and KRM results show; empty for the resource itself.
+use yaml_json_patch::pointer::unescape;
+
+/// Returns the dotted path that kubectl and KRM results show; empty for the resource itself.
 pub(crate) fn field_path(pointer: &str) -> String {
     let mut path = String::new();
     for token in pointer.split('/').skip(1) {
-        let key = token.replace("~1", "/").replace("~0", "~");
+        let key = unescape(token);
         let is_index = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
         if is_index || key.contains(['.', '/', '[', ']']) {
             path.push('[');

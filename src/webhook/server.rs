@@ -1,7 +1,7 @@
 //! The server: two ports, the connections of each, and the way from a signal to the end.
 
 use crate::config::Config;
-use crate::webhook::certificate::Certificate;
+use crate::webhook::certificate::{Certificate, Pem};
 use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
 use crate::webhook::current::Current;
 use crate::webhook::engine::Engine;
@@ -59,12 +59,7 @@ pub(crate) struct Settings {
 pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     let files = settings.certificate_files;
     let pem = files.read().map_err(anyhow::Error::msg)?;
-    let certificate = Certificate::read(&pem, files.server_name.as_ref())
-        .with_context(|| files.certificate.display().to_string())?;
-    if let Err(invalid) = certificate.check(SystemTime::now()) {
-        tracing::error!("the certificate {invalid}; not ready until there is another one");
-    }
-    let certificate = Arc::new(Current::new(certificate));
+    let certificate = Arc::new(Current::new(first_certificate(&files, &pem)?));
     let config = Arc::new(Current::new(settings.config));
     let metrics = Arc::new(Metrics::new());
     let is_draining = Arc::new(AtomicBool::new(false));
@@ -117,6 +112,16 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         tracing::info!("finished");
         Ok(())
     })
+}
+
+/// Reads the certificate to begin with. One that clients refuse is served, so that the reload can replace it.
+fn first_certificate(files: &CertificateFiles, pem: &Pem) -> anyhow::Result<Certificate> {
+    let certificate = Certificate::read(pem, files.server_name.as_ref())
+        .with_context(|| files.certificate.display().to_string())?;
+    if let Err(invalid) = certificate.check(SystemTime::now()) {
+        tracing::error!("the certificate {invalid}; not ready until there is another one");
+    }
+    Ok(certificate)
 }
 
 /// Returns the runtime of a port on the thread that calls it. That thread reads and writes; what takes longer has other threads.
