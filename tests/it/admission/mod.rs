@@ -4,6 +4,7 @@ mod answers;
 mod beside_original;
 mod pods;
 mod unread;
+mod warnings;
 
 use json_patch::Patch;
 use mackerel_agent_injector::admission::{Answer, Hook, Reviewer};
