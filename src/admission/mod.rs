@@ -42,7 +42,7 @@ use crate::decide::DecisionContext;
 use crate::inject::asks_for_nothing;
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::Resource;
-use crate::reconcile::patch::RecordCache;
+use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason};
 use json_patch::Patch;
 use response::Findings;

@@ -1,6 +1,7 @@
 //! `/mutate`: a pod that is being created.
 
 use crate::admission::{Reviewer, Verdict, operations};
+use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, decide};
@@ -10,7 +11,7 @@ use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::options::Options;
 use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::reconcile::patch::{ListPositions, TemplatePatch, WrongKind, completion, insertion};
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, WrongKind};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::{Kind, Tree};
 
@@ -29,7 +30,7 @@ impl Reviewer {
         }
         if existing
             .as_ref()
-            .is_some_and(|existing| existing.component_set().agent().is_some())
+            .is_some_and(|existing| existing.kinds().contains(ComponentKind::Agent))
         {
             return Verdict::Leave(finding(Reason::Unchanged));
         }
@@ -65,12 +66,18 @@ impl Reviewer {
         existing: Option<&ExistingInjection>,
         plan: &Plan,
     ) -> Result<Option<TemplatePatch>, WrongKind> {
+        let target = PatchTarget {
+            tree,
+            template: pod,
+            path: "",
+        };
         match (existing, plan.agent()) {
             (None, _) => {
-                insertion(tree, pod, "", plan, ListPositions::default(), &self.records).map(Some)
+                let positions = ListPositions::default();
+                target.insertion(plan, positions, &self.records).map(Some)
             }
             (Some(existing), Some(agent)) => {
-                completion(tree, pod, existing, agent, &self.records).map(Some)
+                target.completion(existing, agent, &self.records).map(Some)
             }
             // The init container came with the workload, and no agent is wanted beside it.
             (Some(_), None) => Ok(None),
@@ -85,7 +92,8 @@ pub(super) fn copied_record(
     existing: &ExistingInjection,
     at: &str,
 ) -> Option<Finding> {
-    let is_absent = existing.agent.is_none() && existing.component_set().agent().is_some();
+    let is_absent = existing.kinds().contains(ComponentKind::Agent)
+        && existing.container(ComponentKind::Agent).is_none();
     let drift = Drift::of(existing).filter(|_| is_absent)?;
     let DriftDescription {
         message,

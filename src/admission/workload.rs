@@ -4,14 +4,14 @@ use crate::admission::pod::{copied_record, wrong_kind};
 use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
-use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
 use crate::decide::{Decision, DecisionReport, decide};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::options::Options;
-use crate::reconcile::patch::{ListPositions, TemplatePatch, insertion};
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
 use crate::report::{Class, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -108,15 +108,15 @@ impl Reviewer {
                         .collect(),
                 );
             }
-            let alone = Components::WaitFor(Rc::clone(wait_for));
-            match insertion(
+            let alone = Plan {
+                components: vec![Rc::clone(wait_for)],
+            };
+            let target = PatchTarget {
                 tree,
-                &view,
-                &pointer,
-                &alone,
-                ListPositions::default(),
-                &self.records,
-            ) {
+                template: &view,
+                path: &pointer,
+            };
+            match target.insertion(&alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
                 Err(wrong) => return Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
             }

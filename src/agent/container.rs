@@ -1,16 +1,16 @@
 //! The agent's container and volumes, made from the configuration and the pod's properties.
 
-use crate::agent::AgentRecord;
-use crate::agent::canonical::{Digest, ReplaceableNames, canonical_parts, take_names};
+use crate::agent::component::Component;
+use crate::agent::component_kind::ComponentKind;
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::config::{
-    AgentSettings, CONFIG_FOLDER, Config, ConfigMapKeyRef, Kubelet, KubeletConnection,
-    SecretKeyRef, SettingRow, variables,
+    AgentSettings, CONFIG_FOLDER, Config, Kubelet, KubeletConnection, SettingRow, variables,
 };
 use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, Variable, VariableForm};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
+use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector,
@@ -32,7 +32,7 @@ pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
-    made: RefCell<Vec<(AgentShape, Rc<Agent>)>>,
+    made: RefCell<Vec<(AgentShape, Rc<Component>)>>,
 }
 
 /// The pod's properties that an agent depends on.
@@ -66,195 +66,59 @@ pub(crate) enum AgentResources {
 
 impl Agents {
     /// Returns the agent of this shape. `config` is borrowed if the template's annotations change nothing.
-    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Agent> {
+    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Component> {
         if let Cow::Owned(config) = config {
-            let agent = Agent::new(&config, &shape);
-            return Rc::new(Agent {
-                annotated: Some(Rc::new(config)),
-                ..agent
-            });
+            let mut agent = agent(&config, &shape);
+            agent.annotated = Some(Rc::new(config));
+            return Rc::new(agent);
         }
         let mut made = self.made.borrow_mut();
-        if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
+        if let Some((_, agent)) = made.iter().find(|(known, _)| *known == shape) {
             return Rc::clone(agent);
         }
-        let agent = Rc::new(Agent::new(&config, &shape));
+        let agent = Rc::new(agent(&config, &shape));
         made.push((shape, Rc::clone(&agent)));
         agent
     }
 }
 
-/// The agent's container with the rest that is added for it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Agent {
-    pub(crate) sidecar: Sidecar,
-    /// The container, its fields in the usual order.
-    pub(crate) container: Rc<Value>,
-    /// The container as the only item of a list.
-    pub(crate) container_list: Rc<Value>,
-    pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
-    /// The volumes as a list.
-    pub(crate) volume_list: Rc<Value>,
-    /// Names of the pull secrets that the pod lacks.
-    pub(crate) pull_secrets: Vec<String>,
-    /// The objects and permissions that it needs.
-    pub(crate) needs: Rc<Prerequisites>,
-    /// Its configuration, if the template's annotations change it.
-    pub(crate) annotated: Option<Rc<Config>>,
-    /// Its access to the kubelet.
-    pub(crate) access: KubeletAccess,
-    record: AgentRecord,
+/// Makes the agent of one shape. Annotations are already in `config`.
+fn agent(config: &Config, shape: &AgentShape) -> Component {
+    let volumes = volumes(config, shape.token);
+    let container = container(config, shape, &volumes);
+    // Serialising typed Kubernetes values cannot fail: their maps have string keys.
+    let container = ordered(serde_json::to_value(container).unwrap_or_default());
+    let list = match shape.sidecar {
+        Sidecar::Container => ContainerList::Containers,
+        Sidecar::Native => ContainerList::InitContainers,
+    };
+    let values: Vec<&Value> = volumes.iter().map(|(_, value)| value).collect();
+    let mut plan = vec![json!(list), container.clone(), json!(values)];
+    if !shape.pull_secrets.is_empty() {
+        plan.push(json!(shape.pull_secrets));
+    }
+    let plan = Value::Array(plan);
+    let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, &plan);
+    agent.pull_secrets.clone_from(&shape.pull_secrets);
+    agent.access = Some(KubeletAccess::of(&config.spec));
+    agent.needs = Rc::new(prerequisites(config, shape, &agent));
+    agent
 }
 
-impl Agent {
-    /// Makes the agent of one shape. Annotations are already in `config`.
-    pub(crate) fn new(config: &Config, shape: &AgentShape) -> Self {
-        let volumes = volumes(config, shape.token);
-        let container = container(config, shape, &volumes);
-        // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-        let container = ordered(serde_json::to_value(container).unwrap_or_default());
-        let record = record(shape, &container, &volumes);
-        let access = KubeletAccess::of(&config.spec);
-        let agent = Self::of(
-            shape.sidecar,
-            container,
-            volumes,
-            shape.pull_secrets.clone(),
-            access,
-            record,
-        );
-        let optional: Vec<String> = config
-            .spec
-            .agent
-            .env
-            .iter()
-            .filter(|one| is_optional(one))
-            .map(|one| one.name.clone())
-            .collect();
-        let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
-        if shape.amounts == AgentResources::Explicit {
-            // A quota counts the pod's own resources.
-            needs.without = Vec::new();
-        }
-        needs.shadowed = shadowed(config);
-        if access != KubeletAccess::ReadOnlyPort && !config.spec.rbac.generate {
-            needs.permission = Permission::Manual;
-        }
-        Self {
-            needs: Rc::new(needs),
-            ..agent
-        }
+fn prerequisites(config: &Config, shape: &AgentShape, agent: &Component) -> Prerequisites {
+    let variables = config.spec.agent.env.iter();
+    let optional = variables.filter(|variable| is_optional(variable));
+    let optional = optional.map(|variable| variable.name.clone()).collect();
+    let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, optional);
+    if shape.amounts == AgentResources::Explicit {
+        // A quota counts the pod's own resources.
+        needs.without = Vec::new();
     }
-
-    fn of(
-        sidecar: Sidecar,
-        container: Value,
-        volumes: Vec<(Volume, Value)>,
-        pull_secrets: Vec<String>,
-        access: KubeletAccess,
-        record: AgentRecord,
-    ) -> Self {
-        let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
-        Self {
-            sidecar,
-            container_list: Rc::new(json!([container])),
-            container: Rc::new(container),
-            volumes: volumes
-                .into_iter()
-                .map(|(volume, value)| (volume, Rc::new(value)))
-                .collect(),
-            volume_list: Rc::new(volume_list),
-            needs: Rc::default(),
-            annotated: None,
-            pull_secrets,
-            access,
-            record,
-        }
+    needs.shadowed = shadowed(config);
+    if agent.access != Some(KubeletAccess::ReadOnlyPort) && !config.spec.rbac.generate {
+        needs.permission = Permission::Manual;
     }
-
-    /// True if the agent uses the token that Kubernetes mounts into every container of the pod.
-    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
-        self.access != KubeletAccess::ReadOnlyPort
-            && !self
-                .volumes
-                .iter()
-                .any(|(volume, _)| *volume == Volume::Token)
-    }
-
-    /// Returns its part of the record.
-    pub(crate) fn record(&self) -> AgentRecord {
-        self.record.clone()
-    }
-
-    /// Returns the canonical form: its digest is a record's `value`.
-    pub(crate) fn canonical(&self) -> Value {
-        let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<Value> = self
-            .volumes
-            .iter()
-            .map(|(_, value)| Value::clone(value))
-            .collect();
-        let _ = take_names(&mut container, &mut volumes);
-        canonical_parts(&container, &volumes)
-    }
-
-    /// Returns the configured names.
-    pub(crate) fn names(&self) -> ReplaceableNames {
-        let mut volumes: Vec<Value> = self
-            .volumes
-            .iter()
-            .map(|(_, value)| Value::clone(value))
-            .collect();
-        take_names(&mut Value::clone(&self.container), &mut volumes)
-    }
-
-    /// Returns the agent with a name that a tool has changed. The record keeps the configured one.
-    pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
-        let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<(Volume, Value)> = self
-            .volumes
-            .iter()
-            .map(|(volume, value)| (*volume, Value::clone(value)))
-            .collect();
-        let place = match name {
-            ReplaceableName::Image => container.pointer_mut("/image"),
-            ReplaceableName::Secret => container
-                .get_mut("env")
-                .and_then(Value::as_array_mut)
-                .and_then(|env| env.iter_mut().find(|variable| variable["name"] == API_KEY))
-                .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
-            ReplaceableName::ConfigMap => volumes
-                .iter_mut()
-                .find(|(volume, _)| *volume == Volume::Config)
-                .and_then(|(_, value)| value.pointer_mut("/configMap/name")),
-        };
-        if let Some(place) = place {
-            *place = text.into();
-        }
-        let agent = Self::of(
-            self.sidecar,
-            container,
-            volumes,
-            self.pull_secrets.clone(),
-            self.access,
-            self.record(),
-        );
-        let Prerequisites {
-            objects,
-            agent_config,
-            ..
-        } = Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        let needs = Prerequisites {
-            objects,
-            agent_config,
-            ..Prerequisites::clone(&self.needs)
-        };
-        Self {
-            needs: Rc::new(needs),
-            annotated: self.annotated.clone(),
-            ..agent
-        }
-    }
+    needs
 }
 
 /// Returns the explicit settings and variables that the agent's configuration file may override.
@@ -295,56 +159,6 @@ fn is_optional(variable: &EnvVar) -> bool {
         .as_ref()
         .and_then(|reference| reference.optional);
     secret.or(config_map) == Some(true)
-}
-
-/// A name that other tools may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReplaceableName {
-    Image,
-    /// The Secret that holds the API key.
-    Secret,
-    /// The ConfigMap that holds the agent's configuration.
-    ConfigMap,
-}
-
-impl ReplaceableName {
-    pub(crate) const ALL: [ReplaceableName; 3] = [
-        ReplaceableName::Image,
-        ReplaceableName::Secret,
-        ReplaceableName::ConfigMap,
-    ];
-
-    /// Returns the setting that gives it.
-    pub(crate) fn setting(self) -> &'static SettingRow {
-        match self {
-            ReplaceableName::Image => AgentSettings::image(),
-            ReplaceableName::Secret => SecretKeyRef::name(),
-            ReplaceableName::ConfigMap => ConfigMapKeyRef::name(),
-        }
-    }
-}
-
-fn record(shape: &AgentShape, container: &Value, volumes: &[(Volume, Value)]) -> AgentRecord {
-    let mut components: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
-    let (field, secrets) = (shape.sidecar.field(), &shape.pull_secrets);
-    let plan = if secrets.is_empty() {
-        serde_json::to_string(&(field, container, &components))
-    } else {
-        serde_json::to_string(&(field, container, &components, secrets))
-    };
-    let plan = Digest::of(&plan.unwrap_or_default());
-    let mut container = container.clone();
-    let names = take_names(&mut container, &mut components);
-    AgentRecord {
-        sidecar: shape.sidecar,
-        plan,
-        value: Digest::of(&canonical_parts(&container, &components).to_string()),
-        image: Digest::of_name(names.image.as_deref()),
-        secret: Digest::of_name(names.secret.as_deref()),
-        config: names.config_map.as_deref().map(Digest::of),
-        volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
-        status_is_added: true,
-    }
 }
 
 fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Container {

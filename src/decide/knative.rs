@@ -3,7 +3,7 @@
 use crate::agent::plan::Plan;
 use crate::config::Select;
 use crate::decide::Evaluation;
-use crate::mackerel::names::Sidecar;
+use crate::manifest::pod_template::ContainerList;
 use crate::report::Reason;
 
 const GROUP: &str = "serving.knative.dev";
@@ -14,9 +14,8 @@ impl Evaluation<'_, '_> {
         if self.group() != GROUP {
             return;
         }
-        let agent = plan.agent().map(|agent| agent.sidecar);
-        let has_init_container = plan.wait_for().is_some() || agent == Some(Sidecar::Native);
-        let field_ref = agent.map(|_| "`kubernetes.podspec-fieldref`");
+        let has_init_container = plan.of_list(ContainerList::InitContainers).next().is_some();
+        let field_ref = plan.agent().map(|_| "`kubernetes.podspec-fieldref`");
         let init_containers = has_init_container.then_some("`kubernetes.podspec-init-containers`");
         let features: Vec<&str> = field_ref.into_iter().chain(init_containers).collect();
         let (noun, are, them) = if features.len() == 1 {

@@ -42,10 +42,9 @@ mod token;
 mod wait_for;
 mod windows;
 
-use crate::agent::components::{ComponentSet, Components};
 use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
-use crate::agent::{Agent, Agents};
+use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
 use crate::annotations::ignored_warnings;
 use crate::config::{Config, Spec};
 use crate::mackerel::annotations::Annotation;
@@ -66,6 +65,21 @@ pub(crate) enum Decision {
     Skip(Finding),
     /// Add nothing although something is requested.
     Refuse(Finding),
+}
+
+impl Decision {
+    /// Returns the components to add, if any.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Decision::Add(plan) => Some(plan),
+            Decision::Skip(_) | Decision::Refuse(_) => None,
+        }
+    }
+
+    /// Returns the agent to add, if any.
+    pub(crate) fn agent(&self) -> Option<&Rc<Component>> {
+        self.plan().and_then(Plan::agent)
+    }
 }
 
 /// A decision with its cause and warnings.
@@ -201,17 +215,19 @@ impl<'a> Evaluation<'a, '_> {
         };
         // Findings of the rules from here on have causes of their own.
         let cause = self.cause.take();
-        let wanted = Components::of(
-            requested.is_ok().then_some(()),
-            wait_for.is_some().then_some(()),
-        );
-        if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
+        let wanted = match (&requested, &wait_for) {
+            (Err(_), Some(_)) => ComponentKind::WaitFor.into(),
+            (_, None) => ComponentKind::Agent.into(),
+            (Ok(()), Some(_)) => ComponentKinds::from_iter(ComponentKind::ALL),
+        };
+        if let Some(skip) = self.unsupported(wanted) {
             return Decision::Skip(skip);
         }
         let (agent, request) = match (requested.and_then(|()| self.agent()), wait_for) {
             (Ok(agent), None) => {
                 self.cause = cause;
-                return Decision::Add(Components::Agent(agent));
+                let components = vec![agent];
+                return Decision::Add(Plan { components });
             }
             (Ok(agent), Some(request)) => (Some(agent), request),
             (Err(Decision::Skip(skip)), Some(request)) => {
@@ -224,18 +240,20 @@ impl<'a> Evaluation<'a, '_> {
         match (self.wait_for(request, agent.as_deref()), agent) {
             (Ok(wait_for), Some(agent)) => {
                 self.cause = cause;
-                Decision::Add(Components::Both(agent, wait_for))
+                let components = vec![agent, wait_for];
+                Decision::Add(Plan { components })
             }
             (Ok(wait_for), None) => {
                 self.cause.clone_from(&self.wait_for_cause);
-                Decision::Add(Components::WaitFor(wait_for))
+                let components = vec![wait_for];
+                Decision::Add(Plan { components })
             }
             (Err(refusal), _) => Decision::Refuse(refusal),
         }
     }
 
     /// Returns the agent that fits the pod.
-    fn agent(&mut self) -> Result<Rc<Agent>, Decision> {
+    fn agent(&mut self) -> Result<Rc<Component>, Decision> {
         if let Some(skip) = self.existing_agent() {
             return Err(Decision::Skip(skip));
         }
@@ -271,7 +289,7 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Returns the first finding about a template that cannot run what it requests.
-    fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
+    fn unsupported(&self, wanted: ComponentKinds) -> Option<Finding> {
         let template = self.template;
         // A duplicate key may hide them.
         let has_containers = || {

@@ -1,6 +1,6 @@
 //! `container-conflict`, `volume-conflict`: the user's container or volume has a name that the injection needs.
 
-use crate::agent::Agent;
+use crate::agent::Component;
 use crate::decide::Evaluation;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
@@ -9,16 +9,11 @@ use yaml_json_patch::NodeId;
 
 impl Evaluation<'_, '_> {
     /// Finds a container or volume with a name that the agent needs.
-    pub(super) fn name_conflict(&self, agent: &Agent) -> Option<Finding> {
-        if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
+    pub(super) fn name_conflict(&self, agent: &Component) -> Option<Finding> {
+        if let Some(conflict) = self.container_conflict(CONTAINER, agent.record.list.field()) {
             return Some(conflict);
         }
-        let is_needed = |name: &str| {
-            agent
-                .volumes
-                .iter()
-                .any(|(volume, _)| volume.name() == name)
-        };
+        let is_needed = |name: &str| agent.adds_volume(name);
         let mut volumes = self.template.volumes.iter();
         let volume = volumes.find(|volume| volume.name.as_deref().is_some_and(is_needed))?;
         let subject = format!(

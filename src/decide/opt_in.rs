@@ -1,6 +1,6 @@
 //! `opted-out`, `not-requested`: does the template's `inject` annotation, or the configuration, ask for an agent?
 
-use crate::agent::components::Components;
+use crate::agent::ComponentKind;
 use crate::annotations::{self, InjectRequest};
 use crate::config::{InjectionMode, Spec};
 use crate::decide::{Decision, Evaluation};
@@ -37,7 +37,7 @@ impl Evaluation<'_, '_> {
             InjectRequest::None => {
                 if let Some(idle) = self.idle_annotations() {
                     // Advice to ask for an agent would not help where the agent cannot run.
-                    if let Some(skip) = self.unsupported(Components::Agent(())) {
+                    if let Some(skip) = self.unsupported(ComponentKind::Agent.into()) {
                         self.cause = None;
                         return Err(Decision::Skip(skip));
                     }

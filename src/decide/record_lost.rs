@@ -1,7 +1,7 @@
 //! `record-lost`: an injected agent without its record.
 
+use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::existing::is_agent;
-use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::{PodTemplate, mounts};
@@ -26,7 +26,7 @@ pub(crate) fn finding(
     if !is_injected {
         return None;
     }
-    let is_wait_for = |name: &String| name == wait_for::CONTAINER;
+    let is_wait_for = |name: &String| name == WAIT_FOR_CONTAINER;
     let names = template
         .containers
         .iter()

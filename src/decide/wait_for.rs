@@ -1,8 +1,9 @@
 //! `wait-for-image`, `invalid-annotation`: the init container that waits, as an annotation requests it.
 
-use crate::agent::Agent;
+use crate::agent::Component;
+use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::wait_for::{
-    CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints,
+    WaitForResources, WaitForShape, asks_for_nothing, endpoints, wait_for,
 };
 use crate::annotations::too_long;
 use crate::config::WaitForSettings;
@@ -74,8 +75,8 @@ impl Evaluation<'_, '_> {
     pub(super) fn wait_for(
         &mut self,
         request: WaitForRequest,
-        agent: Option<&Agent>,
-    ) -> Result<Rc<WaitFor>, Finding> {
+        agent: Option<&Component>,
+    ) -> Result<Rc<Component>, Finding> {
         let WaitForRequest {
             key,
             value,
@@ -127,7 +128,7 @@ impl Evaluation<'_, '_> {
         } else {
             self.pull_secrets(config)
         };
-        let wait_for = WaitFor::new(
+        let wait_for = wait_for(
             config,
             WaitForShape {
                 image,
@@ -136,7 +137,7 @@ impl Evaluation<'_, '_> {
                 pull_secrets,
             },
         );
-        match self.container_conflict(CONTAINER, WaitFor::FIELD) {
+        match self.container_conflict(WAIT_FOR_CONTAINER, wait_for.record.list.field()) {
             Some(refusal) => Err(refusal),
             None => Ok(Rc::new(wait_for)),
         }

@@ -1,6 +1,5 @@
 //! The settings of an injected container, each with its value and origin.
 
-use crate::agent::wait_for::WaitFor;
 use crate::config::{AgentSettings, Config, ConfigMapKeyRef, SecretKeyRef};
 use crate::explain::{CauseView, ExplanationBuilder};
 use crate::inject::Outcome;
@@ -67,16 +66,16 @@ impl ExplanationBuilder<'_> {
             stands_in: field_path(&format!(
                 "{}/spec/{}",
                 outcome.template,
-                agent.sidecar.field()
+                agent.record.list.field()
             )),
         })
     }
 
     /// Returns the settings of its init container that waits.
     pub(super) fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
+        let Waiting { wait_for, cause } = outcome.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
-        let CauseView { rule, origin, .. } = self.cause(asked);
+        let CauseView { rule, origin, .. } = self.cause(cause);
         let mut settings = vec![SettingView {
             path: rule,
             value: hosts.into(),
@@ -95,7 +94,11 @@ impl ExplanationBuilder<'_> {
         }
         Some(ContainerSettings {
             settings,
-            stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)),
+            stands_in: field_path(&format!(
+                "{}/spec/{}",
+                outcome.template,
+                wait_for.record.list.field()
+            )),
         })
     }
 }

@@ -1,9 +1,8 @@
 //! The outcome of one pod template, and remarks about resources without one.
 
-use crate::agent::Agent;
-use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
+use crate::agent::{Component, ComponentKinds};
 use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
@@ -31,7 +30,7 @@ pub struct Outcome {
     /// The cause of the decision; none where there was nothing to decide.
     pub cause: Option<Cause>,
     /// Subject of the decision: the agent, the init container that waits, or both; none where nothing changes.
-    pub(crate) about: Option<ComponentSet>,
+    pub(crate) about: Option<ComponentKinds>,
     /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
     /// the others here.
     pub warnings: Vec<Finding>,
@@ -44,7 +43,7 @@ pub struct Outcome {
     /// The list of the PodSpec that holds that agent.
     pub(crate) agent_list: Option<&'static str>,
     /// The agent of the template after the run, if explanations are asked for.
-    pub(crate) agent: Option<Rc<Agent>>,
+    pub(crate) agent: Option<Rc<Component>>,
     /// The init container that waits which the template has after the run, where explanations are asked for.
     pub(crate) wait_for: Option<Waiting>,
     /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
@@ -148,7 +147,7 @@ impl Remark {
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::components::ComponentSet;
+    use crate::agent::{ComponentKind, ComponentKinds};
     use crate::options::Tense;
     use crate::report::Reason;
 
@@ -157,7 +156,7 @@ mod tests {
         for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
             let said = reason
                 .done()
-                .map(|done| ComponentSet::Agent(()).passive(Tense::Past, done));
+                .map(|done| ComponentKinds::from(ComponentKind::Agent).passive(Tense::Past, done));
             assert_eq!(said.as_deref(), Some(reason.sentence()));
         }
     }

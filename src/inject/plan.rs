@@ -2,9 +2,9 @@
 //!
 //! Nothing is written here, so a webhook, which answers with a patch, needs no more than this.
 
-use crate::agent::Agents;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
+use crate::agent::{Agents, ComponentKind};
 use crate::config::Config;
 use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::earlier_run::{self, earlier_templates};
@@ -25,7 +25,7 @@ use crate::manifest::resource::{Resource, file, resources};
 use crate::manifest::workloads::{FoundTemplate, Table};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
-use crate::reconcile::{Action, reconcile};
+use crate::reconcile::{Action, Reconciler};
 use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
@@ -192,16 +192,18 @@ impl<'c> Planner<'c> {
             let existing = ExistingInjection::take_from(&mut template, tree);
             let has_agent = existing
                 .as_ref()
-                .is_some_and(|existing| existing.agent.is_some());
-            let reconciled = reconcile(
+                .is_some_and(|existing| existing.container(ComponentKind::Agent).is_some());
+            let reconciler = Reconciler {
                 tree,
                 resource,
-                (&at, &path),
-                &template,
-                existing.as_ref(),
-                self.context(),
-                self.options,
-            );
+                at: &at,
+                path: &path,
+                template: &template,
+                existing: existing.as_ref(),
+                context: self.context(),
+                options: self.options,
+            };
+            let reconciled = reconciler.reconcile();
             let acknowledged = acknowledged(&template);
             let is_done = reconciled.decision.reason.class() == Class::Done;
             let action = reconciled
@@ -216,8 +218,9 @@ impl<'c> Planner<'c> {
                 action,
             });
             let explains = self.options.explanations == Explanations::Keep;
-            let rbac_subject = reconciled.agent.as_ref().map(|agent| RbacSubject {
-                access: agent.access,
+            let access = reconciled.agent.as_ref().and_then(|agent| agent.access);
+            let rbac_subject = access.map(|access| RbacSubject {
+                access,
                 namespace: resource
                     .identity
                     .namespace_or(self.config.spec.namespace.as_ref())
@@ -248,7 +251,10 @@ impl<'c> Planner<'c> {
                     .agent
                     .as_ref()
                     .map(|agent| Rc::clone(&agent.needs)),
-                agent_list: reconciled.agent.as_ref().map(|agent| agent.sidecar.field()),
+                agent_list: reconciled
+                    .agent
+                    .as_ref()
+                    .map(|agent| agent.record.list.field()),
                 agent: reconciled.agent.filter(|_| explains),
                 wait_for: reconciled.wait_for.filter(|_| explains),
                 patch: Patch(Vec::new()),

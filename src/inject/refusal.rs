@@ -1,6 +1,6 @@
 //! Refusals of changes and of documents: what an outcome becomes, and what helps.
 
-use crate::agent::components::Components;
+use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::config::OnError;
 use crate::inject::outcome::Outcome;
@@ -81,7 +81,7 @@ pub(crate) fn refuse(
     let components = change
         .existing
         .as_ref()
-        .map_or(Components::Agent(()), ExistingInjection::component_set);
+        .map_or(ComponentKind::Agent.into(), ExistingInjection::kinds);
     let still = Finding {
         reason: Reason::StillInjected,
         message: format!(

@@ -3,8 +3,8 @@
 //! A user who annotates such a template expects an agent: the warning shows the line of configuration that would give it one.
 //! With `injection: always`, other templates get a note, since most of these kinds belong to an operator.
 
-use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
+use crate::agent::{ComponentKind, ComponentKinds};
 use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
@@ -185,7 +185,7 @@ struct Candidate {
     formed: Formed,
     template: PodTemplate,
     /// The components that its annotations request.
-    asks: Option<ComponentSet>,
+    asks: Option<ComponentKinds>,
 }
 
 /// Returns the warning or note about the pod templates of a resource that are not `known`; none where the configuration would
@@ -214,7 +214,7 @@ pub(crate) fn unknown_kind(
         what,
     )) = asking
     {
-        let asks = if what.agent().is_some() {
+        let asks = if what.contains(ComponentKind::Agent) {
             Annotation::Inject
         } else {
             Annotation::WaitFor
@@ -356,7 +356,7 @@ pub(crate) fn line((group, kind): &GroupKind, places: &[TemplatePlace]) -> Strin
 }
 
 /// Returns the components that the annotations of a possible template request.
-fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> {
+fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentKinds> {
     let below = |path: [&str; 2]| {
         path.into_iter()
             .try_fold(node, |node, key| tree.member(node, key))
@@ -367,5 +367,10 @@ fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> 
         value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
     let wait_for = config.allows(Annotation::WaitFor)
         && value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
-    Components::of(inject.then_some(()), wait_for.then_some(()))
+    let kinds = [
+        inject.then_some(ComponentKind::Agent),
+        wait_for.then_some(ComponentKind::WaitFor),
+    ];
+    let kinds: ComponentKinds = kinds.into_iter().flatten().collect();
+    (!kinds.is_empty()).then_some(kinds)
 }

@@ -2,16 +2,15 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::wait_for::WaitFor;
 use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
-use crate::reconcile::patch::{ListPositions, RecordCache, TemplatePatch, insertion};
-use crate::report::{Cause, Finding};
+use crate::reconcile::own_annotations::RecordCache;
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
+use crate::report::Finding;
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
     self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable,
@@ -24,17 +23,27 @@ pub(crate) struct Action {
     /// Removes or replaces the existing injection.
     pub(crate) first: TemplatePatch,
     /// Is added afterwards.
-    pub(crate) then: Option<(Plan, ListPositions)>,
+    pub(crate) then: Option<Addition>,
     /// The finding of the decision if the existing injection is no longer wanted: reported when it cannot be removed.
     pub(crate) unwanted: Option<Finding>,
 }
 
-/// An init container that waits, and its cause.
+/// Components to add.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Waiting {
-    pub(crate) wait_for: Rc<WaitFor>,
-    /// The annotation that requests it.
-    pub(crate) asked: Cause,
+pub(crate) struct Addition {
+    pub(crate) plan: Plan,
+    pub(crate) positions: ListPositions,
+}
+
+impl Action {
+    /// Removes or replaces the existing injection, and adds nothing.
+    pub(super) fn remove(first: TemplatePatch) -> Self {
+        Self {
+            first,
+            then: None,
+            unwanted: None,
+        }
+    }
 }
 
 /// The change of one template of a document.
@@ -169,30 +178,35 @@ fn insertion_for(
     change: &PlannedChange,
     records: &RecordCache,
 ) -> Result<TemplatePatch, UneditableChange> {
-    let Some((plan, places)) = &change.action.then else {
+    let Some(Addition { plan, positions }) = &change.action.then else {
         return Ok(TemplatePatch::default());
     };
     let path = change.path();
     let is_intermediate = intermediate.is_some();
     let inserted = match intermediate {
-        None => insertion(tree, &change.view, &path, plan, *places, records),
-        Some(intermediate) => {
-            let gone = || UneditableChange {
-                message: "the pod template is missing".to_owned(),
-                help:
-                    "this is a bug in mackerel-agent-injector; please report it with the document"
-                        .to_owned(),
-                offset: 0,
+        None => {
+            let target = PatchTarget {
+                tree,
+                template: &change.view,
+                path: &path,
             };
-            let node = intermediate.node(&path).ok_or_else(gone)?;
-            insertion(
-                intermediate.tree,
-                &PodTemplate::view(intermediate.tree, node),
-                &path,
-                plan,
-                *places,
-                records,
-            )
+            target.insertion(plan, *positions, records)
+        }
+        Some(intermediate) => {
+            let Some(node) = intermediate.node(&path) else {
+                return Err(UneditableChange {
+                    message: "the pod template is missing".to_owned(),
+                    help: "this is a bug in mackerel-agent-injector; please report it with the document"
+                        .to_owned(),
+                    offset: 0,
+                });
+            };
+            let target = PatchTarget {
+                tree: intermediate.tree,
+                template: &PodTemplate::view(intermediate.tree, node),
+                path: &path,
+            };
+            target.insertion(plan, *positions, records)
         }
     };
     inserted.map_err(|error| {
