@@ -2,20 +2,15 @@
 
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
+use crate::agent::environment::{TMP_FOLDER, environment};
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
-use crate::config::{
-    AgentSettings, CONFIG_FOLDER, Config, Kubelet, KubeletConnection, SettingRow, variables,
-};
-use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, Variable, VariableForm};
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
+use crate::config::{AgentSettings, CONFIG_FOLDER, Config, variables};
+use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{
-    Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector,
-    VolumeMount,
-};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -25,9 +20,6 @@ use std::rc::Rc;
 
 /// The folder where Kubernetes mounts the ServiceAccount's token, and where the agent reads it.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/// The one writable folder.
-pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Default)]
@@ -86,8 +78,6 @@ impl Agents {
 fn agent(config: &Config, shape: &AgentShape) -> Component {
     let volumes = volumes(config, shape.token);
     let container = container(config, shape, &volumes);
-    // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-    let container = ordered(serde_json::to_value(container).unwrap_or_default());
     let list = match shape.sidecar {
         Sidecar::Container => ContainerList::Containers,
         Sidecar::Native => ContainerList::InitContainers,
@@ -123,230 +113,52 @@ fn prerequisites(config: &Config, shape: &AgentShape, agent: &Component) -> Prer
 
 /// Returns the explicit settings and variables that the agent's configuration file may override.
 fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
-    let in_env = |name: &str| {
-        config
-            .spec
-            .agent
-            .env
-            .iter()
-            .any(|variable| variable.name == name)
-    };
-    let shadowed = |(setting, variable): (&'static SettingRow, Variable)| {
-        let in_file = setting.file?;
-        let setting = if in_env(variable.name) {
-            AgentSettings::env()
-        } else if config.is_explicit(setting.path) {
-            setting
-        } else {
-            return None;
-        };
-        Some(ShadowedSetting { in_file, setting })
-    };
-    variables().filter_map(shadowed).collect()
+    let mut shadowed = Vec::new();
+    for (setting, variable) in variables() {
+        let mut env = config.spec.agent.env.iter();
+        let is_in_env = env.any(|known| known.name == variable.name);
+        if let Some(in_file) = setting.file
+            && (is_in_env || config.is_explicit(setting.path))
+        {
+            let setting = if is_in_env {
+                AgentSettings::env()
+            } else {
+                setting
+            };
+            shadowed.push(ShadowedSetting { in_file, setting });
+        }
+    }
+    shadowed
 }
 
-/// True for a variable whose reference the user has marked `optional`.
+/// Returns true for a variable whose reference the user has marked `optional`.
 fn is_optional(variable: &EnvVar) -> bool {
-    let Some(from) = &variable.value_from else {
-        return false;
-    };
-    let secret = from
-        .secret_key_ref
-        .as_ref()
-        .and_then(|reference| reference.optional);
-    let config_map = from
-        .config_map_key_ref
-        .as_ref()
-        .and_then(|reference| reference.optional);
+    let from = variable.value_from.as_ref();
+    let secret = from.and_then(|from| from.secret_key_ref.as_ref()?.optional);
+    let config_map = from.and_then(|from| from.config_map_key_ref.as_ref()?.optional);
     secret.or(config_map) == Some(true)
 }
 
-fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Container {
+fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Value {
     let agent = &config.spec.agent;
-    let sidecar = shape.sidecar;
-    Container {
-        name: CONTAINER.to_owned(),
-        image: Some(agent.image.clone()),
-        image_pull_policy: Some(agent.image_pull_policy.to_string()),
-        restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
-        env: Some(environment(config, sidecar)),
-        resources: resources(config, shape.amounts),
-        security_context: Some(agent.security_context.0.clone())
-            .filter(|context| *context != Default::default()),
-        volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
-        ..Container::default()
+    let mounts: Vec<Value> = volumes.iter().map(|(volume, _)| mount(*volume)).collect();
+    let mut container = json!({
+        "name": CONTAINER,
+        "image": agent.image,
+        "imagePullPolicy": agent.image_pull_policy,
+        "env": environment(config, shape.sidecar),
+        "volumeMounts": mounts,
+    });
+    if shape.sidecar == Sidecar::Native {
+        container["restartPolicy"] = json!("Always");
     }
-}
-
-/// Returns the variables in the order of the agent's documentation. Those of `agent.env` come last, or replace one of the same name.
-fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
-    let spec = &config.spec;
-    let access = spec.kubelet_connection();
-    let (platform, node) = match access {
-        KubeletConnection::ApiServer => ("eks_fargate", field(NODE_NAME, "spec.nodeName")),
-        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
-            ("kubernetes", field(KUBELET_HOST, "status.hostIP"))
-        }
-    };
-    let mut env = vec![
-        plain(PLATFORM, platform),
-        node,
-        field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
-        field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
-    ];
-    match access {
-        KubeletConnection::ApiServer => {}
-        KubeletConnection::ReadOnly { port } => {
-            env.push(plain(
-                Kubelet::read_only_port().variable_name(),
-                port.to_string(),
-            ));
-        }
-        KubeletConnection::Tls { port, insecure } => {
-            // "0" makes the agent use the TLS port.
-            env.push(plain(Kubelet::read_only_port().variable_name(), "0"));
-            if port != 10250 {
-                env.push(plain(Kubelet::port().variable_name(), port.to_string()));
-            }
-            // Any value, "false" too, turns verification off.
-            if insecure {
-                env.push(plain(Kubelet::insecure_tls().variable_name(), "true"));
-            }
-        }
+    if let Some(resources) = resources(config, shape.amounts) {
+        container["resources"] = json!(resources);
     }
-    env.push(api_key(config, sidecar));
-    push_settings(AgentSettings::ROWS, config, &mut env);
-    env.push(plain("TMPDIR", TMP_FOLDER));
-    for variable in &spec.agent.env {
-        let variable = EnvVar {
-            value_from: variable
-                .value_from
-                .clone()
-                .map(|from| with_optional_references(from, sidecar)),
-            ..variable.clone()
-        };
-        match env
-            .iter_mut()
-            .find(|existing| existing.name == variable.name)
-        {
-            Some(existing) => *existing = variable,
-            None => env.push(variable),
-        }
+    if agent.security_context.0 != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context.0);
     }
-    env
-}
-
-/// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
-/// below it would have no effect.
-fn push_settings(rows: &[&'static SettingRow], config: &Config, env: &mut Vec<EnvVar>) {
-    for row in rows {
-        if let Some(variable) = row.variable {
-            let Some(value) = value(row, variable.form, config) else {
-                continue;
-            };
-            env.push(plain(variable.name, value));
-        }
-        push_settings(row.members(), config, env);
-    }
-}
-
-/// Returns the value of a setting's variable; none if the setting is unset.
-fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<String> {
-    match form {
-        VariableForm::Text => match config.get(setting) {
-            Value::Null => None,
-            Value::String(text) => Some(text),
-            other => Some(other.to_string()),
-        },
-        VariableForm::List => {
-            let items = config.get(setting);
-            let items: Vec<&str> = items.as_array()?.iter().filter_map(Value::as_str).collect();
-            (!items.is_empty()).then(|| items.join(","))
-        }
-        VariableForm::IgnorePattern => Some(ignored(config.get(setting).as_str())),
-        VariableForm::ConfigFile => config.spec.agent.config.variable().map(Cow::into_owned),
-        // They are no settings of `agent`.
-        VariableForm::SecretKey | VariableForm::Connection => None,
-    }
-}
-
-/// Returns a pattern for the agent's own container and those of the user's pattern. After the last `|` any pattern keeps its
-/// meaning: flags, alternatives, a `\Q` without its end.
-fn ignored(pattern: Option<&str>) -> String {
-    let own = format!("^{CONTAINER}$");
-    let Some(pattern) = pattern else { return own };
-    let mut out = own + "|";
-    let mut rest = pattern.chars().peekable();
-    while let Some(character) = rest.next() {
-        out.push(character);
-        // The kubelet expands `$(A)` to the variable A, and `$$` to `$`.
-        if character == '$' && matches!(rest.peek(), Some('$' | '(')) {
-            out.push('$');
-        }
-    }
-    out
-}
-
-/// Makes references of a native sidecar optional, unless the user says `optional: false`: if it cannot be created, the whole pod
-/// does not start; without the variable at most the agent fails.
-fn with_optional_references(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
-    if sidecar == Sidecar::Native {
-        let references = [
-            from.secret_key_ref
-                .as_mut()
-                .map(|reference| &mut reference.optional),
-            from.config_map_key_ref
-                .as_mut()
-                .map(|reference| &mut reference.optional),
-        ];
-        references
-            .into_iter()
-            .flatten()
-            .for_each(|optional| *optional = optional.or(Some(true)));
-    }
-    from
-}
-
-fn plain(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar {
-        name: name.to_owned(),
-        value: Some(value.into()),
-        value_from: None,
-    }
-}
-
-fn field(name: &str, path: &str) -> EnvVar {
-    let selector = ObjectFieldSelector {
-        api_version: None,
-        field_path: path.to_owned(),
-    };
-    let source = EnvVarSource {
-        field_ref: Some(selector),
-        ..EnvVarSource::default()
-    };
-    EnvVar {
-        name: name.to_owned(),
-        value: None,
-        value_from: Some(source),
-    }
-}
-
-fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
-    let selector = SecretKeySelector {
-        name: config.spec.api_key.secret_key_ref.name.clone(),
-        key: config.spec.api_key.secret_key_ref.key.clone(),
-        // As in `with_optional_references`.
-        optional: (sidecar == Sidecar::Native).then_some(true),
-    };
-    let source = EnvVarSource {
-        secret_key_ref: Some(selector),
-        ..EnvVarSource::default()
-    };
-    EnvVar {
-        name: API_KEY.to_owned(),
-        value: None,
-        value_from: Some(source),
-    }
+    ordered(container)
 }
 
 fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
@@ -368,49 +180,42 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
     (resources != ResourceRequirements::default()).then_some(resources)
 }
 
-fn mount(volume: Volume) -> VolumeMount {
-    let (path, read_only) = match volume {
-        Volume::Tmp => (TMP_FOLDER, None),
-        Volume::Token => (TOKEN_FOLDER, Some(true)),
-        Volume::Config => (CONFIG_FOLDER, Some(true)),
-    };
-    VolumeMount {
-        name: volume.name().to_owned(),
-        mount_path: path.to_owned(),
-        read_only,
-        ..VolumeMount::default()
+fn mount(volume: Volume) -> Value {
+    let name = volume.name();
+    match volume {
+        Volume::Tmp => json!({"name": name, "mountPath": TMP_FOLDER}),
+        Volume::Token => json!({"name": name, "mountPath": TOKEN_FOLDER, "readOnly": true}),
+        Volume::Config => json!({"name": name, "mountPath": CONFIG_FOLDER, "readOnly": true}),
     }
 }
 
-fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
-    let spec = &config.spec;
-    let tmp = match &spec.agent.tmp.size_limit {
+fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
+    let settings = &config.spec.agent;
+    let tmp = match &settings.tmp.size_limit {
         Some(limit) => json!({"sizeLimit": limit}),
         None => json!({}),
     };
-    let source = |volume: Volume| match volume {
-        Volume::Tmp => Some(("emptyDir", tmp.clone())),
-        Volume::Token => (of_token == Token::Projected)
-            .then(|| ("projected", token(spec.agent.token.expiration_seconds))),
-        // A missing ConfigMap must not keep the pod from starting.
-        Volume::Config => {
-            let name = spec.agent.config.config_map_key_ref.name.as_ref()?;
-            Some(("configMap", json!({"name": name, "optional": true})))
-        }
+    let mut volumes = Vec::new();
+    let mut push = |volume: Volume, kind: &str, source: Value| {
+        volumes.push((volume, json!({"name": volume.name(), kind: source})));
     };
-    Volume::ALL
-        .into_iter()
-        .filter_map(|volume| {
-            let (kind, source) = source(volume)?;
-            Some((volume, json!({"name": volume.name(), kind: source})))
-        })
-        .collect()
+    push(Volume::Tmp, "emptyDir", tmp);
+    if token == Token::Projected {
+        let seconds = settings.token.expiration_seconds;
+        push(Volume::Token, "projected", token_source(seconds));
+    }
+    if let Some(name) = &settings.config.config_map_key_ref.name {
+        // A missing ConfigMap must not keep the pod from starting.
+        let source = json!({"name": name, "optional": true});
+        push(Volume::Config, "configMap", source);
+    }
+    volumes
 }
 
 /// Returns the volume source that the ServiceAccount admission plugin would mount. The agent reads its token once. API servers
 /// extend the default lifetime of 3607 seconds to a year for such clients, unless `--service-account-extend-token-expiration` is
 /// off, as on AKS with the OIDC issuer.
-fn token(expiration_seconds: u32) -> Value {
+fn token_source(expiration_seconds: u32) -> Value {
     json!({"sources": [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": expiration_seconds}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},

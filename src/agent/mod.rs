@@ -6,6 +6,7 @@ pub(crate) mod component_kind;
 pub(crate) mod container;
 pub(crate) mod difference;
 pub(crate) mod endpoint;
+pub(crate) mod environment;
 pub(crate) mod existing;
 pub(crate) mod field_order;
 pub(crate) mod kubelet_access;

@@ -6,13 +6,8 @@ use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
 use crate::config::Config;
 use crate::manifest::pod_template::ContainerList;
-use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde_json::json;
-use std::collections::BTreeMap;
-
-/// Requests and limits. They are equal, so that a Guaranteed pod stays Guaranteed.
-const AMOUNTS: [(&str, &str); 2] = [("cpu", "20m"), ("memory", "32Mi")];
+use k8s_openapi::api::core::v1::SecurityContext;
+use serde_json::{Value, json};
 
 /// The properties that do not come from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +30,7 @@ pub(crate) enum WaitForResources {
 
 /// Makes the init container of one shape.
 pub(crate) fn wait_for(config: &Config, shape: WaitForShape) -> Component {
-    // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-    let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
+    let container = container(config, &shape);
     let position = config.spec.wait_for.position;
     let plan = json!([position, container, shape.pull_secrets]);
     let list = ContainerList::InitContainers;
@@ -47,34 +41,28 @@ pub(crate) fn wait_for(config: &Config, shape: WaitForShape) -> Component {
     component
 }
 
-fn container(config: &Config, shape: &WaitForShape) -> Container {
+fn container(config: &Config, shape: &WaitForShape) -> Value {
     let agent = &config.spec.agent;
+    let mut args = vec!["wait-for".to_owned()];
+    args.extend(shape.endpoints.iter().map(ToString::to_string));
     let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
-    let endpoints = shape.endpoints.iter().map(ToString::to_string);
-    let args = std::iter::once("wait-for".to_owned())
-        .chain(endpoints)
-        .chain(["--timeout".to_owned(), timeout]);
-    Container {
-        name: WAIT_FOR_CONTAINER.to_owned(),
-        image: Some(shape.image.clone()),
-        args: Some(args.collect()),
+    args.extend(["--timeout".to_owned(), timeout]);
+    let mut container = json!({
+        "name": WAIT_FOR_CONTAINER,
+        "image": shape.image,
+        "args": args,
         // The API server would fill in its own default, which would look like drift.
-        image_pull_policy: Some(agent.image_pull_policy.to_string()),
-        resources: (shape.amounts == WaitForResources::Own).then(resources),
-        security_context: Some(agent.security_context.0.clone())
-            .filter(|context| *context != Default::default()),
-        ..Container::default()
+        "imagePullPolicy": agent.image_pull_policy,
+    });
+    if shape.amounts == WaitForResources::Own {
+        let amounts = json!({"cpu": "20m", "memory": "32Mi"});
+        // They are equal, so that a Guaranteed pod stays Guaranteed.
+        container["resources"] = json!({"requests": amounts, "limits": amounts});
     }
-}
-
-fn resources() -> ResourceRequirements {
-    let amount = |(name, amount): (&str, &str)| (name.to_owned(), Quantity(amount.to_owned()));
-    let amounts: BTreeMap<String, Quantity> = AMOUNTS.into_iter().map(amount).collect();
-    ResourceRequirements {
-        requests: Some(amounts.clone()),
-        limits: Some(amounts),
-        claims: None,
+    if agent.security_context.0 != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context.0);
     }
+    ordered(container)
 }
 
 /// Parses an annotation's value: `db:5432, cache:6379`.
