@@ -7,7 +7,6 @@
 use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::decide::{Decision, DecisionReport};
-use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, mounts,
@@ -15,7 +14,7 @@ use crate::manifest::pod_template::{
 use crate::reconcile::agent_container::INSECURE_TLS;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::current::others;
-use crate::reconcile::kept_settings::Replacement;
+use crate::reconcile::kept_settings::{KeptSetting, Replacement};
 use crate::reconcile::lost_settings::LostSetting;
 use crate::reconcile::patch::{AdoptedContainer, ListPositions};
 use crate::reconcile::{Reconciled, Reconciler};
@@ -30,7 +29,7 @@ pub(super) struct Adoptable {
     /// The template without it and without the volumes that are replaced.
     pub(super) without: PodTemplate,
     /// The annotations that keep its settings.
-    pub(super) kept: Vec<(Annotation, String)>,
+    pub(super) kept: Vec<KeptSetting>,
 }
 
 impl Adoptable {
@@ -67,14 +66,10 @@ impl Adoptable {
     }
 
     /// Returns the template without the agent, and with annotations that are not there yet.
-    pub(super) fn with_annotations(
-        &self,
-        tree: &Tree<'_>,
-        added: &[(Annotation, String)],
-    ) -> PodTemplate {
+    pub(super) fn with_annotations(&self, tree: &Tree<'_>, kept: &[KeptSetting]) -> PodTemplate {
         let mut template = self.without.clone();
         let offset = tree.place(self.old.node).start;
-        for (annotation, value) in added {
+        for KeptSetting { annotation, value } in kept {
             template.annotations.push(PodAnnotation {
                 key: annotation.key().to_owned(),
                 value: Some(value.clone()),
@@ -202,10 +197,7 @@ impl Reconciler<'_, '_> {
             message += &format!("; changed: {}", listed(changed));
         }
         if !adoption.kept.is_empty() {
-            let names = adoption
-                .kept
-                .iter()
-                .map(|(annotation, _)| annotation.name());
+            let names = adoption.kept.iter().map(|kept| kept.annotation.name());
             let names: Vec<&str> = names.collect();
             message += &format!("; kept as annotations: {}", names.join(", "));
         }

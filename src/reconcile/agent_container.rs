@@ -1,7 +1,9 @@
 //! An agent's container, injected or foreign: its settings as the agent reads them.
 
 use crate::config::{AgentSettings, Kubelet, KubeletConnection, role_list};
+use crate::mackerel::env::VariableForm;
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM};
+use crate::manifest::quantity::nanos;
 use serde_json::Value;
 
 pub(super) const INSECURE_TLS: &str = Kubelet::insecure_tls().variable_name();
@@ -13,32 +15,23 @@ pub(super) const KUBELET_VARIABLES: [&str; 3] = [
     INSECURE_TLS,
 ];
 
-/// An agent's container as JSON, with questions about its settings.
+/// An agent's container as JSON.
 #[derive(Clone, Copy)]
 pub(super) struct AgentContainer<'a>(pub(super) &'a Value);
 
 impl<'a> AgentContainer<'a> {
     pub(super) fn variable(self, name: &str) -> Option<&'a Value> {
-        let variables = self.0.get("env")?.as_array()?;
-        variables
-            .iter()
-            .rev()
-            .find(|variable| variable.get("name").and_then(Value::as_str) == Some(name))
+        let mut variables = self.0.get("env")?.as_array()?.iter();
+        variables.rfind(|variable| text(variable, "name") == Some(name))
     }
 
     /// Returns the value of a variable. The agent takes an empty one for none.
     pub(super) fn value(self, name: &str) -> Option<&'a str> {
-        self.variable(name)?
-            .get("value")?
-            .as_str()
-            .filter(|value| !value.is_empty())
+        text(self.variable(name)?, "value").filter(|value| !value.is_empty())
     }
 
     pub(super) fn image(self) -> &'a str {
-        self.0
-            .get("image")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        text(self.0, "image").unwrap_or_default()
     }
 
     pub(super) fn secret(self, field: &str) -> Option<&'a str> {
@@ -55,9 +48,19 @@ impl<'a> AgentContainer<'a> {
         }
     }
 
-    /// Returns the items of a variable, in one spelling.
-    pub(super) fn list(self, name: &str) -> Option<String> {
-        self.value(name).map(role_list)
+    /// Returns the same as a number.
+    pub(super) fn nanos(self, list: &str, resource: &str) -> Option<i128> {
+        nanos(&self.amount(list, resource)?)
+    }
+
+    /// Returns the value of a variable in one spelling, to compare it; none for a form that is compared otherwise.
+    pub(super) fn meaning(self, name: &str, form: VariableForm) -> Option<String> {
+        match form {
+            VariableForm::Text => self.value(name).map(str::to_owned),
+            VariableForm::List => self.value(name).map(role_list),
+            VariableForm::IgnorePattern => self.ignored(name),
+            VariableForm::ConfigFile | VariableForm::SecretKey | VariableForm::Connection => None,
+        }
     }
 
     /// Returns its connection to the kubelet; none if a variable cannot be read here.
@@ -76,8 +79,7 @@ impl<'a> AgentContainer<'a> {
         match port(read_only, 10255)? {
             0 => {
                 let insecure = self.variable(insecure).is_some_and(|variable| {
-                    variable.get("valueFrom").is_some()
-                        || variable.get("value").and_then(Value::as_str) != Some("")
+                    variable.get("valueFrom").is_some() || text(variable, "value") != Some("")
                 });
                 Some(KubeletConnection::Tls {
                     port: port(tls, 10250)?,
@@ -89,12 +91,12 @@ impl<'a> AgentContainer<'a> {
     }
 
     /// Returns the pattern of other containers to ignore; none if it names the agent alone.
-    pub(super) fn ignored(self, name: &str) -> Option<String> {
+    fn ignored(self, name: &str) -> Option<String> {
         let pattern = self.value(name)?;
         let own = format!("^{CONTAINER}$|");
         let pattern = pattern.strip_prefix(&own).unwrap_or(pattern);
-        let name = self.0.get("name").and_then(Value::as_str);
-        for name in [name.unwrap_or(CONTAINER), CONTAINER] {
+        let name = text(self.0, "name").unwrap_or(CONTAINER);
+        for name in [name, CONTAINER] {
             if [name, &format!("^{name}$"), &format!("\\A{name}\\z")].contains(&pattern) {
                 return None;
             }
@@ -105,38 +107,37 @@ impl<'a> AgentContainer<'a> {
 
     /// Returns the ConfigMap of the agent's configuration, if it is one.
     pub(super) fn config_map(self, volumes: &'a [Value]) -> Option<MountedConfigMap<'a>> {
-        let text = |value: &'a Value, field: &str| value.get(field).and_then(Value::as_str);
         let path = self.value(AgentSettings::config().variable_name())?;
-        self.0
-            .get("volumeMounts")?
-            .as_array()?
-            .iter()
-            .find_map(|mount| {
-                let below = path.strip_prefix(text(mount, "mountPath")?.trim_end_matches('/'))?;
-                let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
-                    (Some(file), None) if below.is_empty() => file,
-                    (None, Some(file)) => file,
-                    _ => return None,
-                };
-                let volume = text(mount, "name")?;
-                let config_map = volumes
-                    .iter()
-                    .find(|other| text(other, "name") == Some(volume))?
-                    .get("configMap")?;
-                let key = match config_map.get("items").and_then(Value::as_array) {
-                    Some(items) => text(
-                        items.iter().find(|item| text(item, "path") == Some(file))?,
-                        "key",
-                    )?,
-                    None => file,
-                };
-                Some(MountedConfigMap {
-                    name: text(config_map, "name")?,
-                    key,
-                    volume,
-                })
+        let mut mounts = self.0.get("volumeMounts")?.as_array()?.iter();
+        mounts.find_map(|mount| {
+            let below = path.strip_prefix(text(mount, "mountPath")?.trim_end_matches('/'))?;
+            let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
+                (Some(file), None) if below.is_empty() => file,
+                (None, Some(file)) => file,
+                _ => return None,
+            };
+            let volume = text(mount, "name")?;
+            let config_map = find(volumes, "name", volume)?.get("configMap")?;
+            let key = match config_map.get("items").and_then(Value::as_array) {
+                Some(items) => text(find(items, "path", file)?, "key")?,
+                None => file,
+            };
+            Some(MountedConfigMap {
+                name: text(config_map, "name")?,
+                key,
+                volume,
             })
+        })
     }
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field)?.as_str()
+}
+
+fn find<'a>(items: &'a [Value], field: &str, wanted: &str) -> Option<&'a Value> {
+    let mut items = items.iter();
+    items.find(|item| text(item, field) == Some(wanted))
 }
 
 /// The ConfigMap that a container reads the agent's configuration from.

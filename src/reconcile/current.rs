@@ -7,7 +7,7 @@ use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::config::WaitForPosition;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::options::Tense;
-use crate::reconcile::patch::{ListPosition, ListPositions};
+use crate::reconcile::patch::ListPositions;
 use crate::report::Finding;
 
 /// The lists that containers are added to.
@@ -30,14 +30,10 @@ impl<'a> CurrentState<'a> {
         }
     }
 
-    fn list_position(self, plan: &Plan, list: ContainerList) -> ListPosition {
+    fn list_position(self, plan: &Plan, list: ContainerList) -> Option<usize> {
         let is_replaced = plan.of_list(list).next().is_some() && plan.position() == self.position();
-        match self.others_before(list) {
-            Some(others) if is_replaced && others != self.default_index(list) => {
-                ListPosition::At(others)
-            }
-            _ => ListPosition::Default,
-        }
+        let others = self.others_before(list)?;
+        (is_replaced && others != self.default_index(list)).then_some(others)
     }
 
     /// Returns true if everything is at the position that an injection would choose.

@@ -11,7 +11,7 @@ use crate::config::{
 use crate::mackerel::env::VariableForm;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::pod_template::{PodTemplate, PodVolume};
 use serde_json::Value;
 use yaml_json_patch::pointer::unescape;
 use yaml_json_patch::{NodeId, Tree, to_json};
@@ -39,13 +39,11 @@ pub(super) struct EditedField {
     pub(super) pointer: String,
 }
 
-/// A container or volume as it is in the template.
-struct Part<'a> {
-    name: &'a str,
+/// The container or a volume of an existing component.
+struct Part {
+    node: NodeId,
     /// JSON Pointer from the template.
     pointer: String,
-    node: NodeId,
-    value: Value,
 }
 
 impl EditedField {
@@ -55,64 +53,73 @@ impl EditedField {
         existing: &ExistingComponent,
         wanted: &Component,
     ) -> Vec<Self> {
-        let Some(current) = &existing.value else {
+        let Some(canonical) = &existing.value else {
             return Vec::new();
         };
-        let parts = parts(tree, existing);
-        let found = differences(&wanted.canonical(), current);
-        let fields = found.iter();
+        let parts = parts(existing);
+        // Like the canonical forms, but as they are written: the container, then the volumes.
+        let nodes = parts.iter().map(|part| to_json(tree, part.node));
+        let current: Value = nodes.map(Result::unwrap_or_default).collect();
+        let values = std::iter::once(&wanted.container)
+            .chain(wanted.volumes.iter().map(|(_, volume)| volume));
+        let wanted_values: Value = values.map(|value| Value::clone(value)).collect();
+        let mut fields = Vec::new();
+        for difference in differences(&wanted.canonical(), canonical) {
+            fields.extend(Self::of(
+                tree,
+                &difference,
+                &parts,
+                &wanted_values,
+                &current,
+            ));
+        }
+        // The init container has settings of its own.
+        if wanted.kind == ComponentKind::WaitFor {
+            for field in &mut fields {
+                field.setting = None;
+            }
+        }
         fields
-            .filter_map(|difference| Self::of(tree, difference, wanted, &parts))
-            .collect()
     }
 
     fn of(
         tree: &Tree<'_>,
         difference: &Difference,
-        wanted: &Component,
-        parts: &[Part<'_>],
+        parts: &[Part],
+        wanted: &Value,
+        current: &Value,
     ) -> Option<Self> {
         let kind = difference.kind;
-        // The difference points into two lists, each with the container and then the volumes.
-        let in_wanted = split(&difference.old);
-        let in_current = split(&difference.new);
-        let (name, field) = match kind {
-            DifferenceKind::Gone => {
-                let (number, field) = in_wanted?;
-                (wanted_part(wanted, number)?.name, field)
-            }
-            DifferenceKind::New | DifferenceKind::Changed => {
-                let (number, field) = in_current?;
-                (parts.get(number)?.name, field)
-            }
+        let wanted_value = wanted.pointer(&difference.old);
+        let current_value = current.pointer(&difference.new);
+        let (values, pointer) = match kind {
+            DifferenceKind::Gone => (wanted, &difference.old),
+            DifferenceKind::New | DifferenceKind::Changed => (current, &difference.new),
         };
-        let wanted_value = match kind {
-            DifferenceKind::New => None,
-            DifferenceKind::Gone | DifferenceKind::Changed => {
-                let (number, field) = in_wanted?;
-                wanted_part(wanted, number)?.value.pointer(field).cloned()
-            }
-        };
+        let (number, field) = split(pointer)?;
+        let name = values.get(number)?.get("name")?.as_str()?;
         // A volume that is gone has no place: the container has mounted it.
-        let part = parts.get(in_current.map_or(0, |(number, _)| number))?;
-        let below = if in_current.is_some() { field } else { "" };
-        let current = match kind {
-            DifferenceKind::Gone => None,
-            DifferenceKind::New | DifferenceKind::Changed => part.value.pointer(field).cloned(),
+        let (part, below) = match split(&difference.new) {
+            Some((number, _)) => (number, field),
+            None => (0, ""),
         };
-        // The init container has settings of its own, and a field that is gone has no value to keep.
-        let has_setting = wanted.kind == ComponentKind::Agent && kind != DifferenceKind::Gone;
+        let place = parts.get(part)?;
+        // A field that is gone has no value to keep.
+        let has_setting = kind != DifferenceKind::Gone;
+        let setting = has_setting.then(|| EditedSetting::of_field(current.get(part)?, field));
         Some(Self {
             kind,
             path: field_path(&format!("/{name}{field}")),
             field: field.to_owned(),
-            wanted: wanted_value,
-            current,
-            setting: has_setting
-                .then(|| EditedSetting::of_field(&part.value, field))
-                .flatten(),
-            node: nearest(tree, part.node, below),
-            pointer: format!("{}{below}", part.pointer),
+            wanted: wanted_value
+                .filter(|_| kind != DifferenceKind::New)
+                .cloned(),
+            current: current_value
+                .filter(|_| kind != DifferenceKind::Gone)
+                .cloned(),
+            setting: setting.flatten(),
+            node: nearest(tree, place.node, below),
+            pointer: format!("{}{below}", place.pointer),
         })
     }
 
@@ -165,47 +172,21 @@ fn variable_name(variable: &Value) -> Option<String> {
     variable.get("name").map(brief)
 }
 
-/// A container or volume of the plan.
-struct WantedPart<'a> {
-    name: &'a str,
-    value: &'a Value,
-}
-
-/// Returns the container or, from 1 on, a volume.
-fn wanted_part(wanted: &Component, number: usize) -> Option<WantedPart<'_>> {
-    let Some(volume) = number.checked_sub(1) else {
-        let name = wanted.kind.container();
-        let value = &wanted.container;
-        return Some(WantedPart { name, value });
-    };
-    let (volume, value) = wanted.volumes.get(volume)?;
-    let name = volume.name();
-    Some(WantedPart { name, value })
-}
-
 /// Returns the container and the volumes of a component that is complete.
-fn parts<'a>(tree: &Tree<'_>, existing: &'a ExistingComponent) -> Vec<Part<'a>> {
+fn parts(existing: &ExistingComponent) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut push = |name: &'a str, list: &str, index: usize, node: NodeId| {
-        parts.push(Part {
-            name,
-            pointer: format!("/spec/{list}/{index}"),
-            node,
-            value: to_json(tree, node).unwrap_or_default(),
-        });
-    };
     if let Some(container) = &existing.container {
-        let list = container.list.field();
-        push(
-            existing.kind.container(),
-            list,
-            container.index,
-            container.node,
-        );
+        let (node, list, index) = (container.node, container.list.field(), container.index);
+        let pointer = format!("/spec/{list}/{index}");
+        parts.push(Part { node, pointer });
     }
-    for (name, volume) in &existing.volumes {
-        if let Some(volume) = volume {
-            push(name.name(), "volumes", volume.index, volume.node);
+    for (_, volume) in &existing.volumes {
+        if let Some(PodVolume { node, index, .. }) = volume {
+            let pointer = format!("/spec/volumes/{index}");
+            parts.push(Part {
+                node: *node,
+                pointer,
+            });
         }
     }
     parts

@@ -7,13 +7,15 @@ use crate::agent::Component;
 use crate::agent::component_kind::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record};
+use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedParent};
+use crate::config::WaitForPosition;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::{ContainerList, PodVolume};
+use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
-    ListPosition, ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, WrongKind,
+    ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, WrongKind,
 };
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -54,7 +56,7 @@ impl<'a> PatchTarget<'a, '_> {
         let mut positions = ListPositions::default();
         // Together, a native agent stands before the init container.
         if let Some(container) = existing.container(ComponentKind::WaitFor) {
-            positions.init_containers = ListPosition::At(container.index);
+            positions.init_containers = Some(container.index);
         }
         let plan = Plan {
             components: vec![Rc::clone(agent)],
@@ -77,7 +79,7 @@ impl<'a> PatchTarget<'a, '_> {
 
     /// Adds annotations that are the user's from then on: no record names them. A parent of the wrong kind is refused later, where
     /// the agent is added.
-    pub(super) fn kept_annotations(self, kept: &[(Annotation, String)]) -> TemplatePatch {
+    pub(super) fn kept_annotations(self, kept: &[KeptSetting]) -> TemplatePatch {
         let mut builder = PatchBuilder::new(self.path);
         let states = (
             self.state(Parent::Metadata),
@@ -87,7 +89,7 @@ impl<'a> PatchTarget<'a, '_> {
             && !kept.is_empty()
         {
             let mut each = Vec::new();
-            for (annotation, value) in kept {
+            for KeptSetting { annotation, value } in kept {
                 each.push((annotation.key(), Value::from(value.as_str())));
             }
             add_annotations(
@@ -143,11 +145,14 @@ impl<'a> Insertion<'a, '_> {
     /// Returns the state of a parent, and records what a removal must put back.
     fn parent(&mut self, parent: Parent) -> Result<ParentState, WrongKind> {
         let state = self.target.state(parent)?;
-        if let ParentState::Missing = state {
-            self.record.created.insert(parent);
-        }
-        if let Some(original) = state.to_restore() {
-            self.record.replaced.insert(parent, original);
+        match &state {
+            ParentState::Missing => _ = self.record.created.insert(parent),
+            // The shortest null, a key with a colon, needs no record.
+            ParentState::Replaced(ReplacedParent::Block(text)) if text.is_empty() => {}
+            ParentState::Replaced(original) => {
+                self.record.replaced.insert(parent, original.clone());
+            }
+            ParentState::Collection => {}
         }
         Ok(state)
     }
@@ -243,8 +248,14 @@ impl<'a> Insertion<'a, '_> {
 
     fn add_containers(&self, builder: &mut PatchBuilder<'_>, change: &ListInsertion<'_>) {
         let field = change.list.field();
-        let position = self.record.position();
-        let mut index = self.positions.index(change.list, position);
+        let is_init = change.list == ContainerList::InitContainers;
+        let mut index = match is_init {
+            true if self.record.position() == WaitForPosition::First => {
+                self.positions.init_containers.or(Some(0))
+            }
+            true => self.positions.init_containers,
+            false => self.positions.containers,
+        };
         let mut components = change.components.iter().peekable();
         if let Some(adopted) = change.adopted {
             let is_agent = |component: &&&Rc<Component>| component.kind == ComponentKind::Agent;

@@ -1,7 +1,6 @@
 //! RFC 6902 operations for one pod template, built from the plan, never by comparing documents.
 
 use crate::agent::record::{Parent, ReplacedParent};
-use crate::config::WaitForPosition;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation};
@@ -48,16 +47,6 @@ impl TemplatePatch {
     }
 }
 
-/// The position of new containers in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum ListPosition {
-    /// After all others; with `waitFor.position: first`, init containers before them.
-    #[default]
-    Default,
-    /// After this number of others, as earlier ones were.
-    At(usize),
-}
-
 /// An adopted agent. The injected one replaces it, or is added to the other list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AdoptedContainer {
@@ -65,27 +54,13 @@ pub(crate) struct AdoptedContainer {
     pub(crate) index: usize,
 }
 
-/// The positions of new containers in both lists.
+/// The positions of new containers: each an index in a list, or none for the default. This is after all others; with
+/// `waitFor.position: first`, init containers are before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ListPositions {
-    pub(crate) containers: ListPosition,
-    pub(crate) init_containers: ListPosition,
+    pub(crate) containers: Option<usize>,
+    pub(crate) init_containers: Option<usize>,
     pub(crate) adopted: Option<AdoptedContainer>,
-}
-
-impl ListPositions {
-    /// Returns the index for new containers in one list; none for the end.
-    pub(super) fn index(self, list: ContainerList, init: WaitForPosition) -> Option<usize> {
-        let position = match list {
-            ContainerList::InitContainers => self.init_containers,
-            ContainerList::Containers | ContainerList::EphemeralContainers => self.containers,
-        };
-        match position {
-            ListPosition::At(index) => Some(index),
-            ListPosition::Default if list != ContainerList::InitContainers => None,
-            ListPosition::Default => (init == WaitForPosition::First).then_some(0),
-        }
-    }
 }
 
 /// A field of the template that is neither null nor the mapping or list that it must be.
@@ -110,29 +85,20 @@ pub(crate) struct PatchTarget<'a, 't> {
 }
 
 /// The state of a mapping or list that must exist before something is added to it.
-#[derive(Clone)]
 pub(super) enum ParentState {
     Collection,
-    /// An empty mapping or list that lines will replace.
-    Empty,
-    Null(NullSource),
+    /// A null, or an empty mapping or list that lines will replace.
+    Replaced(ReplacedParent),
     Missing,
 }
 
 impl ParentState {
     /// Returns true if members can be added one by one.
     pub(super) fn takes_members(&self) -> bool {
-        matches!(self, ParentState::Collection | ParentState::Empty)
-    }
-
-    /// Returns the value to restore; none for the shortest null, a key with a colon, which needs no record.
-    pub(super) fn to_restore(&self) -> Option<ReplacedParent> {
-        match self {
-            ParentState::Empty => Some(ReplacedParent::Empty),
-            ParentState::Null(NullSource::Block(text)) if text.is_empty() => None,
-            ParentState::Null(source) => Some(source.clone().into()),
-            ParentState::Collection | ParentState::Missing => None,
-        }
+        matches!(
+            self,
+            ParentState::Collection | ParentState::Replaced(ReplacedParent::Empty)
+        )
     }
 }
 
@@ -195,14 +161,14 @@ impl PatchTarget<'_, '_> {
         if tree.kind(value) == kind {
             let is_empty = tree.place(value).len() == "{}".len();
             return Ok(if is_empty && opens_into_lines(&source()) {
-                ParentState::Empty
+                ParentState::Replaced(ReplacedParent::Empty)
             } else {
                 ParentState::Collection
             });
         }
         match scalar_value(tree, value) {
             Ok(ScalarValue::Null) if tree.kind(value) == Kind::Scalar => {
-                Ok(ParentState::Null(source()))
+                Ok(ParentState::Replaced(source().into()))
             }
             _ => Err(WrongKind {
                 parent: name,

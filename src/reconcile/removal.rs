@@ -5,6 +5,7 @@ use crate::agent::plan::Plan;
 use crate::agent::record::{Parent, Record};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::ContainerList;
+use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use serde_json::Value;
 use std::rc::Rc;
@@ -12,19 +13,19 @@ use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, NullSource, Operation, Style};
 
 impl PatchTarget<'_, '_> {
-    /// Removes everything that the record names, and restores parents that were null or absent. `added` are annotations that have
-    /// just been added beside it.
+    /// Removes everything that the record names, and restores parents that were null or absent. `kept` are annotations that have just
+    /// been added beside it.
     pub(super) fn removal(
         self,
         existing: &ExistingInjection,
-        added: &[(Annotation, String)],
+        kept: &[KeptSetting],
     ) -> TemplatePatch {
         let mut removal = Removal {
             target: self,
             record: existing.record.as_ref().ok(),
             builder: PatchBuilder::new(self.path),
         };
-        removal.remove_annotations(added);
+        removal.remove_annotations(kept);
         for list in [ContainerList::Containers, ContainerList::InitContainers] {
             let containers = existing.containers();
             let of_list = containers.filter(|(_, container)| container.list == list);
@@ -94,14 +95,14 @@ struct Removal<'a, 't> {
 }
 
 impl Removal<'_, '_> {
-    fn remove_annotations(&mut self, added: &[(Annotation, String)]) {
+    fn remove_annotations(&mut self, kept: &[KeptSetting]) {
         let annotations = self.target.node(Parent::Annotations);
         let mut keys = vec![Annotation::Record.key()];
         if self.record.is_some_and(Record::added_status) {
             keys.insert(0, Annotation::Status.key());
         }
         keys.retain(|key| self.target.child(annotations, key).is_some());
-        let only_injected = self.members(annotations) == keys.len() && added.is_empty();
+        let only_injected = self.members(annotations) == keys.len() && kept.is_empty();
         if only_injected {
             let only_annotations = self.members(self.target.template.metadata) == 1;
             if only_annotations
