@@ -33,7 +33,7 @@ pub(crate) struct SettingView {
 impl ExplanationBuilder<'_> {
     /// Returns the settings of the agent that the template has after the run.
     pub(super) fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let agent = outcome.agent.as_ref()?;
+        let agent = outcome.agent()?.component.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config
             .settings()
@@ -73,7 +73,7 @@ impl ExplanationBuilder<'_> {
 
     /// Returns the settings of its init container that waits.
     pub(super) fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let Waiting { wait_for, cause } = outcome.wait_for.as_ref()?;
+        let Waiting { wait_for, cause } = outcome.components.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
         let CauseView { rule, origin, .. } = self.cause(cause);
         let mut settings = vec![SettingView {
@@ -82,7 +82,7 @@ impl ExplanationBuilder<'_> {
             origin,
         }];
         // Settings that it shares with an agent are listed there.
-        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
+        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent().is_none();
         for (path, value, origin) in self.config.settings() {
             if path.starts_with("waitFor.") || of_both(&path) {
                 settings.push(SettingView {

@@ -24,7 +24,7 @@ impl RbacCoverage {
     pub(crate) fn require<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome> + Clone) {
         let is_unknown = |outcome: &Outcome| {
             matches!(
-                outcome.rbac_subject,
+                outcome.rbac_subject(),
                 Some(RbacSubject {
                     namespace: None,
                     ..

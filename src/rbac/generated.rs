@@ -109,7 +109,7 @@ fn wanted(
             }
         }
     }
-    let has_path = |outcome: &Outcome| outcome.rbac_subject.is_some() && outcome.file.is_some();
+    let has_path = |outcome: &Outcome| outcome.agent().is_some() && outcome.file.is_some();
     if permissions == Permissions::Items && injection.outcomes.iter().any(has_path) {
         // kpt writes items to files by these two annotations; kustomize does not use them.
         for (index, wanted) in wanted.iter_mut().enumerate() {

@@ -32,7 +32,7 @@ impl Grants {
             .into_iter()
             .filter(|outcome| carries(outcome.decision.reason))
         {
-            match &outcome.rbac_subject {
+            match outcome.rbac_subject() {
                 Some(RbacSubject {
                     access: KubeletAccess::ReadOnlyPort,
                     ..
