@@ -38,7 +38,7 @@
 //!       labels: {app: web}
 //!       annotations:
 //!         agent-injector.contrib.mackerel.io/status: injected
-//!         agent-injector.contrib.mackerel.io/record: v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp;created=annotations+volumes
+//!         agent-injector.contrib.mackerel.io/record: v1{"agent":{"list":"containers","plan":"9c169ab9","value":"f4d75fcf","names":{"image":"224712f3","secret":"ad864de1"},"volumes":["tmp"]},"created":["annotations","volumes"]}
 //!     spec:
 //!       containers:
 //!       - name: web   # the app

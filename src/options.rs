@@ -87,28 +87,34 @@ impl Tense {
 
     /// Returns `2 injected` or `2 would be injected`, `1 unchanged`, `2 skipped (hook)` and `1 failed (uneditable)`.
     pub(crate) fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
-        let of = |class: Class| {
-            counts
-                .iter()
-                .filter(move |(reason, _)| reason.class() == class)
-        };
-        let done = |(reason, count): (&Reason, &usize)| match reason.done() {
-            Some(_) => self.counted(*count, reason.id()),
-            None => format!("{count} {}", reason.id()),
-        };
-        let mut parts: Vec<String> = of(Class::Done).map(done).collect();
+        let mut parts = Vec::new();
+        for (reason, count) in counts {
+            if reason.class() == Class::Done {
+                parts.push(match reason.done() {
+                    Some(_) => self.counted(*count, reason.id()),
+                    None => format!("{count} {}", reason.id()),
+                });
+            }
+        }
         for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
-            let total: usize = of(class).map(|(_, count)| count).sum();
-            let ids: Vec<_> = match of(class).count() {
-                0 => continue,
-                1 => of(class)
-                    .map(|(reason, _)| reason.id().to_owned())
-                    .collect(),
-                _ => of(class)
-                    .map(|(reason, count)| format!("{count} {}", reason.id()))
-                    .collect(),
+            let mut of_class = Vec::new();
+            for (reason, count) in counts {
+                if reason.class() == class {
+                    of_class.push((reason.id(), *count));
+                }
+            }
+            let total: usize = of_class.iter().map(|(_, count)| count).sum();
+            let reasons = match &of_class[..] {
+                [] => continue,
+                [(reason, _)] => (*reason).to_owned(),
+                several => {
+                    let counted = several
+                        .iter()
+                        .map(|(reason, count)| format!("{count} {reason}"));
+                    counted.collect::<Vec<_>>().join(", ")
+                }
             };
-            parts.push(format!("{total} {word} ({})", ids.join(", ")));
+            parts.push(format!("{total} {word} ({reasons})"));
         }
         parts
     }

@@ -79,8 +79,14 @@ const POD: &str =
     "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
 /// Taken as a whole because of its anchor.
 const LIST: &str = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
-const RECORD: &str =
-    "v1;agent=container;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
+const AGENT: &str = r#""list":"containers","plan":"4fd0bfc1","value":"4fd0bfc1","names":{}"#;
+
+/// A record of an agent with pull secrets, as JSON writes its text; each name but the last is followed by `","`.
+fn record_of_pull_secrets(names: &str) -> Value {
+    json!(format!(
+        r#"v1{{"agent":{{{AGENT}}},"pullSecrets":{{"after":0,"names":["{names}s"]}}}}"#
+    ))
+}
 
 /// Every shape, those of one part of the program together.
 pub(crate) const SHAPES: &[Shape] = &[
@@ -133,26 +139,29 @@ pub(crate) const SHAPES: &[Shape] = &[
         )
     }),
     other("record: pull secrets", 400, |n| {
-        let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}+")));
+        let record = record_of_pull_secrets(&each(n, |i| format!("s{i}\",\"")));
         let secrets = each(n, |i| format!(r#"{{"name":"t{i}"}},"#));
         pod(
-            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#","{PREFIX}record":{record}"#),
             &format!(r#""imagePullSecrets":[{secrets}{{}}],"#),
         )
     }),
     other("record: renamed pull secrets", 400, |n| {
-        let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}-+")));
+        let record = record_of_pull_secrets(&each(n, |i| format!("s{i}-\",\"")));
         let secrets = each(n, |i| format!(r#"{{"name":"a-s{i}-"}},"#));
         pod(
-            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#","{PREFIX}record":{record}"#),
             &format!(r#""imagePullSecrets":[{secrets}{{}}],"#),
         )
     }),
     other("record: volumes", 1000, |n| {
-        let record = format!("{RECORD};volumes=tmp{}", "+tmp".repeat(n));
+        let record = json!(format!(
+            r#"v1{{"agent":{{{AGENT},"volumes":["tmp"{}]}}}}"#,
+            r#","tmp""#.repeat(n)
+        ));
         let volumes = each(n, |i| format!(r#"{{"name":"v{i}"}},"#));
         pod(
-            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#","{PREFIX}record":{record}"#),
             &format!(r#""volumes":[{volumes}{{}}],"#),
         )
     }),

@@ -40,9 +40,10 @@ use crate::agent::Agents;
 use crate::config::{Config, InjectionMode, OnError, Spec};
 use crate::decide::DecisionContext;
 use crate::inject::asks_for_nothing;
-use crate::manifest::identity::Identity;
-use crate::manifest::resource::Resource;
-use crate::reconcile::patch::RecordCache;
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::resource::{Resource, resources};
+use crate::options::Options;
+use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason};
 use json_patch::Patch;
 use response::Findings;
@@ -84,16 +85,43 @@ impl Hook {
 
 /// The verdict on one object.
 enum Verdict {
-    /// Nothing changes.
-    Leave(Finding),
-    /// Nothing changes, and the person who sent the object is warned.
-    Warn(Finding, Findings),
-    /// The operations, with pointers from the object's root, and warnings.
-    Patch(Finding, Patch, Findings),
+    /// The object is allowed. The person who sent it is warned of the findings.
+    Allow {
+        decision: Finding,
+        /// Pointers from the object's root; empty if nothing changes.
+        patch: Patch,
+        findings: Findings,
+    },
     /// The decision first, then what else makes the object refused.
     Refuse(Findings),
     /// A fault of this program.
     Fault(String),
+}
+
+impl Verdict {
+    /// Changes nothing.
+    fn leave(decision: Finding) -> Self {
+        Verdict::warn(decision, Findings::default())
+    }
+
+    /// Changes nothing, and warns the person who sent the object.
+    fn warn(decision: Finding, findings: Findings) -> Self {
+        Verdict::Allow {
+            decision,
+            patch: Patch::default(),
+            findings,
+        }
+    }
+
+    fn refuse(finding: Finding) -> Self {
+        Verdict::Refuse([finding].into_iter().collect())
+    }
+}
+
+/// A verdict with the name of its object.
+struct Review {
+    name: String,
+    verdict: Verdict,
 }
 
 /// Answers reviews under one configuration, and shares work between them.
@@ -114,7 +142,7 @@ impl Reviewer {
         }
     }
 
-    /// The configuration, as it was given.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Arc<Config> {
         &self.config
@@ -126,14 +154,8 @@ impl Reviewer {
     /// [`Malformed`]: the body is not an AdmissionReview of `admission.k8s.io/v1` with a request.
     pub fn answer(&self, hook: Hook, body: &[u8]) -> Result<Answer, Malformed> {
         let request = AdmissionRequest::read(body)?;
-        let mut name = request.name.as_deref().unwrap_or_default().to_owned();
-        let verdict = self.verdict(hook, &request, &mut name);
-        Ok(response::answer(
-            &request,
-            name,
-            verdict,
-            self.on_error(hook),
-        ))
+        let review = self.review(hook, &request);
+        Ok(response::answer(&request, review, self.on_error(hook)))
     }
 
     /// Answers a review whose object is too large to be read. `beginning` is the body, or its first bytes, which must hold what
@@ -144,49 +166,45 @@ impl Reviewer {
     pub fn too_large(&self, hook: Hook, beginning: &[u8]) -> Result<Answer, Malformed> {
         let (head, object) = review::cut(beginning);
         let request = AdmissionRequest::read(&head)?;
-        let verdict = match request.is_for(hook) {
-            true => self.unread(
-                &request,
-                &String::from_utf8_lossy(object),
-                "the object is too large",
-            ),
-            false => Verdict::Leave(request.not_selected()),
+        let verdict = if request.is_for(hook) {
+            let text = String::from_utf8_lossy(object);
+            self.unread(&request, &text, "the object is too large")
+        } else {
+            Verdict::leave(request.not_selected())
         };
-        let name = request.name.as_deref().unwrap_or_default().to_owned();
-        Ok(response::answer(
-            &request,
-            name,
-            verdict,
-            self.on_error(hook),
-        ))
+        let name = request.name();
+        let review = Review { name, verdict };
+        Ok(response::answer(&request, review, self.on_error(hook)))
     }
 
     fn on_error(&self, hook: Hook) -> OnError {
-        if hook == Hook::Mutate {
-            self.config.spec.on_error
-        } else {
-            OnError::Skip
+        match hook {
+            Hook::Mutate => self.config.spec.on_error,
+            Hook::Warn | Hook::WaitFor => OnError::Skip,
         }
     }
 
-    /// Decides about the object, and takes its name: a request to create a pod with `generateName` has none.
-    fn verdict(&self, hook: Hook, request: &AdmissionRequest<'_>, name: &mut String) -> Verdict {
-        let Some(object) = request.object().filter(|_| request.is_for(hook)) else {
-            return Verdict::Leave(request.not_selected());
+    /// Decides about the object, and reads its name: a request to create a pod with `generateName` has none.
+    fn review(&self, hook: Hook, request: &AdmissionRequest<'_>) -> Review {
+        let mut name = request.name();
+        let verdict = match request.object() {
+            Some(object) if request.is_for(hook) => match yaml_json_patch::read_json(object) {
+                Err(error) => self.unread(request, object.get(), &error.message),
+                Ok(tree) => match resource(&tree, request) {
+                    None => Verdict::leave(request.not_selected()),
+                    Some(resource) => {
+                        name.clone_from(&resource.identity.name);
+                        match hook {
+                            Hook::Mutate => self.pod(&tree, &resource),
+                            Hook::Warn => self.warn(&tree, &resource),
+                            Hook::WaitFor => self.wait_for(&tree, &resource, request),
+                        }
+                    }
+                },
+            },
+            _ => Verdict::leave(request.not_selected()),
         };
-        let tree = match yaml_json_patch::read_json(object) {
-            Ok(tree) => tree,
-            Err(error) => return self.unread(request, object.get(), &error.message),
-        };
-        let Some(resource) = resource(&tree, request) else {
-            return Verdict::Leave(request.not_selected());
-        };
-        name.clone_from(&resource.identity.name);
-        match hook {
-            Hook::Mutate => self.pod(&tree, &resource),
-            Hook::Warn => self.warn(&tree, &resource),
-            Hook::WaitFor => self.wait_for(&tree, &resource, request),
-        }
+        Review { name, verdict }
     }
 
     /// Decides about an object that cannot be read, by its namespace and its text.
@@ -200,17 +218,12 @@ impl Reviewer {
                 Some(Reason::NotRequested)
             }
             InjectionMode::Annotated | InjectionMode::Always => request
-                .namespace
-                .as_deref()
+                .namespace()
                 .and_then(|namespace| select.leaves_out(namespace)),
         };
         match unwanted {
-            Some(reason) => Verdict::Leave(Finding::new(reason, reason.sentence(), 0, "")),
-            None => Verdict::Refuse(
-                [Finding::new(Reason::Uneditable, message, 0, "")]
-                    .into_iter()
-                    .collect(),
-            ),
+            Some(reason) => Verdict::leave(Finding::new(reason, reason.sentence(), 0, "")),
+            None => Verdict::refuse(Finding::new(Reason::Uneditable, message, 0, "")),
         }
     }
 
@@ -221,6 +234,11 @@ impl Reviewer {
             patch: None,
         }
     }
+
+    /// Returns the policy that knows which warnings are acknowledged.
+    fn severity_policy(&self) -> SeverityPolicy {
+        SeverityPolicy::of(&self.config, Options::default())
+    }
 }
 
 /// Returns an answer that allows the object as it is, after a fault of this program such as a panic.
@@ -229,24 +247,18 @@ impl Reviewer {
 /// As [`Reviewer::answer`].
 pub fn fault(body: &[u8], message: String) -> Result<Answer, Malformed> {
     let request = AdmissionRequest::read(body)?;
-    let name = request.name.as_deref().unwrap_or_default().to_owned();
-    Ok(response::answer(
-        &request,
-        name,
-        Verdict::Fault(message),
-        OnError::Skip,
-    ))
+    let review = Review {
+        name: request.name(),
+        verdict: Verdict::Fault(message),
+    };
+    Ok(response::answer(&request, review, OnError::Skip))
 }
 
-/// The object as a resource. Its namespace is the request's: the API server leaves it out of objects that name none.
+/// Returns the object as a resource. Its namespace is the request's: the API server leaves it out of objects that name none.
 fn resource(tree: &Tree<'_>, request: &AdmissionRequest<'_>) -> Option<Resource> {
-    let mut resource =
-        crate::manifest::resource::resources(tree, tree.root()?, &request.types()).pop()?;
-    let namespace = request
-        .namespace
-        .as_deref()
-        .filter(|namespace| !namespace.is_empty());
-    let Identity { namespace: own, .. } = &mut resource.identity;
-    *own = namespace.map(str::to_owned).or(own.take());
+    let mut resource = resources(tree, tree.root()?, &request.types()).pop()?;
+    if let Some(namespace) = request.namespace() {
+        resource.identity.namespace = Some(namespace.to_owned());
+    }
     Some(resource)
 }

@@ -16,46 +16,48 @@ pub(super) fn verdict(
     warnings: Findings,
 ) -> Verdict {
     match first_that_fails(tree, &patch.operations) {
-        None => Verdict::Patch(decision, patch.seen_from(""), warnings),
+        None => Verdict::Allow {
+            decision,
+            patch: patch.seen_from(""),
+            findings: warnings,
+        },
         Some(path) => Verdict::Fault(format!("the operation at {path} does not apply")),
     }
 }
 
 /// Returns the path of the first operation that does not apply. Only additions are expected: nothing is replaced or removed.
 fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String> {
+    // The number of additions to each mapping or list.
     let mut added: HashMap<&str, usize> = HashMap::new();
     let mut items = ItemCache::default();
-    operations.iter().find_map(|operation| {
+    for operation in operations {
         let (Operation::Add { path, .. } | Operation::InsertBefore { path, .. }) = operation else {
             return Some("an unexpected operation".to_owned());
         };
         let path = path.as_str();
-        let applies = path.rsplit_once('/').is_some_and(|(parent, token)| {
-            let before = added.entry(parent).or_default();
-            let Some(node) = find(tree, parent, &mut items) else {
-                return false;
-            };
-            let applies = match tree.kind(node) {
-                Kind::Mapping => true,
-                Kind::Sequence => {
-                    token == "-"
-                        || token
-                            .parse::<usize>()
-                            .is_ok_and(|at| at <= tree.items(node).count() + *before)
-                }
-                _ => false,
-            };
-            *before += 1;
-            applies
-        });
-        (!applies).then(|| path.to_owned())
-    })
+        let Some((parent, token)) = path.rsplit_once('/') else {
+            return Some(path.to_owned());
+        };
+        let added = added.entry(parent).or_default();
+        let node = find(tree, parent, &mut items);
+        let applies = match node.map(|node| (node, tree.kind(node))) {
+            Some((_, Kind::Mapping)) => true,
+            Some((list, Kind::Sequence)) => {
+                let length = tree.items(list).count() + *added;
+                token == "-" || token.parse::<usize>().is_ok_and(|index| index <= length)
+            }
+            _ => false,
+        };
+        if !applies {
+            return Some(path.to_owned());
+        }
+        *added += 1;
+    }
+    None
 }
 
-/// The node at a JSON Pointer.
+/// Returns the node at a JSON Pointer.
 fn find(tree: &Tree<'_>, pointer: &str, items: &mut ItemCache) -> Option<NodeId> {
-    pointer
-        .split('/')
-        .skip(1)
-        .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
+    let mut tokens = pointer.split('/').skip(1);
+    tokens.try_fold(tree.root()?, |node, token| items.child(tree, node, token))
 }

@@ -1,16 +1,15 @@
 //! `/mutate`: a pod that is being created.
 
 use crate::admission::{Reviewer, Verdict, operations};
+use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, decide};
-use crate::inject::severity::SeverityPolicy;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::options::Options;
-use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::reconcile::patch::{ListPositions, TemplatePatch, WrongKind, completion, insertion};
+use crate::reconcile::drift::Drift;
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, WrongKind};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::{Kind, Tree};
 
@@ -21,39 +20,38 @@ impl Reviewer {
         pod.see_token(tree);
         let existing = ExistingInjection::take_from(&mut pod, tree);
         let finding = |reason: Reason| Finding::new(reason, reason.sentence(), 0, "");
-        if let Some(copied) = existing
-            .as_ref()
-            .and_then(|existing| copied_record(tree, existing, ""))
-        {
-            return Verdict::Warn(copied.clone(), [copied].into_iter().collect());
-        }
-        if existing
-            .as_ref()
-            .is_some_and(|existing| existing.component_set().agent().is_some())
-        {
-            return Verdict::Leave(finding(Reason::Unchanged));
+        if let Some(existing) = &existing {
+            if let Some(copied) = copied_record(tree, existing, "") {
+                let findings = [copied.clone()].into_iter().collect();
+                return Verdict::warn(copied, findings);
+            }
+            if existing.kinds().contains(ComponentKind::Agent) {
+                return Verdict::leave(finding(Reason::Unchanged));
+            }
         }
         let report = decide(tree, resource, "", &pod, self.context());
-        let policy = SeverityPolicy::of(&self.config, Options::default());
-        let told = |warning: &Finding| {
+        let policy = self.severity_policy();
+        let mut warnings = report.warnings;
+        warnings.retain(|warning| {
             warning.reason.class() == Class::Refused
                 || (warning.reason == Reason::AnnotationNotAllowed
                     && !policy.is_acknowledged(warning))
-        };
-        let warnings = report.warnings.into_iter().filter(told);
+        });
         let plan = match report.decision {
             Decision::Add(plan) => plan,
-            Decision::Skip(skip) => return Verdict::Warn(skip, warnings.collect()),
+            Decision::Skip(skip) => return Verdict::warn(skip, warnings.into_iter().collect()),
             Decision::Refuse(refusal) => {
-                return Verdict::Refuse(std::iter::once(refusal).chain(warnings).collect());
+                warnings.insert(0, refusal);
+                return Verdict::Refuse(warnings.into_iter().collect());
             }
         };
+        let warnings = warnings.into_iter().collect();
         match self.additions(tree, &pod, existing.as_ref(), &plan) {
-            Ok(None) => Verdict::Warn(finding(Reason::Unchanged), warnings.collect()),
+            Ok(None) => Verdict::warn(finding(Reason::Unchanged), warnings),
             Ok(Some(patch)) => {
-                operations::verdict(tree, finding(Reason::Injected), patch, warnings.collect())
+                operations::verdict(tree, finding(Reason::Injected), patch, warnings)
             }
-            Err(wrong) => Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
+            Err(wrong) => Verdict::refuse(wrong_kind(&wrong)),
         }
     }
 
@@ -65,12 +63,18 @@ impl Reviewer {
         existing: Option<&ExistingInjection>,
         plan: &Plan,
     ) -> Result<Option<TemplatePatch>, WrongKind> {
+        let target = PatchTarget {
+            tree,
+            template: pod,
+            path: "",
+        };
         match (existing, plan.agent()) {
             (None, _) => {
-                insertion(tree, pod, "", plan, ListPositions::default(), &self.records).map(Some)
+                let positions = ListPositions::default();
+                target.insertion(plan, positions, &self.records).map(Some)
             }
             (Some(existing), Some(agent)) => {
-                completion(tree, pod, existing, agent, &self.records).map(Some)
+                target.completion(existing, agent, &self.records).map(Some)
             }
             // The init container came with the workload, and no agent is wanted beside it.
             (Some(_), None) => Ok(None),
@@ -85,40 +89,25 @@ pub(super) fn copied_record(
     existing: &ExistingInjection,
     at: &str,
 ) -> Option<Finding> {
-    let is_absent = existing.agent.is_none() && existing.component_set().agent().is_some();
+    let is_absent = existing.kinds().contains(ComponentKind::Agent)
+        && existing.container(ComponentKind::Agent).is_none();
     let drift = Drift::of(existing).filter(|_| is_absent)?;
-    let DriftDescription {
-        message,
-        offset,
-        pointer,
-        ..
-    } = drift.describe(tree, existing, None);
+    let description = drift.describe(tree, existing, None);
+    let pointer = format!("{at}{}", description.pointer);
     let help = format!(
         "to get the agent, remove the annotation `{}`",
         Annotation::Record.key()
     );
-    Some(
-        Finding::new(
-            Reason::HandEdited,
-            message,
-            offset,
-            &format!("{at}{pointer}"),
-        )
-        .with_help(help),
-    )
+    let (message, offset) = (description.message, description.offset);
+    Some(Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help))
 }
 
-/// The refusal of a pod in which a field is no list or mapping. The API server sends none.
+/// Returns the refusal of a pod in which a field is no list or mapping. The API server sends none.
 pub(super) fn wrong_kind(wrong: &WrongKind) -> Finding {
-    let wanted = if wrong.wanted == Kind::Sequence {
-        "list"
-    } else {
-        "mapping"
+    let wanted = match wrong.wanted {
+        Kind::Sequence => "list",
+        _ => "mapping",
     };
-    Finding::new(
-        Reason::Uneditable,
-        format!("expected `{}` to be a {wanted}", wrong.parent),
-        wrong.offset,
-        "",
-    )
+    let message = format!("expected `{}` to be a {wanted}", wrong.parent);
+    Finding::new(Reason::Uneditable, message, wrong.offset, "")
 }

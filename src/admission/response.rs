@@ -1,7 +1,7 @@
 //! The answer to an AdmissionReview.
 
-use crate::admission::Verdict;
 use crate::admission::review::AdmissionRequest;
+use crate::admission::{Review, Verdict};
 use crate::config::OnError;
 use crate::diagnostic::visible;
 use crate::report::{Class, Finding};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// An answer, and what a log or a metric says of it.
+/// An answer, with the facts for logs and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
@@ -37,19 +37,14 @@ pub struct Subject {
     pub namespace: Option<String>,
     /// `metadata.name`, else `metadata.generateName`, else empty.
     pub name: String,
-    /// The API server stores nothing.
+    /// True for a dry run: the API server stores nothing.
     pub is_dry_run: bool,
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            namespace,
-            name,
-            ..
-        } = self;
-        match namespace {
+        let Self { kind, name, .. } = self;
+        match &self.namespace {
             Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
             None => write!(f, "{kind} {name}"),
         }
@@ -62,7 +57,7 @@ const INTERNAL_ERROR: &str = "internal-error";
 /// The API server drops longer warnings.
 const MAX_WARNING: usize = 256;
 
-/// The API server drops the warnings behind that.
+/// The API server drops the warnings that exceed this sum.
 const MAX_WARNINGS: usize = 4096;
 
 /// Findings that an answer shows.
@@ -80,28 +75,28 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// The first one, a refusal if there is any.
+    /// Returns the first one, a refusal if there is any.
     pub(super) fn first(&self) -> Option<&Finding> {
         self.refusals.first().or(self.warnings.first())
     }
 
-    /// The warnings, as many and as long as the API server takes them. The last one is the number of those left out.
+    /// Returns as many warnings as the API server takes. The last one has the number of those left out.
     fn shown(&self) -> Vec<String> {
         let mut room = MAX_WARNINGS - "and 18446744073709551615 more findings".len();
-        let fits = |warning: &String| {
-            let left = room.checked_sub(warning.len());
-            room = left.unwrap_or_default();
-            left.is_some()
-        };
-        let findings = self
+        let mut shown = Vec::new();
+        for finding in self
             .refusals
             .iter()
             .chain(&self.warnings)
-            .take(MAX_FINDINGS);
-        let mut shown: Vec<String> = findings
-            .map(|finding| cut(warning(finding)))
-            .take_while(fits)
-            .collect();
+            .take(MAX_FINDINGS)
+        {
+            let warning = cut(warning(finding));
+            let Some(left) = room.checked_sub(warning.len()) else {
+                break;
+            };
+            room = left;
+            shown.push(warning);
+        }
         match self.number - shown.len() {
             0 => {}
             1 => shown.push("and 1 more finding".to_owned()),
@@ -167,34 +162,32 @@ struct Status<'a> {
 }
 
 /// Writes the answer to a request.
-pub(super) fn answer(
-    request: &AdmissionRequest<'_>,
-    name: String,
-    verdict: Verdict,
-    on_error: OnError,
-) -> Answer {
-    let sentence = |finding: &Finding| finding.message.clone();
-    let none = Findings::default;
-    let (decision, message, patch, findings, allowed) = match verdict {
-        Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, none(), true),
-        Verdict::Warn(finding, about) => {
-            (finding.reason.id(), sentence(&finding), None, about, true)
-        }
-        Verdict::Patch(finding, patch, about) => (
-            finding.reason.id(),
-            sentence(&finding),
-            encoded(&patch),
-            about,
-            true,
-        ),
+pub(super) fn answer(request: &AdmissionRequest<'_>, review: Review, on_error: OnError) -> Answer {
+    let mut allowed = true;
+    let (decision, message, patch, findings) = match review.verdict {
+        Verdict::Allow {
+            decision,
+            patch,
+            findings,
+        } => (decision.reason.id(), decision.message, patch, findings),
         Verdict::Refuse(findings) => {
+            allowed = on_error == OnError::Skip;
             let first = findings.first();
             let decision = first.map_or(INTERNAL_ERROR, |finding| finding.reason.id());
-            let message = first.map_or_else(String::new, warning);
-            (decision, message, None, findings, on_error == OnError::Skip)
+            let message = first.map(warning).unwrap_or_default();
+            (decision, message, Patch::default(), findings)
         }
-        Verdict::Fault(message) => (INTERNAL_ERROR, message, None, none(), true),
+        Verdict::Fault(message) => {
+            let findings = Findings::default();
+            (INTERNAL_ERROR, message, Patch::default(), findings)
+        }
     };
+    let mut warnings = findings.shown();
+    if !allowed && !warnings.is_empty() {
+        // The status has the first.
+        warnings.remove(0);
+    }
+    let patch = encoded(&patch);
     let response = AdmissionResponse {
         uid: &request.uid,
         allowed,
@@ -205,30 +198,21 @@ pub(super) fn answer(
         patch_type: patch.is_some().then_some("JSONPatch"),
         patch: patch.map(ByteString),
         audit_annotations: [("decision", decision)].into(),
-        // The status of an object that is not allowed has the first.
-        warnings: findings
-            .shown()
-            .into_iter()
-            .skip(usize::from(!allowed))
-            .collect(),
+        warnings,
     };
-    let review = AdmissionReview {
+    let body = AdmissionReview {
         api_version: "admission.k8s.io/v1",
         kind: "AdmissionReview",
         response,
     };
     Answer {
         // Serialising strings and numbers cannot fail.
-        body: serde_json::to_vec(&review).unwrap_or_default(),
+        body: serde_json::to_vec(&body).unwrap_or_default(),
         decision,
         subject: Subject {
             kind: request.kind.kind.to_string(),
-            namespace: request
-                .namespace
-                .as_deref()
-                .filter(|namespace| !namespace.is_empty())
-                .map(str::to_owned),
-            name,
+            namespace: request.namespace().map(str::to_owned),
+            name: review.name,
             is_dry_run: request.dry_run == Some(true),
         },
         message,
@@ -236,30 +220,27 @@ pub(super) fn answer(
     }
 }
 
-/// The patch as JSON; none where it has no operations.
+/// Returns the patch as JSON; none if it has no operations.
 fn encoded(patch: &Patch) -> Option<Vec<u8>> {
-    serde_json::to_vec(patch)
-        .ok()
-        .filter(|_| !patch.0.is_empty())
+    match patch.0.is_empty() {
+        true => None,
+        false => serde_json::to_vec(patch).ok(),
+    }
 }
 
 /// Returns `id: what; what to do`. The API server drops warnings with control characters.
 fn warning(finding: &Finding) -> String {
-    let help = finding.help.iter().flat_map(|help| ["; ", help]);
-    let line = [finding.reason.id(), ": ", &finding.message]
-        .into_iter()
-        .chain(help)
-        .collect::<String>();
+    let line = format!("{}: {}", finding.reason.id(), finding.message_with_help());
     visible(&line.replace('\n', " ")).into_owned()
 }
 
 fn cut(mut warning: String) -> String {
     const MARK: &str = "...";
     if warning.len() > MAX_WARNING {
-        let end = (0..=MAX_WARNING - MARK.len())
-            .rev()
-            .find(|at| warning.is_char_boundary(*at))
-            .unwrap_or(0);
+        let mut end = MAX_WARNING - MARK.len();
+        while !warning.is_char_boundary(end) {
+            end -= 1;
+        }
         warning.truncate(end);
         warning += MARK;
     }

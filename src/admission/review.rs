@@ -16,7 +16,7 @@ pub struct Malformed {
     pub message: String,
 }
 
-/// Characters of the reason why a body is malformed.
+/// The most characters of the message about a malformed body.
 const MAX_MESSAGE: usize = 200;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct AdmissionReview<'b> {
     request: Option<AdmissionRequest<'b>>,
 }
 
-/// The fields of a request that matter here. The object stays text until it is known to be wanted.
+/// The fields of a request that decide about its answer. The object is parsed later, if its resource is selected.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AdmissionRequest<'b> {
@@ -43,9 +43,9 @@ pub(super) struct AdmissionRequest<'b> {
     #[serde(borrow, default)]
     sub_resource: Option<Cow<'b, str>>,
     #[serde(borrow, default)]
-    pub(super) name: Option<Cow<'b, str>>,
+    name: Option<Cow<'b, str>>,
     #[serde(borrow, default)]
-    pub(super) namespace: Option<Cow<'b, str>>,
+    namespace: Option<Cow<'b, str>>,
     operation: Operation,
     #[serde(default)]
     pub(super) dry_run: Option<bool>,
@@ -103,12 +103,12 @@ impl<'b> AdmissionRequest<'b> {
             .ok_or_else(|| malformed("`request` is missing".to_owned()))
     }
 
-    /// True if the hook has to do with the operation on the resource.
+    /// Returns true if the hook is for this operation on this resource.
     pub(super) fn is_for(&self, hook: Hook) -> bool {
         let is_wanted = match hook {
-            Hook::Mutate => self.is_pod() && self.operation == Operation::Create,
+            Hook::Mutate => self.is_about("", "pods") && self.operation == Operation::Create,
             // The template of a Job is immutable: the API server would refuse the patched update.
-            Hook::WaitFor if self.is_job() => self.operation == Operation::Create,
+            Hook::WaitFor if self.is_about("batch", "jobs") => self.operation == Operation::Create,
             Hook::Warn | Hook::WaitFor => {
                 matches!(self.operation, Operation::Create | Operation::Update)
             }
@@ -116,50 +116,51 @@ impl<'b> AdmissionRequest<'b> {
         is_wanted && self.sub_resource.as_deref().is_none_or(str::is_empty)
     }
 
-    fn is_pod(&self) -> bool {
-        (&*self.resource.group, &*self.resource.resource) == ("", "pods")
+    fn is_about(&self, group: &str, resource: &str) -> bool {
+        self.resource.group == group && self.resource.resource == resource
     }
 
-    fn is_job(&self) -> bool {
-        (&*self.resource.group, &*self.resource.resource) == ("batch", "jobs")
+    /// Returns `metadata.name`; empty if the object has none yet.
+    pub(super) fn name(&self) -> String {
+        self.name.as_deref().unwrap_or_default().to_owned()
     }
 
-    /// The object; none where it is null, as on DELETE.
+    /// Returns the namespace; none for an object without one.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        let namespace = self.namespace.as_deref();
+        namespace.filter(|namespace| !namespace.is_empty())
+    }
+
+    /// Returns the object; none if it is null, as on DELETE.
     pub(super) fn object(&self) -> Option<&'b RawValue> {
         self.object.filter(|object| object.get() != "null")
     }
 
-    /// API version and kind of the object.
+    /// Returns API version and kind of the object.
     pub(super) fn types(&self) -> TypeMeta {
         let Kind {
             group,
             version,
             kind,
         } = &self.kind;
-        let api_version = if group.is_empty() {
-            version.to_string()
-        } else {
-            format!("{group}/{version}")
-        };
         TypeMeta {
-            api_version,
+            api_version: match &**group {
+                "" => version.to_string(),
+                group => format!("{group}/{version}"),
+            },
             kind: kind.to_string(),
         }
     }
 
-    /// The finding about an object that the hook has nothing to do with.
+    /// Returns the finding about an object that the hook is not for.
     pub(super) fn not_selected(&self) -> Finding {
-        Finding::new(
-            Reason::NotSelected,
-            "the webhook does not support this operation on this resource",
-            0,
-            "",
-        )
+        let message = "the webhook does not support this operation on this resource";
+        Finding::new(Reason::NotSelected, message, 0, "")
     }
 }
 
 /// Cuts the beginning of a body into a review without an object, and the text of the object. The API server writes the object
-/// behind all that says what it is; a quote within a string would be `\"`.
+/// after the fields that identify it; a quote within a string would be `\"`.
 pub(super) fn cut(beginning: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     match memchr::memmem::find(beginning, br#","object":{"#) {
         Some(at) => {

@@ -4,14 +4,12 @@ use crate::admission::pod::{copied_record, wrong_kind};
 use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
-use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
 use crate::decide::{Decision, DecisionReport, decide};
-use crate::inject::severity::SeverityPolicy;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::options::Options;
-use crate::reconcile::patch::{ListPositions, TemplatePatch, insertion};
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
 use crate::report::{Class, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -36,44 +34,33 @@ impl Reviewer {
     pub(super) fn warn(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut decision = None;
         let mut findings = Findings::default();
-        let policy = SeverityPolicy::of(self.context().config, Options::default());
-        let told =
-            |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
-        for WorkloadTemplate {
-            pointer,
-            existing,
-            report,
-            ..
-        } in self.templates(tree, resource)
-        {
+        let policy = self.severity_policy();
+        for template in self.templates(tree, resource) {
+            let existing = template.existing.as_ref();
             findings.extend(
-                existing
-                    .as_ref()
-                    .and_then(|existing| copied_record(tree, existing, &pointer)),
+                existing.and_then(|existing| copied_record(tree, existing, &template.pointer)),
             );
-            let refusal = match report.decision {
-                Decision::Add(_) => None,
-                Decision::Skip(_) | Decision::Refuse(_) if existing.is_some() => None,
-                Decision::Skip(skip) => {
-                    decision.get_or_insert(skip);
-                    None
+            if existing.is_none() {
+                match template.report.decision {
+                    Decision::Add(_) => {}
+                    Decision::Skip(skip) => _ = decision.get_or_insert(skip),
+                    Decision::Refuse(refusal) => {
+                        decision.get_or_insert_with(|| refusal.clone());
+                        findings.extend([refusal]);
+                    }
                 }
-                Decision::Refuse(refusal) => {
-                    decision.get_or_insert_with(|| refusal.clone());
-                    Some(refusal)
+            }
+            for warning in template.report.warnings {
+                if concerns_the_author(&warning) && !policy.is_acknowledged(&warning) {
+                    findings.extend([warning]);
                 }
-            };
-            findings.extend(
-                refusal
-                    .into_iter()
-                    .chain(report.warnings.into_iter().filter(told)),
-            );
+            }
         }
-        let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
-        let decision = decision
-            .or_else(|| findings.first().cloned())
-            .unwrap_or_else(nothing);
-        Verdict::Warn(decision, findings)
+        let decision = match decision.or_else(|| findings.first().cloned()) {
+            Some(decision) => decision,
+            None => Finding::new(Reason::Unchanged, "nothing to warn about", 0, ""),
+        };
+        Verdict::warn(decision, findings)
     }
 
     /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
@@ -85,70 +72,55 @@ impl Reviewer {
     ) -> Verdict {
         let mut patch = TemplatePatch::default();
         let mut waiting = 0;
-        for WorkloadTemplate {
-            pointer,
-            view,
-            existing,
-            report,
-        } in self.templates(tree, resource)
-        {
-            let Decision::Add(plan) = &report.decision else {
+        for template in self.templates(tree, resource) {
+            let Decision::Add(plan) = &template.report.decision else {
                 continue;
             };
-            let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else {
+            let Some(wait_for) = plan.wait_for().filter(|_| template.existing.is_none()) else {
                 continue;
             };
             waiting += 1;
             if waiting > MAX_WAITING_TEMPLATES {
                 let message =
                     format!("more than {MAX_WAITING_TEMPLATES} pod templates ask for wait-for");
-                return Verdict::Refuse(
-                    [Finding::new(Reason::Uneditable, message, 0, "")]
-                        .into_iter()
-                        .collect(),
-                );
+                return Verdict::refuse(Finding::new(Reason::Uneditable, message, 0, ""));
             }
-            let alone = Components::WaitFor(Rc::clone(wait_for));
-            match insertion(
+            let alone = Plan {
+                components: vec![Rc::clone(wait_for)],
+            };
+            let target = PatchTarget {
                 tree,
-                &view,
-                &pointer,
-                &alone,
-                ListPositions::default(),
-                &self.records,
-            ) {
+                template: &template.view,
+                path: &template.pointer,
+            };
+            match target.insertion(&alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
-                Err(wrong) => return Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
+                Err(wrong) => return Verdict::refuse(wrong_kind(&wrong)),
             }
         }
         if patch.operations.is_empty() {
-            return Verdict::Leave(request.not_selected());
+            return Verdict::leave(request.not_selected());
         }
-        let finding = Finding::new(
-            Reason::Injected,
-            "the wait-for init container was added",
-            0,
-            "",
-        );
+        let message = "the wait-for init container was added";
+        let finding = Finding::new(Reason::Injected, message, 0, "");
         operations::verdict(tree, finding, patch, Findings::default())
     }
 
-    /// The templates, one after the other: their warnings may be many.
+    /// Returns the templates, one after the other: their warnings may be many.
     fn templates(
         &self,
         tree: &Tree<'_>,
         resource: &Resource,
     ) -> impl Iterator<Item = WorkloadTemplate> {
         let gvk = resource.gvk.as_ref();
-        let mut found = self
-            .config
-            .workloads()
-            .templates(tree, resource.node, |kind| {
-                gvk.is_some_and(|gvk| kind.matches(gvk))
-            })
-            .found;
-        found.retain(|found| found.pointer.len() <= MAX_POINTER);
-        let template = move |found: crate::manifest::workloads::FoundTemplate| {
+        let table = self.config.workloads();
+        let mut found = table.templates(tree, resource.node, |kind| {
+            gvk.is_some_and(|gvk| kind.matches(gvk))
+        });
+        found
+            .found
+            .retain(|found| found.pointer.len() <= MAX_POINTER);
+        found.found.into_iter().map(move |found| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);
             let existing = ExistingInjection::take_from(&mut view, tree);
@@ -159,12 +131,11 @@ impl Reviewer {
                 existing,
                 report,
             }
-        };
-        found.into_iter().map(template)
+        })
     }
 }
 
-/// True for warnings that the author of the manifest can act upon, and that no pod will show.
+/// Returns true for warnings that the author of the manifest can act upon, and that no pod will show.
 fn concerns_the_author(finding: &Finding) -> bool {
     use Reason::{AnnotationNotAllowed, IdleAnnotation, MisplacedAnnotation, UnknownAnnotation};
     matches!(

@@ -1,12 +1,15 @@
 //! The canonical form of injected values, to tell a manual change from a reprint: key order, style, the API server's defaults and
-//! the spelling of quantities do not count. Image, Secret and ConfigMap names are compared one by one, because Renovate and
-//! kustomize (`images:`, `namePrefix`, generators) rightly change them.
+//! the spelling of quantities do not count. Names that other tools rightly change are compared one by one.
 
+use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, take_names};
 use crate::manifest::quantity::nanos;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// A short fingerprint. It is no protection against forgery: a user who can edit the manifest can edit the record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub(crate) struct Digest(u32);
 
 impl Digest {
@@ -18,69 +21,28 @@ impl Digest {
         #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
         Self((hash >> 32) as u32 ^ hash as u32)
     }
+}
 
-    /// Returns the digest of a name; an absent name equals an empty one.
-    pub(crate) fn of_name(name: Option<&str>) -> Self {
-        Self::of(name.unwrap_or_default())
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match u32::from_str_radix(&text, 16) {
+            Ok(hash) if text.len() == 8 => Ok(Self(hash)),
+            _ => Err(format!("`{text}` is no digest")),
+        }
     }
+}
 
-    /// Parses the text that [`std::fmt::Display`] writes.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok().map(Self))?
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
     }
 }
 
 impl std::fmt::Display for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:08x}", self.0)
-    }
-}
-
-/// The names that other tools may change. An absent or empty name does not count as changed: the API server refuses the pod.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ReplaceableNames {
-    pub(crate) image: Option<String>,
-    /// The Secret that holds the API key.
-    pub(crate) secret: Option<String>,
-    /// The ConfigMap that holds the agent's configuration.
-    pub(crate) config_map: Option<String>,
-}
-
-/// Removes the names from a container and its volumes, and returns them.
-pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
-    let mut names = ReplaceableNames {
-        image: take_image(container),
-        ..ReplaceableNames::default()
-    };
-    let key = container
-        .get_mut("env")
-        .and_then(Value::as_array_mut)
-        .and_then(|env| {
-            env.iter_mut().find(|variable| {
-                variable.get("name").and_then(Value::as_str)
-                    == Some(crate::mackerel::names::API_KEY)
-            })
-        });
-    names.secret = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name"));
-    for volume in volumes {
-        if volume.get("name").and_then(Value::as_str)
-            == Some(crate::mackerel::names::Volume::Config.name())
-        {
-            names.config_map = take(volume, "/configMap/name");
-        }
-    }
-    names
-}
-
-/// Removes the image from a container, and returns it.
-pub(crate) fn take_image(container: &mut Value) -> Option<String> {
-    take(container, "/image")
-}
-
-fn take(value: &mut Value, pointer: &str) -> Option<String> {
-    match value.pointer_mut(pointer)?.take() {
-        Value::String(text) if !text.is_empty() => Some(text),
-        _ => None,
     }
 }
 
@@ -181,14 +143,36 @@ fn by_value(quantity: &str) -> Option<String> {
     Some(format!("{value}e{ten}"))
 }
 
-/// Returns the canonical form: its digest is a record's `value`.
-pub(crate) fn canonical_parts(container: &Value, volumes: &[Value]) -> Value {
-    Value::Array(
-        std::iter::once(container)
-            .chain(volumes)
-            .map(canonicalize)
-            .collect(),
-    )
+/// A container and its volumes in canonical form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CanonicalForm {
+    /// The container and the volumes as a list, without the names below. Its digest is a record's `value`.
+    pub(crate) value: Value,
+    pub(crate) names: ReplaceableNames,
+}
+
+impl CanonicalForm {
+    pub(crate) fn of(mut container: Value, mut volumes: Vec<Value>) -> Self {
+        let names = take_names(&mut container, &mut volumes);
+        let mut parts = vec![canonicalize(&container)];
+        parts.extend(volumes.iter().map(canonicalize));
+        Self {
+            value: Value::Array(parts),
+            names,
+        }
+    }
+
+    /// Returns the digest of the value.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.value.to_string())
+    }
+
+    pub(crate) fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {
+        let names = self.names.iter();
+        names
+            .map(|(name, text)| (*name, Digest::of(text)))
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -240,7 +224,7 @@ mod tests {
     #[test]
     fn digests_are_stable() {
         assert_eq!(Digest::of("").to_string(), "4fd0bfc1");
-        assert_eq!(Digest::parse("4fd0bfc1"), Some(Digest::of("")));
-        assert_eq!(Digest::parse("4fd0bfc"), None);
+        assert_eq!(Digest::try_from("4fd0bfc1".to_owned()), Ok(Digest::of("")));
+        assert!(Digest::try_from("4fd0bfc".to_owned()).is_err());
     }
 }

@@ -1,21 +1,16 @@
 //! The agent's container and volumes, made from the configuration and the pod's properties.
 
-use crate::agent::AgentRecord;
-use crate::agent::canonical::{Digest, ReplaceableNames, canonical_parts, take_names};
+use crate::agent::component::Component;
+use crate::agent::component_kind::ComponentKind;
+use crate::agent::environment::{TMP_FOLDER, environment};
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
-use crate::config::{
-    AgentSettings, CONFIG_FOLDER, Config, ConfigMapKeyRef, Kubelet, KubeletConnection,
-    SecretKeyRef, SettingRow, variables,
-};
-use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, Variable, VariableForm};
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
+use crate::config::{AgentSettings, CONFIG_FOLDER, Config, variables};
+use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
+use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{
-    Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector,
-    VolumeMount,
-};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -26,13 +21,10 @@ use std::rc::Rc;
 /// The folder where Kubernetes mounts the ServiceAccount's token, and where the agent reads it.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The one writable folder.
-pub(crate) const TMP_FOLDER: &str = "/var/tmp";
-
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
-    made: RefCell<Vec<(AgentShape, Rc<Agent>)>>,
+    made: RefCell<Vec<(AgentShape, Rc<Component>)>>,
 }
 
 /// The pod's properties that an agent depends on.
@@ -66,473 +58,107 @@ pub(crate) enum AgentResources {
 
 impl Agents {
     /// Returns the agent of this shape. `config` is borrowed if the template's annotations change nothing.
-    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Agent> {
+    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Component> {
         if let Cow::Owned(config) = config {
-            let agent = Agent::new(&config, &shape);
-            return Rc::new(Agent {
-                annotated: Some(Rc::new(config)),
-                ..agent
-            });
+            let mut agent = agent(&config, &shape);
+            agent.annotated = Some(Rc::new(config));
+            return Rc::new(agent);
         }
         let mut made = self.made.borrow_mut();
-        if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
+        if let Some((_, agent)) = made.iter().find(|(known, _)| *known == shape) {
             return Rc::clone(agent);
         }
-        let agent = Rc::new(Agent::new(&config, &shape));
+        let agent = Rc::new(agent(&config, &shape));
         made.push((shape, Rc::clone(&agent)));
         agent
     }
 }
 
-/// The agent's container with the rest that is added for it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Agent {
-    pub(crate) sidecar: Sidecar,
-    /// The container, its fields in the usual order.
-    pub(crate) container: Rc<Value>,
-    /// The container as the only item of a list.
-    pub(crate) container_list: Rc<Value>,
-    pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
-    /// The volumes as a list.
-    pub(crate) volume_list: Rc<Value>,
-    /// Names of the pull secrets that the pod lacks.
-    pub(crate) pull_secrets: Vec<String>,
-    /// The objects and permissions that it needs.
-    pub(crate) needs: Rc<Prerequisites>,
-    /// Its configuration, if the template's annotations change it.
-    pub(crate) annotated: Option<Rc<Config>>,
-    /// Its access to the kubelet.
-    pub(crate) access: KubeletAccess,
-    record: AgentRecord,
+/// Makes the agent of one shape. Annotations are already in `config`.
+fn agent(config: &Config, shape: &AgentShape) -> Component {
+    let volumes = volumes(config, shape.token);
+    let container = container(config, shape, &volumes);
+    let list = match shape.sidecar {
+        Sidecar::Container => ContainerList::Containers,
+        Sidecar::Native => ContainerList::InitContainers,
+    };
+    let values: Vec<&Value> = volumes.iter().map(|(_, value)| value).collect();
+    let mut plan = vec![json!(list), container.clone(), json!(values)];
+    if !shape.pull_secrets.is_empty() {
+        plan.push(json!(shape.pull_secrets));
+    }
+    let plan = Value::Array(plan);
+    let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, &plan);
+    agent.pull_secrets.clone_from(&shape.pull_secrets);
+    agent.access = Some(KubeletAccess::of(&config.spec));
+    agent.needs = Rc::new(prerequisites(config, shape, &agent));
+    agent
 }
 
-impl Agent {
-    /// Makes the agent of one shape. Annotations are already in `config`.
-    pub(crate) fn new(config: &Config, shape: &AgentShape) -> Self {
-        let volumes = volumes(config, shape.token);
-        let container = container(config, shape, &volumes);
-        // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-        let container = ordered(serde_json::to_value(container).unwrap_or_default());
-        let record = record(shape, &container, &volumes);
-        let access = KubeletAccess::of(&config.spec);
-        let agent = Self::of(
-            shape.sidecar,
-            container,
-            volumes,
-            shape.pull_secrets.clone(),
-            access,
-            record,
-        );
-        let optional: Vec<String> = config
-            .spec
-            .agent
-            .env
-            .iter()
-            .filter(|one| is_optional(one))
-            .map(|one| one.name.clone())
-            .collect();
-        let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
-        if shape.amounts == AgentResources::Explicit {
-            // A quota counts the pod's own resources.
-            needs.without = Vec::new();
-        }
-        needs.shadowed = shadowed(config);
-        if access != KubeletAccess::ReadOnlyPort && !config.spec.rbac.generate {
-            needs.permission = Permission::Manual;
-        }
-        Self {
-            needs: Rc::new(needs),
-            ..agent
-        }
+fn prerequisites(config: &Config, shape: &AgentShape, agent: &Component) -> Prerequisites {
+    let variables = config.spec.agent.env.iter();
+    let optional = variables.filter(|variable| is_optional(variable));
+    let optional = optional.map(|variable| variable.name.clone()).collect();
+    let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, optional);
+    if shape.amounts == AgentResources::Explicit {
+        // A quota counts the pod's own resources.
+        needs.without = Vec::new();
     }
-
-    fn of(
-        sidecar: Sidecar,
-        container: Value,
-        volumes: Vec<(Volume, Value)>,
-        pull_secrets: Vec<String>,
-        access: KubeletAccess,
-        record: AgentRecord,
-    ) -> Self {
-        let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
-        Self {
-            sidecar,
-            container_list: Rc::new(json!([container])),
-            container: Rc::new(container),
-            volumes: volumes
-                .into_iter()
-                .map(|(volume, value)| (volume, Rc::new(value)))
-                .collect(),
-            volume_list: Rc::new(volume_list),
-            needs: Rc::default(),
-            annotated: None,
-            pull_secrets,
-            access,
-            record,
-        }
+    needs.shadowed = shadowed(config);
+    if agent.access != Some(KubeletAccess::ReadOnlyPort) && !config.spec.rbac.generate {
+        needs.permission = Permission::Manual;
     }
-
-    /// True if the agent uses the token that Kubernetes mounts into every container of the pod.
-    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
-        self.access != KubeletAccess::ReadOnlyPort
-            && !self
-                .volumes
-                .iter()
-                .any(|(volume, _)| *volume == Volume::Token)
-    }
-
-    /// Returns its part of the record.
-    pub(crate) fn record(&self) -> AgentRecord {
-        self.record.clone()
-    }
-
-    /// Returns the canonical form: its digest is a record's `value`.
-    pub(crate) fn canonical(&self) -> Value {
-        let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<Value> = self
-            .volumes
-            .iter()
-            .map(|(_, value)| Value::clone(value))
-            .collect();
-        let _ = take_names(&mut container, &mut volumes);
-        canonical_parts(&container, &volumes)
-    }
-
-    /// Returns the configured names.
-    pub(crate) fn names(&self) -> ReplaceableNames {
-        let mut volumes: Vec<Value> = self
-            .volumes
-            .iter()
-            .map(|(_, value)| Value::clone(value))
-            .collect();
-        take_names(&mut Value::clone(&self.container), &mut volumes)
-    }
-
-    /// Returns the agent with a name that a tool has changed. The record keeps the configured one.
-    pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
-        let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<(Volume, Value)> = self
-            .volumes
-            .iter()
-            .map(|(volume, value)| (*volume, Value::clone(value)))
-            .collect();
-        let place = match name {
-            ReplaceableName::Image => container.pointer_mut("/image"),
-            ReplaceableName::Secret => container
-                .get_mut("env")
-                .and_then(Value::as_array_mut)
-                .and_then(|env| env.iter_mut().find(|variable| variable["name"] == API_KEY))
-                .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
-            ReplaceableName::ConfigMap => volumes
-                .iter_mut()
-                .find(|(volume, _)| *volume == Volume::Config)
-                .and_then(|(_, value)| value.pointer_mut("/configMap/name")),
-        };
-        if let Some(place) = place {
-            *place = text.into();
-        }
-        let agent = Self::of(
-            self.sidecar,
-            container,
-            volumes,
-            self.pull_secrets.clone(),
-            self.access,
-            self.record(),
-        );
-        let Prerequisites {
-            objects,
-            agent_config,
-            ..
-        } = Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        let needs = Prerequisites {
-            objects,
-            agent_config,
-            ..Prerequisites::clone(&self.needs)
-        };
-        Self {
-            needs: Rc::new(needs),
-            annotated: self.annotated.clone(),
-            ..agent
-        }
-    }
+    needs
 }
 
 /// Returns the explicit settings and variables that the agent's configuration file may override.
 fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
-    let in_env = |name: &str| {
-        config
-            .spec
-            .agent
-            .env
-            .iter()
-            .any(|variable| variable.name == name)
-    };
-    let shadowed = |(setting, variable): (&'static SettingRow, Variable)| {
-        let in_file = setting.file?;
-        let setting = if in_env(variable.name) {
-            AgentSettings::env()
-        } else if config.is_explicit(setting.path) {
-            setting
-        } else {
-            return None;
-        };
-        Some(ShadowedSetting { in_file, setting })
-    };
-    variables().filter_map(shadowed).collect()
+    let mut shadowed = Vec::new();
+    for (setting, variable) in variables() {
+        let mut env = config.spec.agent.env.iter();
+        let is_in_env = env.any(|known| known.name == variable.name);
+        if let Some(in_file) = setting.file
+            && (is_in_env || config.is_explicit(setting.path))
+        {
+            let setting = if is_in_env {
+                AgentSettings::env()
+            } else {
+                setting
+            };
+            shadowed.push(ShadowedSetting { in_file, setting });
+        }
+    }
+    shadowed
 }
 
-/// True for a variable whose reference the user has marked `optional`.
+/// Returns true for a variable whose reference the user has marked `optional`.
 fn is_optional(variable: &EnvVar) -> bool {
-    let Some(from) = &variable.value_from else {
-        return false;
-    };
-    let secret = from
-        .secret_key_ref
-        .as_ref()
-        .and_then(|reference| reference.optional);
-    let config_map = from
-        .config_map_key_ref
-        .as_ref()
-        .and_then(|reference| reference.optional);
+    let from = variable.value_from.as_ref();
+    let secret = from.and_then(|from| from.secret_key_ref.as_ref()?.optional);
+    let config_map = from.and_then(|from| from.config_map_key_ref.as_ref()?.optional);
     secret.or(config_map) == Some(true)
 }
 
-/// A name that other tools may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReplaceableName {
-    Image,
-    /// The Secret that holds the API key.
-    Secret,
-    /// The ConfigMap that holds the agent's configuration.
-    ConfigMap,
-}
-
-impl ReplaceableName {
-    pub(crate) const ALL: [ReplaceableName; 3] = [
-        ReplaceableName::Image,
-        ReplaceableName::Secret,
-        ReplaceableName::ConfigMap,
-    ];
-
-    /// Returns the setting that gives it.
-    pub(crate) fn setting(self) -> &'static SettingRow {
-        match self {
-            ReplaceableName::Image => AgentSettings::image(),
-            ReplaceableName::Secret => SecretKeyRef::name(),
-            ReplaceableName::ConfigMap => ConfigMapKeyRef::name(),
-        }
-    }
-}
-
-fn record(shape: &AgentShape, container: &Value, volumes: &[(Volume, Value)]) -> AgentRecord {
-    let mut components: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
-    let (field, secrets) = (shape.sidecar.field(), &shape.pull_secrets);
-    let plan = if secrets.is_empty() {
-        serde_json::to_string(&(field, container, &components))
-    } else {
-        serde_json::to_string(&(field, container, &components, secrets))
-    };
-    let plan = Digest::of(&plan.unwrap_or_default());
-    let mut container = container.clone();
-    let names = take_names(&mut container, &mut components);
-    AgentRecord {
-        sidecar: shape.sidecar,
-        plan,
-        value: Digest::of(&canonical_parts(&container, &components).to_string()),
-        image: Digest::of_name(names.image.as_deref()),
-        secret: Digest::of_name(names.secret.as_deref()),
-        config: names.config_map.as_deref().map(Digest::of),
-        volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
-        status_is_added: true,
-    }
-}
-
-fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Container {
+fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Value {
     let agent = &config.spec.agent;
-    let sidecar = shape.sidecar;
-    Container {
-        name: CONTAINER.to_owned(),
-        image: Some(agent.image.clone()),
-        image_pull_policy: Some(agent.image_pull_policy.to_string()),
-        restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
-        env: Some(environment(config, sidecar)),
-        resources: resources(config, shape.amounts),
-        security_context: Some(agent.security_context.0.clone())
-            .filter(|context| *context != Default::default()),
-        volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
-        ..Container::default()
+    let mounts: Vec<Value> = volumes.iter().map(|(volume, _)| mount(*volume)).collect();
+    let mut container = json!({
+        "name": CONTAINER,
+        "image": agent.image,
+        "imagePullPolicy": agent.image_pull_policy,
+        "env": environment(config, shape.sidecar),
+        "volumeMounts": mounts,
+    });
+    if shape.sidecar == Sidecar::Native {
+        container["restartPolicy"] = json!("Always");
     }
-}
-
-/// Returns the variables in the order of the agent's documentation. Those of `agent.env` come last, or replace one of the same name.
-fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
-    let spec = &config.spec;
-    let access = spec.kubelet_connection();
-    let (platform, node) = match access {
-        KubeletConnection::ApiServer => ("eks_fargate", field(NODE_NAME, "spec.nodeName")),
-        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
-            ("kubernetes", field(KUBELET_HOST, "status.hostIP"))
-        }
-    };
-    let mut env = vec![
-        plain(PLATFORM, platform),
-        node,
-        field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
-        field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
-    ];
-    match access {
-        KubeletConnection::ApiServer => {}
-        KubeletConnection::ReadOnly { port } => {
-            env.push(plain(
-                Kubelet::read_only_port().variable_name(),
-                port.to_string(),
-            ));
-        }
-        KubeletConnection::Tls { port, insecure } => {
-            // "0" makes the agent use the TLS port.
-            env.push(plain(Kubelet::read_only_port().variable_name(), "0"));
-            if port != 10250 {
-                env.push(plain(Kubelet::port().variable_name(), port.to_string()));
-            }
-            // Any value, "false" too, turns verification off.
-            if insecure {
-                env.push(plain(Kubelet::insecure_tls().variable_name(), "true"));
-            }
-        }
+    if let Some(resources) = resources(config, shape.amounts) {
+        container["resources"] = json!(resources);
     }
-    env.push(api_key(config, sidecar));
-    push_settings(AgentSettings::ROWS, config, &mut env);
-    env.push(plain("TMPDIR", TMP_FOLDER));
-    for variable in &spec.agent.env {
-        let variable = EnvVar {
-            value_from: variable
-                .value_from
-                .clone()
-                .map(|from| with_optional_references(from, sidecar)),
-            ..variable.clone()
-        };
-        match env
-            .iter_mut()
-            .find(|existing| existing.name == variable.name)
-        {
-            Some(existing) => *existing = variable,
-            None => env.push(variable),
-        }
+    if agent.security_context.0 != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context.0);
     }
-    env
-}
-
-/// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
-/// below it would have no effect.
-fn push_settings(rows: &[&'static SettingRow], config: &Config, env: &mut Vec<EnvVar>) {
-    for row in rows {
-        if let Some(variable) = row.variable {
-            let Some(value) = value(row, variable.form, config) else {
-                continue;
-            };
-            env.push(plain(variable.name, value));
-        }
-        push_settings(row.members(), config, env);
-    }
-}
-
-/// Returns the value of a setting's variable; none if the setting is unset.
-fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<String> {
-    match form {
-        VariableForm::Text => match config.get(setting) {
-            Value::Null => None,
-            Value::String(text) => Some(text),
-            other => Some(other.to_string()),
-        },
-        VariableForm::List => {
-            let items = config.get(setting);
-            let items: Vec<&str> = items.as_array()?.iter().filter_map(Value::as_str).collect();
-            (!items.is_empty()).then(|| items.join(","))
-        }
-        VariableForm::IgnorePattern => Some(ignored(config.get(setting).as_str())),
-        VariableForm::ConfigFile => config.spec.agent.config.variable().map(Cow::into_owned),
-        // They are no settings of `agent`.
-        VariableForm::SecretKey | VariableForm::Connection => None,
-    }
-}
-
-/// Returns a pattern for the agent's own container and those of the user's pattern. After the last `|` any pattern keeps its
-/// meaning: flags, alternatives, a `\Q` without its end.
-fn ignored(pattern: Option<&str>) -> String {
-    let own = format!("^{CONTAINER}$");
-    let Some(pattern) = pattern else { return own };
-    let mut out = own + "|";
-    let mut rest = pattern.chars().peekable();
-    while let Some(character) = rest.next() {
-        out.push(character);
-        // The kubelet expands `$(A)` to the variable A, and `$$` to `$`.
-        if character == '$' && matches!(rest.peek(), Some('$' | '(')) {
-            out.push('$');
-        }
-    }
-    out
-}
-
-/// Makes references of a native sidecar optional, unless the user says `optional: false`: if it cannot be created, the whole pod
-/// does not start; without the variable at most the agent fails.
-fn with_optional_references(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
-    if sidecar == Sidecar::Native {
-        let references = [
-            from.secret_key_ref
-                .as_mut()
-                .map(|reference| &mut reference.optional),
-            from.config_map_key_ref
-                .as_mut()
-                .map(|reference| &mut reference.optional),
-        ];
-        references
-            .into_iter()
-            .flatten()
-            .for_each(|optional| *optional = optional.or(Some(true)));
-    }
-    from
-}
-
-fn plain(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar {
-        name: name.to_owned(),
-        value: Some(value.into()),
-        value_from: None,
-    }
-}
-
-fn field(name: &str, path: &str) -> EnvVar {
-    let selector = ObjectFieldSelector {
-        api_version: None,
-        field_path: path.to_owned(),
-    };
-    let source = EnvVarSource {
-        field_ref: Some(selector),
-        ..EnvVarSource::default()
-    };
-    EnvVar {
-        name: name.to_owned(),
-        value: None,
-        value_from: Some(source),
-    }
-}
-
-fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
-    let selector = SecretKeySelector {
-        name: config.spec.api_key.secret_key_ref.name.clone(),
-        key: config.spec.api_key.secret_key_ref.key.clone(),
-        // As in `with_optional_references`.
-        optional: (sidecar == Sidecar::Native).then_some(true),
-    };
-    let source = EnvVarSource {
-        secret_key_ref: Some(selector),
-        ..EnvVarSource::default()
-    };
-    EnvVar {
-        name: API_KEY.to_owned(),
-        value: None,
-        value_from: Some(source),
-    }
+    ordered(container)
 }
 
 fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
@@ -554,49 +180,42 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
     (resources != ResourceRequirements::default()).then_some(resources)
 }
 
-fn mount(volume: Volume) -> VolumeMount {
-    let (path, read_only) = match volume {
-        Volume::Tmp => (TMP_FOLDER, None),
-        Volume::Token => (TOKEN_FOLDER, Some(true)),
-        Volume::Config => (CONFIG_FOLDER, Some(true)),
-    };
-    VolumeMount {
-        name: volume.name().to_owned(),
-        mount_path: path.to_owned(),
-        read_only,
-        ..VolumeMount::default()
+fn mount(volume: Volume) -> Value {
+    let name = volume.name();
+    match volume {
+        Volume::Tmp => json!({"name": name, "mountPath": TMP_FOLDER}),
+        Volume::Token => json!({"name": name, "mountPath": TOKEN_FOLDER, "readOnly": true}),
+        Volume::Config => json!({"name": name, "mountPath": CONFIG_FOLDER, "readOnly": true}),
     }
 }
 
-fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
-    let spec = &config.spec;
-    let tmp = match &spec.agent.tmp.size_limit {
+fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
+    let settings = &config.spec.agent;
+    let tmp = match &settings.tmp.size_limit {
         Some(limit) => json!({"sizeLimit": limit}),
         None => json!({}),
     };
-    let source = |volume: Volume| match volume {
-        Volume::Tmp => Some(("emptyDir", tmp.clone())),
-        Volume::Token => (of_token == Token::Projected)
-            .then(|| ("projected", token(spec.agent.token.expiration_seconds))),
-        // A missing ConfigMap must not keep the pod from starting.
-        Volume::Config => {
-            let name = spec.agent.config.config_map_key_ref.name.as_ref()?;
-            Some(("configMap", json!({"name": name, "optional": true})))
-        }
+    let mut volumes = Vec::new();
+    let mut push = |volume: Volume, kind: &str, source: Value| {
+        volumes.push((volume, json!({"name": volume.name(), kind: source})));
     };
-    Volume::ALL
-        .into_iter()
-        .filter_map(|volume| {
-            let (kind, source) = source(volume)?;
-            Some((volume, json!({"name": volume.name(), kind: source})))
-        })
-        .collect()
+    push(Volume::Tmp, "emptyDir", tmp);
+    if token == Token::Projected {
+        let seconds = settings.token.expiration_seconds;
+        push(Volume::Token, "projected", token_source(seconds));
+    }
+    if let Some(name) = &settings.config.config_map_key_ref.name {
+        // A missing ConfigMap must not keep the pod from starting.
+        let source = json!({"name": name, "optional": true});
+        push(Volume::Config, "configMap", source);
+    }
+    volumes
 }
 
 /// Returns the volume source that the ServiceAccount admission plugin would mount. The agent reads its token once. API servers
 /// extend the default lifetime of 3607 seconds to a year for such clients, unless `--service-account-extend-token-expiration` is
 /// off, as on AKS with the OIDC issuer.
-fn token(expiration_seconds: u32) -> Value {
+fn token_source(expiration_seconds: u32) -> Value {
     json!({"sources": [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": expiration_seconds}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},

@@ -1,6 +1,7 @@
 //! The differences between two containers or volumes in canonical form.
 
 use serde_json::Value;
+use std::fmt::Display;
 use yaml_json_patch::pointer::escape;
 
 /// The kind of a difference.
@@ -28,81 +29,83 @@ pub(crate) struct Difference {
 /// lists are of the same length.
 pub(crate) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
-    compare(old, new, ("", ""), &mut found);
+    compare(old, new, &Place::default(), &mut found);
     found
 }
 
-fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Difference>) {
-    let below = |at: &str, token: &dyn std::fmt::Display| format!("{at}/{token}");
+/// The JSON Pointers of two values that are compared.
+#[derive(Clone, Default)]
+struct Place {
+    old: String,
+    new: String,
+}
+
+impl Place {
+    fn below(&self, old: impl Display, new: impl Display) -> Self {
+        Self {
+            old: format!("{}/{old}", self.old),
+            new: format!("{}/{new}", self.new),
+        }
+    }
+
+    fn differs(self, kind: DifferenceKind) -> Difference {
+        let Self { old, new } = self;
+        Difference { kind, old, new }
+    }
+}
+
+fn compare(old: &Value, new: &Value, at: &Place, found: &mut Vec<Difference>) {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) => {
             for (key, old) in before {
-                let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
+                let place = at.below(escape(key), escape(key));
                 match after.get(key) {
-                    Some(new) => compare(old, new, (&in_old, &in_new), found),
-                    None => found.push(Difference {
-                        kind: DifferenceKind::Gone,
-                        old: in_old,
-                        new: in_new,
-                    }),
+                    Some(new) => compare(old, new, &place, found),
+                    None => found.push(place.differs(DifferenceKind::Gone)),
                 }
             }
             for key in after.keys().filter(|key| !before.contains_key(*key)) {
-                let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
-                found.push(Difference {
-                    kind: DifferenceKind::New,
-                    old: in_old,
-                    new: in_new,
-                });
+                let place = at.below(escape(key), escape(key));
+                found.push(place.differs(DifferenceKind::New));
             }
         }
-        (Value::Array(before), Value::Array(after))
-            if before.iter().chain(after).all(|item| name(item).is_some()) =>
-        {
+        (Value::Array(before), Value::Array(after)) if have_names(before) && have_names(after) => {
             for (index, old) in before.iter().enumerate() {
-                let in_old = below(at.0, &index);
-                match after
-                    .iter()
-                    .enumerate()
-                    .find(|(_, new)| name(new) == name(old))
-                {
-                    Some((index, new)) => compare(old, new, (&in_old, &below(at.1, &index)), found),
-                    None => found.push(Difference {
-                        kind: DifferenceKind::Gone,
-                        old: in_old,
-                        new: at.1.to_owned(),
-                    }),
+                let mut items = after.iter().enumerate();
+                if let Some((same, new)) = items.find(|(_, new)| name(new) == name(old)) {
+                    compare(old, new, &at.below(index, same), found);
+                } else {
+                    let new = at.new.clone();
+                    let place = Place {
+                        new,
+                        ..at.below(index, "")
+                    };
+                    found.push(place.differs(DifferenceKind::Gone));
                 }
             }
             for (index, new) in after.iter().enumerate() {
-                if !before.iter().any(|old| name(old) == name(new)) {
-                    found.push(Difference {
-                        kind: DifferenceKind::New,
-                        old: at.0.to_owned(),
-                        new: below(at.1, &index),
-                    });
+                if before.iter().all(|old| name(old) != name(new)) {
+                    let old = at.old.clone();
+                    let place = Place {
+                        old,
+                        ..at.below("", index)
+                    };
+                    found.push(place.differs(DifferenceKind::New));
                 }
             }
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             for (index, (old, new)) in before.iter().zip(after).enumerate() {
-                compare(
-                    old,
-                    new,
-                    (&below(at.0, &index), &below(at.1, &index)),
-                    found,
-                );
+                compare(old, new, &at.below(index, index), found);
             }
         }
-        _ if old != new => {
-            found.push(Difference {
-                kind: DifferenceKind::Changed,
-                old: at.0.to_owned(),
-                new: at.1.to_owned(),
-            });
-        }
+        _ if old != new => found.push(at.clone().differs(DifferenceKind::Changed)),
         _ => {}
     }
+}
+
+fn have_names(items: &[Value]) -> bool {
+    items.iter().all(|item| name(item).is_some())
 }
 
 /// Returns the key of a list item.

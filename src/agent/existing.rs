@@ -3,12 +3,12 @@
 //! Every decision is made on the template without it, so that a changed configuration gives the result that it would have
 //! given on the original template.
 
-use crate::agent::canonical::{ReplaceableNames, canonical_parts, take_image, take_names};
-use crate::agent::components::{ComponentSet, Components};
-use crate::agent::record::{PullSecrets, Record, RecordError};
-use crate::agent::wait_for::CONTAINER as WAIT_FOR_CONTAINER;
+use crate::agent::canonical::CanonicalForm;
+use crate::agent::component_kind::{ComponentKind, ComponentKinds};
+use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
+use crate::agent::replaceable_names::ReplaceableNames;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{CONTAINER, INJECTED, PLATFORM, Sidecar, Volume, is_agent_image};
+use crate::mackerel::names::{INJECTED, PLATFORM, Volume, is_agent_image};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret,
 };
@@ -24,216 +24,242 @@ pub(crate) struct ExistingInjection {
     pub(crate) offset: usize,
     /// True if `status: injected` is beside the record.
     pub(crate) status: bool,
-    /// The recorded agent; none if it is absent.
-    pub(crate) agent: Option<Container>,
-    /// The recorded init container; none if it is absent.
-    pub(crate) wait_for: Option<Container>,
-    /// The recorded volumes; none for an absent one.
-    pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
+    /// The recorded components; if the record cannot be read, those that are present.
+    pub(crate) components: Vec<ExistingComponent>,
     /// The recorded pull secrets; none for an absent one.
     pub(crate) pull_secrets: Vec<(String, Option<PullSecret>)>,
-    /// The canonical form of agent and volumes without their names; none if a part is absent.
+}
+
+/// A component of an existing injection.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ExistingComponent {
+    pub(crate) kind: ComponentKind,
+    /// Its part of the record; none if the record cannot be read.
+    pub(crate) record: Option<ComponentRecord>,
+    /// None if it is absent.
+    pub(crate) container: Option<Container>,
+    /// The recorded volumes; none for an absent one.
+    pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
+    /// The canonical form; none if the container or a volume is absent.
     pub(crate) value: Option<Value>,
     /// The current names.
     pub(crate) names: ReplaceableNames,
-    /// The canonical form of the init container without its image, and the image.
-    pub(crate) wait_for_value: Option<(Value, Option<String>)>,
 }
 
 impl ExistingInjection {
     /// Returns the recorded components, or those that are present if the record cannot be read.
-    pub(crate) fn component_set(&self) -> ComponentSet {
+    pub(crate) fn kinds(&self) -> ComponentKinds {
+        let mut components = self.components.iter();
         match &self.record {
-            Ok(record) => record.components.component_set(),
-            Err(_) => {
-                let found = Components::of(self.agent.as_ref(), self.wait_for.as_ref());
-                found.map_or(Components::Agent(()), |found| found.component_set())
+            Ok(record) => record.kinds(),
+            Err(_) if components.all(|component| component.container.is_none()) => {
+                ComponentKind::Agent.into()
             }
+            Err(_) => self.containers().map(|(kind, _)| kind).collect(),
         }
     }
 
+    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&ExistingComponent> {
+        let mut components = self.components.iter();
+        components.find(|component| component.kind == kind)
+    }
+
+    /// Returns the container of a component, if it is present.
+    pub(crate) fn container(&self, kind: ComponentKind) -> Option<&Container> {
+        self.component(kind)?.container.as_ref()
+    }
+
     /// Returns the containers that are present.
-    pub(crate) fn containers(&self) -> impl Iterator<Item = &Container> {
-        self.agent.iter().chain(&self.wait_for)
+    pub(crate) fn containers(&self) -> impl Iterator<Item = (ComponentKind, &Container)> {
+        let components = self.components.iter();
+        components.filter_map(|component| Some((component.kind, component.container.as_ref()?)))
+    }
+
+    /// Returns the recorded volumes.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = &(Volume, Option<PodVolume>)> {
+        let components = self.components.iter();
+        components.flat_map(|component| &component.volumes)
+    }
+
+    /// Returns true if everything that the record names is present and can be read.
+    pub(crate) fn is_complete(&self) -> bool {
+        let mut components = self.components.iter();
+        let mut pull_secrets = self.pull_secrets.iter();
+        components.all(|component| component.value.is_some())
+            && pull_secrets.all(|(_, secret)| secret.is_some())
     }
 
     /// Removes an existing injection from the view of a template, if there is a record.
     pub(crate) fn take_from(template: &mut PodTemplate, tree: &Tree<'_>) -> Option<Self> {
-        let record = template
-            .annotations
-            .iter()
-            .rposition(|annotation| annotation.key == Annotation::Record.key())?;
-        let record = template.annotations.remove(record);
-        Some(take(tree, record, template))
+        let mut annotations = template.annotations.iter();
+        let index =
+            annotations.rposition(|annotation| annotation.key == Annotation::Record.key())?;
+        let annotation = template.annotations.remove(index);
+        let record = match &annotation.value {
+            Some(text) => Record::parse(text),
+            None => Err(RecordError::Broken),
+        };
+        let mut components = Vec::new();
+        for kind in ComponentKind::ALL {
+            components.extend(ExistingComponent::take_from(template, tree, kind, &record));
+        }
+        // A status beside an init container alone was not added by us.
+        let has_status = match &record {
+            Ok(record) => record.agent.is_some(),
+            Err(_) => true,
+        };
+        let added = match &record {
+            Ok(record) => record.pull_secrets.as_ref(),
+            Err(_) => None,
+        };
+        Some(Self {
+            offset: annotation.offset,
+            status: has_status && take_status(&mut template.annotations),
+            components,
+            pull_secrets: match added {
+                Some(added) => take_pull_secrets(added, &mut template.pull_secrets),
+                None => Vec::new(),
+            },
+            record,
+        })
     }
 }
 
-/// Removes the recorded components from the view.
-fn take(
-    tree: &Tree<'_>,
-    annotation: PodAnnotation,
-    template: &mut PodTemplate,
-) -> ExistingInjection {
-    let PodTemplate {
-        annotations,
-        containers,
-        volumes,
-        pull_secrets,
-        ..
-    } = template;
-    let record = annotation
-        .value
-        .as_deref()
-        .map_or(Err(RecordError::Broken), Record::parse);
-    let components = record.as_ref().map(|record| &record.components);
-    // A status beside an init container alone was not added by us.
-    let mut status = None;
-    if components.map_or(true, |components| components.agent().is_some()) {
-        let at = annotations
-            .iter()
-            .position(|annotation| annotation.key == Annotation::Status.key());
-        status = at
-            .map(|at| annotations.remove(at))
-            .and_then(|annotation| annotation.value);
+/// Removes the `status` annotation. Returns true if it says that there is an injection.
+fn take_status(annotations: &mut Vec<PodAnnotation>) -> bool {
+    let mut known = annotations.iter();
+    match known.position(|annotation| annotation.key == Annotation::Status.key()) {
+        Some(index) => annotations.remove(index).value.as_deref() == Some(INJECTED),
+        None => false,
     }
-    let mut take = |lists: &[ContainerList], name: &str| {
-        let is_it = |container: &Container| {
-            lists.contains(&container.list) && container.name.as_deref() == Some(name)
+}
+
+impl ExistingComponent {
+    /// Returns true if the container and every volume is present.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.container.is_some() && self.volumes.iter().all(|(_, volume)| volume.is_some())
+    }
+
+    /// Removes a recorded component from the view of a template. If the record cannot be read, the names of the container and of
+    /// the volumes identify it.
+    fn take_from(
+        template: &mut PodTemplate,
+        tree: &Tree<'_>,
+        kind: ComponentKind,
+        record: &Result<Record, RecordError>,
+    ) -> Option<Self> {
+        let (record, lists, names) = match record {
+            Ok(record) => {
+                let record = record.component(kind)?;
+                let names = record.volumes.iter().copied().collect();
+                (Some(record), std::slice::from_ref(&record.list), names)
+            }
+            Err(_) => {
+                let mut names = kind.volumes().to_vec();
+                names.retain(|volume| find_volume(template, *volume).is_some());
+                (None, kind.lists(), names)
+            }
         };
-        containers
-            .iter()
-            .position(is_it)
-            .map(|at| containers.remove(at))
-    };
-    let agent = match components.map(|components| components.agent().map(|agent| agent.sidecar)) {
-        Ok(Some(Sidecar::Native)) => take(&[ContainerList::InitContainers], CONTAINER),
-        Ok(Some(Sidecar::Container)) => take(&[ContainerList::Containers], CONTAINER),
-        Ok(None) => None,
-        Err(_) => take(
-            &[ContainerList::Containers, ContainerList::InitContainers],
-            CONTAINER,
-        ),
-    };
-    let has_wait_for = components.map_or(true, |components| components.wait_for().is_some());
-    let wait_for = has_wait_for
-        .then(|| take(&[ContainerList::InitContainers], WAIT_FOR_CONTAINER))
-        .flatten();
-    let is_named = |volume: &Volume| {
-        volumes
-            .iter()
-            .any(|other| other.name.as_deref() == Some(volume.name()))
-    };
-    let named: Vec<Volume> = match components {
-        Ok(components) => components
-            .agent()
-            .map_or_else(Vec::new, |agent| agent.volumes.clone()),
-        Err(_) => Volume::ALL.into_iter().filter(is_named).collect(),
-    };
-    let taken: Vec<(Volume, Option<PodVolume>)> = named
-        .into_iter()
-        .map(|volume| {
-            let at = volumes
-                .iter()
-                .position(|candidate| candidate.name.as_deref() == Some(volume.name()));
-            (volume, at.map(|at| volumes.remove(at)))
-        })
-        .collect();
-    let pulled = record
-        .as_ref()
-        .ok()
-        .and_then(|record| record.pull_secrets.as_ref());
-    let pulled = pulled.map_or_else(Vec::new, |existing| {
-        take_pull_secrets(existing, pull_secrets)
-    });
-    let is_complete = pulled.iter().all(|(_, secret)| secret.is_some());
-    let (value, names) = value_of(tree, agent.as_ref(), &taken);
-    ExistingInjection {
-        record,
-        offset: annotation.offset,
-        status: status.as_deref() == Some(INJECTED),
-        agent,
-        wait_for_value: wait_for
-            .as_ref()
-            .and_then(|container| wait_for_value(tree, container)),
-        wait_for,
-        volumes: taken,
-        pull_secrets: pulled,
-        value: value.filter(|_| is_complete),
-        names,
+        let container = take_container(template, lists, kind.container());
+        let mut volumes = Vec::new();
+        for name in names {
+            let index = find_volume(template, name);
+            volumes.push((name, index.map(|index| template.volumes.remove(index))));
+        }
+        let mut component = Self {
+            kind,
+            record: record.cloned(),
+            container,
+            volumes,
+            value: None,
+            names: ReplaceableNames::new(),
+        };
+        component.read(tree);
+        Some(component)
     }
+
+    /// Reads the parts that are present.
+    fn read(&mut self, tree: &Tree<'_>) {
+        let container = self.container.as_ref();
+        let container = container.and_then(|container| to_json(tree, container.node).ok());
+        let mut volumes = Vec::new();
+        for (_, volume) in &self.volumes {
+            volumes.extend(
+                volume
+                    .as_ref()
+                    .and_then(|volume| to_json(tree, volume.node).ok()),
+            );
+        }
+        let is_complete = container.is_some() && volumes.len() == self.volumes.len();
+        let canonical = CanonicalForm::of(container.unwrap_or_default(), volumes);
+        self.value = is_complete.then_some(canonical.value);
+        self.names = canonical.names;
+    }
+}
+
+fn take_container(
+    template: &mut PodTemplate,
+    lists: &[ContainerList],
+    name: &str,
+) -> Option<Container> {
+    let mut containers = template.containers.iter();
+    let index = containers.position(|container| {
+        lists.contains(&container.list) && container.name.as_deref() == Some(name)
+    })?;
+    Some(template.containers.remove(index))
+}
+
+fn find_volume(template: &PodTemplate, volume: Volume) -> Option<usize> {
+    let mut volumes = template.volumes.iter();
+    volumes.position(|other| other.name.as_deref() == Some(volume.name()))
 }
 
 /// Removes the added pull secrets from the view. kustomize may have put a prefix or suffix to their names, and keeps their order;
 /// those before the recorded index are never taken for added ones.
 fn take_pull_secrets(
-    existing: &PullSecrets,
-    there: &mut Vec<PullSecret>,
+    added: &PullSecrets,
+    present: &mut Vec<PullSecret>,
 ) -> Vec<(String, Option<PullSecret>)> {
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, name) in there
-        .iter()
-        .enumerate()
-        .filter_map(|(at, secret)| Some((at, secret.name.clone()?)))
-    {
-        by_name.entry(name).or_default().push(at);
+    for (position, secret) in present.iter().enumerate() {
+        if let Some(name) = &secret.name {
+            by_name.entry(name.clone()).or_default().push(position);
+        }
     }
-    let mut renamed = there
+    // A renamed one is at or after this position.
+    let mut renamed = present
         .iter()
-        .position(|secret| secret.index >= existing.behind)
-        .unwrap_or(there.len());
-    let mut left: Vec<Option<PullSecret>> = there.drain(..).map(Some).collect();
-    let mut take = |name: &String| {
-        let same = by_name.get_mut(name).and_then(|known| {
-            let at = known
-                .iter()
-                .rposition(|at| left.get(*at).is_some_and(Option::is_some))?;
-            known.drain(at..).next()
-        });
-        let at = same.or_else(|| {
-            let is_it = |secret: &PullSecret| {
+        .position(|secret| secret.index >= added.after)
+        .unwrap_or(present.len());
+    let mut left: Vec<Option<PullSecret>> = present.drain(..).map(Some).collect();
+    let mut taken = Vec::new();
+    for name in &added.names {
+        let mut found = None;
+        // The last one of this name that is left; those after it have been taken.
+        while found.is_none()
+            && let Some(position) = by_name.get_mut(name).and_then(Vec::pop)
+        {
+            found = left.get_mut(position).and_then(Option::take);
+        }
+        if found.is_none() {
+            let contains_name = |secret: &PullSecret| {
                 secret
                     .name
                     .as_ref()
                     .is_some_and(|other| other.contains(name.as_str()))
             };
-            let at = (renamed..left.len())
-                .find(|at| left.get(*at).and_then(Option::as_ref).is_some_and(is_it));
-            // Where one is missing, the others decide nothing any more.
-            renamed = at.map_or(left.len(), |at| at + 1);
-            at
-        });
-        (name.clone(), at.and_then(|at| left.get_mut(at)?.take()))
-    };
-    let taken = existing.names.iter().map(&mut take).collect();
-    there.extend(left.into_iter().flatten());
+            let mut later = left.iter_mut().enumerate().skip(renamed);
+            let same = later.find(|(_, secret)| secret.as_ref().is_some_and(contains_name));
+            // Where one is missing, nothing is known about the names of the others.
+            renamed = same
+                .as_ref()
+                .map_or(usize::MAX, |(position, _)| position + 1);
+            found = same.and_then(|(_, secret)| secret.take());
+        }
+        taken.push((name.clone(), found));
+    }
+    present.extend(left.into_iter().flatten());
     taken
-}
-
-/// Returns the canonical form of agent and volumes, or none if a part is absent; and their names.
-fn value_of(
-    tree: &Tree<'_>,
-    agent: Option<&Container>,
-    volumes: &[(Volume, Option<PodVolume>)],
-) -> (Option<Value>, ReplaceableNames) {
-    let container = agent.and_then(|agent| to_json(tree, agent.node).ok());
-    let there = volumes
-        .iter()
-        .filter_map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok());
-    let mut there: Vec<Value> = there.collect();
-    let is_complete = container.is_some() && there.len() == volumes.len();
-    let mut container = container.unwrap_or_default();
-    let names = take_names(&mut container, &mut there);
-    (
-        is_complete.then(|| canonical_parts(&container, &there)),
-        names,
-    )
-}
-
-/// Returns the canonical form of the init container, and its image.
-fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, Option<String>)> {
-    let mut container = to_json(tree, container.node).ok()?;
-    let image = take_image(&mut container);
-    Some((canonical_parts(&container, &[]), image))
 }
 
 /// Returns true for any agent, injected or foreign: by its image, or by the variable that it does not start without. A registry

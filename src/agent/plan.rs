@@ -1,33 +1,74 @@
 //! The plan for a pod template: the components to add.
 
-use crate::agent::components::Components;
-use crate::agent::container::Agent;
-use crate::agent::wait_for::WaitFor;
-use serde_json::Value;
+use crate::agent::component::Component;
+use crate::agent::component_kind::{ComponentKind, ComponentKinds};
+use crate::agent::record::Record;
+use crate::config::WaitForPosition;
+use crate::mackerel::names::Volume;
+use crate::manifest::pod_template::ContainerList;
 use std::rc::Rc;
 
-/// The components to add.
-pub(crate) type Plan = Components<Rc<Agent>, Rc<WaitFor>>;
+/// The components to add, in the order of insertion; never empty.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) components: Vec<Rc<Component>>,
+}
 
 impl Plan {
+    pub(crate) fn kinds(&self) -> ComponentKinds {
+        let kinds = self.components.iter().map(|component| component.kind);
+        kinds.collect()
+    }
+
+    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&Rc<Component>> {
+        let mut components = self.components.iter();
+        components.find(|component| component.kind == kind)
+    }
+
+    pub(crate) fn agent(&self) -> Option<&Rc<Component>> {
+        self.component(ComponentKind::Agent)
+    }
+
+    pub(crate) fn wait_for(&self) -> Option<&Rc<Component>> {
+        self.component(ComponentKind::WaitFor)
+    }
+
+    /// Returns the components to add to one list of containers.
+    pub(crate) fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Rc<Component>> {
+        let components = self.components.iter();
+        components.filter(move |component| component.record.list == list)
+    }
+
+    /// Returns the volumes to add.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = Volume> {
+        let volumes = self
+            .components
+            .iter()
+            .flat_map(|component| &component.volumes);
+        volumes.map(|(volume, _)| *volume)
+    }
+
     /// Returns the names of the pull secrets that the pod lacks.
-    pub(crate) fn pull_secrets(&self) -> &[String] {
-        match self {
-            Components::Agent(agent) | Components::Both(agent, _) => &agent.pull_secrets,
-            Components::WaitFor(wait_for) => &wait_for.pull_secrets,
+    pub(crate) fn pull_secrets(&self) -> impl Iterator<Item = &String> {
+        let components = self.components.iter();
+        components.flat_map(|component| &component.pull_secrets)
+    }
+
+    /// Returns the position of the init containers. An agent alone goes after the others.
+    pub(crate) fn position(&self) -> WaitForPosition {
+        match self.wait_for() {
+            Some(wait_for) => wait_for.record.position,
+            None => WaitForPosition::Last,
         }
     }
 
-    /// Returns the containers to add to the list `field`, in their order.
-    pub(crate) fn containers(&self, field: &str) -> Vec<Rc<Value>> {
-        let agent = self
-            .agent()
-            .filter(|agent| agent.sidecar.field() == field)
-            .map(|agent| &agent.container);
-        let wait_for = self
-            .wait_for()
-            .filter(|_| field == WaitFor::FIELD)
-            .map(|wait_for| &wait_for.container);
-        agent.into_iter().chain(wait_for).map(Rc::clone).collect()
+    /// Returns the record, as yet without pull secrets and parents.
+    pub(crate) fn record(&self) -> Record {
+        let recorded = |kind: ComponentKind| Some(self.component(kind)?.record.clone());
+        Record {
+            agent: recorded(ComponentKind::Agent),
+            wait_for: recorded(ComponentKind::WaitFor),
+            ..Record::default()
+        }
     }
 }

@@ -69,67 +69,59 @@ pub(crate) struct Prerequisites {
 impl Prerequisites {
     /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional: `optional` has
     /// the variables that the user has marked so.
-    pub(crate) fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
-        let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
-        let mut objects = Vec::new();
-        let may_fail = |variable: &Value| {
-            optional
-                .iter()
-                .any(|name| variable["name"] == name.as_str())
+    pub(crate) fn of(container: &Value, volumes: &Value, optional: Vec<String>) -> Self {
+        let store = AgentSettings::host_id_store().variable_name();
+        let mut needs = Self {
+            without: without(&container["resources"]),
+            optional,
+            host_id_in_file: value_of(container, store) == Some(HostIdStore::File.as_str()),
+            ..Self::default()
         };
-        for variable in env.iter().filter(|variable| !may_fail(variable)) {
-            let references = [
+        needs.find_objects(container, volumes.as_array().map_or(&[], Vec::as_slice));
+        needs
+    }
+
+    /// Collects the objects that the container and its volumes name.
+    pub(crate) fn find_objects(&mut self, container: &Value, volumes: &[Value]) {
+        let mut objects = Vec::new();
+        for variable in container["env"].as_array().into_iter().flatten() {
+            if self.optional.iter().any(|name| variable["name"] == **name) {
+                continue;
+            }
+            for (source, reference) in [
                 (Source::Secret, "secretKeyRef"),
                 (Source::ConfigMap, "configMapKeyRef"),
-            ];
-            for (source, reference) in references {
+            ] {
                 let reference = &variable["valueFrom"][reference];
                 if let (Some(name), Some(key)) =
                     (reference["name"].as_str(), reference["key"].as_str())
                 {
-                    push(
-                        &mut objects,
-                        KeyRef {
-                            source,
-                            name: name.to_owned(),
-                            key: Some(key.to_owned()),
-                        },
-                    );
+                    let (name, key) = (name.to_owned(), Some(key.to_owned()));
+                    push(&mut objects, KeyRef { source, name, key });
                 }
             }
         }
-        let mut volumes = volumes.as_array().into_iter().flatten();
-        let folder = volumes.find_map(|volume| volume["configMap"]["name"].as_str());
-        let agent_config = folder.map(|name| {
-            let file = env
-                .iter()
-                .find(|variable| variable["name"] == AgentSettings::config().variable_name());
-            let file =
-                file.and_then(|variable| variable["value"].as_str()?.strip_prefix(CONFIG_FOLDER));
-            let key = file.map(|file| file.trim_start_matches('/').to_owned());
+        let mut names = volumes.iter().map(|volume| &volume["configMap"]["name"]);
+        self.agent_config = names.find_map(Value::as_str).map(|name| {
+            let file = value_of(container, AgentSettings::config().variable_name());
+            let key = file.and_then(|file| file.strip_prefix(CONFIG_FOLDER));
             KeyRef {
                 source: Source::ConfigMap,
                 name: name.to_owned(),
-                key,
+                key: key.map(|key| key.trim_start_matches('/').to_owned()),
             }
         });
-        if let Some(need) = &agent_config {
+        if let Some(need) = &self.agent_config {
             push(&mut objects, need.clone());
         }
-        let without = without(&container["resources"]);
-        let host_id_in_file = env.iter().any(|variable| {
-            variable["name"] == AgentSettings::host_id_store().variable_name()
-                && variable["value"] == HostIdStore::File.as_str()
-        });
-        Self {
-            objects,
-            agent_config,
-            without,
-            optional: optional.to_vec(),
-            host_id_in_file,
-            ..Self::default()
-        }
+        self.objects = objects;
     }
+}
+
+/// Returns the value of a variable.
+fn value_of<'v>(container: &'v Value, variable: &str) -> Option<&'v str> {
+    let mut variables = container["env"].as_array()?.iter();
+    variables.find(|known| known["name"] == variable)?["value"].as_str()
 }
 
 fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {
@@ -216,7 +208,7 @@ mod tests {
             json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
         let container =
             json!({"env": env, "resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1"}}});
-        let needs = Prerequisites::of(&container, &volumes, &["OFTEN".to_owned()]);
+        let needs = Prerequisites::of(&container, &volumes, vec!["OFTEN".to_owned()]);
         let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,

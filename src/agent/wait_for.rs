@@ -1,34 +1,13 @@
 //! The init container that delays the pod's containers until hosts accept TCP connections. It runs this program.
 
-use crate::agent::canonical::{Digest, canonical_parts, take_image};
+use crate::agent::component::Component;
+use crate::agent::component_kind::{ComponentKind, WAIT_FOR_CONTAINER};
 use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
-use crate::agent::record::WaitForRecord;
-use crate::config::{Config, WaitForPosition};
-use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use crate::config::Config;
+use crate::manifest::pod_template::ContainerList;
+use k8s_openapi::api::core::v1::SecurityContext;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-/// Name of the init container.
-pub(crate) const CONTAINER: &str = "mackerel-wait-for";
-
-/// Requests and limits. They are equal, so that a Guaranteed pod stays Guaranteed.
-const AMOUNTS: [(&str, &str); 2] = [("cpu", "20m"), ("memory", "32Mi")];
-
-/// The init container with the rest that is added for it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WaitFor {
-    /// Its position among the init containers.
-    pub(crate) position: WaitForPosition,
-    /// The container, its fields in the usual order.
-    pub(crate) container: Rc<Value>,
-    pub(crate) endpoints: Vec<Endpoint>,
-    /// Names of the pull secrets that the pod lacks; empty beside an agent, which has its own.
-    pub(crate) pull_secrets: Vec<String>,
-    record: WaitForRecord,
-}
 
 /// The properties that do not come from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +15,7 @@ pub(crate) struct WaitForShape {
     pub(crate) image: String,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) amounts: WaitForResources,
+    /// Empty beside an agent, which has its own.
     pub(crate) pull_secrets: Vec<String>,
 }
 
@@ -48,86 +28,41 @@ pub(crate) enum WaitForResources {
     OfThePod,
 }
 
-impl WaitFor {
-    /// The list that has it.
-    pub(crate) const FIELD: &'static str = "initContainers";
-
-    /// Makes the container of one shape.
-    pub(crate) fn new(config: &Config, shape: WaitForShape) -> Self {
-        // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-        let container =
-            ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
-        let position = config.spec.wait_for.position;
-        let plan = json!([position.as_str(), container, shape.pull_secrets]);
-        let mut unnamed = container.clone();
-        let image = take_image(&mut unnamed);
-        let record = WaitForRecord {
-            position,
-            plan: Digest::of(&plan.to_string()),
-            value: Digest::of(&canonical_parts(&unnamed, &[]).to_string()),
-            image: Digest::of_name(image.as_deref()),
-        };
-        let WaitForShape {
-            endpoints,
-            pull_secrets,
-            ..
-        } = shape;
-        Self {
-            position,
-            container: Rc::new(container),
-            endpoints,
-            pull_secrets,
-            record,
-        }
-    }
-
-    pub(crate) fn record(&self) -> WaitForRecord {
-        self.record
-    }
-
-    pub(crate) fn image(&self) -> &str {
-        self.container
-            .get("image")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    }
-
-    /// Returns the canonical form: its digest is a record's `value`.
-    pub(crate) fn canonical(&self) -> Value {
-        let mut container = Value::clone(&self.container);
-        let _ = take_image(&mut container);
-        canonical_parts(&container, &[])
-    }
+/// Makes the init container of one shape.
+pub(crate) fn wait_for(config: &Config, shape: WaitForShape) -> Component {
+    let container = container(config, &shape);
+    let position = config.spec.wait_for.position;
+    let plan = json!([position, container, shape.pull_secrets]);
+    let list = ContainerList::InitContainers;
+    let mut component = Component::new(ComponentKind::WaitFor, list, container, Vec::new(), &plan);
+    component.record.position = position;
+    component.pull_secrets = shape.pull_secrets;
+    component.endpoints = shape.endpoints;
+    component
 }
 
-fn container(config: &Config, shape: &WaitForShape) -> Container {
+fn container(config: &Config, shape: &WaitForShape) -> Value {
     let agent = &config.spec.agent;
+    let mut args = vec!["wait-for".to_owned()];
+    args.extend(shape.endpoints.iter().map(ToString::to_string));
     let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
-    let endpoints = shape.endpoints.iter().map(ToString::to_string);
-    let args = std::iter::once("wait-for".to_owned())
-        .chain(endpoints)
-        .chain(["--timeout".to_owned(), timeout]);
-    Container {
-        name: CONTAINER.to_owned(),
-        image: Some(shape.image.clone()),
-        args: Some(args.collect()),
+    args.extend(["--timeout".to_owned(), timeout]);
+    let mut container = json!({
+        "name": WAIT_FOR_CONTAINER,
+        "image": shape.image,
+        "args": args,
         // The API server would fill in its own default, which would look like drift.
-        image_pull_policy: Some(agent.image_pull_policy.to_string()),
-        resources: (shape.amounts == WaitForResources::Own).then(resources),
-        security_context: Some(agent.security_context.0.clone())
-            .filter(|context| *context != Default::default()),
-        ..Container::default()
+        "imagePullPolicy": agent.image_pull_policy,
+    });
+    if shape.amounts == WaitForResources::Own {
+        let amounts = json!({"cpu": "20m", "memory": "32Mi"});
+        // They are equal, so that a Guaranteed pod stays Guaranteed.
+        container["resources"] = json!({"requests": amounts, "limits": amounts});
     }
-}
-
-fn resources() -> ResourceRequirements {
-    let amount = |(name, amount): (&str, &str)| (name.to_owned(), Quantity(amount.to_owned()));
-    let amounts: BTreeMap<String, Quantity> = AMOUNTS.into_iter().map(amount).collect();
-    ResourceRequirements {
-        requests: Some(amounts.clone()),
-        limits: Some(amounts),
-        claims: None,
+    if agent.security_context.0 != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context.0);
     }
+    ordered(container)
 }
 
 /// Parses an annotation's value: `db:5432, cache:6379`.

@@ -34,7 +34,7 @@ pub(super) fn remarks(
     let mut remarks = Vec::new();
     let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = outcome.needs.as_ref() else {
+        let Some(needs) = outcome.needs() else {
             continue;
         };
         let Some(KeyRef {

@@ -47,7 +47,7 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
     let mut known = HashSet::new();
     for input in inputs {
         for outcome in &input.injection.outcomes {
-            let Some(needs) = &outcome.needs else {
+            let Some(needs) = outcome.needs() else {
                 continue;
             };
             let namespace = outcome
@@ -84,7 +84,7 @@ fn has_agents(inputs: &[ProcessedText<'_>]) -> bool {
             .injection
             .outcomes
             .iter()
-            .any(|outcome| outcome.needs.is_some())
+            .any(|outcome| outcome.agent().is_some())
     })
 }
 

@@ -37,11 +37,11 @@ impl<'r> Named<'r> {
                 .identity
                 .namespace_or(config.spec.namespace.as_ref())
                 .map(String::as_str);
-            let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
+            let objects = outcome.needs().into_iter().flat_map(|needs| &needs.objects);
             names.extend(
                 objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)),
             );
-            let account = outcome.token_of.iter().map(|account| &*account.name);
+            let account = outcome.token_of().map(|account| &*account.name);
             names.extend(account.map(|name| (RelatedKind::ServiceAccount, namespace, name)));
         }
         let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();

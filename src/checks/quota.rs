@@ -16,7 +16,7 @@ pub(super) fn remarks(
     // For each namespace, the first template of those whose agents lack the same resources.
     let mut agents: HashMap<Option<&str>, Vec<(&Prerequisites, &Outcome)>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = &outcome.needs else {
+        let Some(needs) = outcome.needs() else {
             continue;
         };
         let known = agents

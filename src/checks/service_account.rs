@@ -21,7 +21,7 @@ pub(super) fn remarks(
     let mut remarks = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         for outcome in &input.injection.outcomes {
-            let Some(account) = &outcome.token_of else {
+            let Some(account) = outcome.token_of() else {
                 continue;
             };
             let namespace = outcome

@@ -38,7 +38,7 @@ pub(crate) fn report(
 ) -> io::Result<()> {
     messages.treat_warnings(options.warnings);
     messages.without_template(
-        injection.without_template,
+        injection.without_template(),
         &injection.kinds_without_template,
     );
     if let Some(line) = permissions(&injection.permissions, options.tense) {
@@ -47,7 +47,7 @@ pub(crate) fn report(
     for needs in injection
         .outcomes
         .iter()
-        .filter_map(|outcome| outcome.needs.as_ref())
+        .filter_map(|outcome| outcome.needs())
     {
         messages.permission(needs.permission);
     }

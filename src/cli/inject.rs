@@ -43,7 +43,7 @@ const NOTHING: &str = "the input has no resources";
 fn holds_nothing(injection: &Injection) -> bool {
     injection.outcomes.is_empty()
         && injection.findings.is_empty()
-        && injection.without_template == 0
+        && injection.without_template() == 0
 }
 
 /// Works over files and folders.

@@ -190,7 +190,7 @@ fn concerns(reason: Reason, outcome: &Outcome) -> bool {
         }
         // An overlay may opt out of what is injected here, or request what is not.
         _ => {
-            let may_change_decision = outcome.agent_list.is_some()
+            let may_change_decision = outcome.agent().is_some()
                 || matches!(decision, Reason::NotRequested | Reason::OptedOut);
             may_change_decision && !outcome.acknowledged.contains(reason)
         }

@@ -9,7 +9,7 @@ use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diagnostic::{LineCounter, visible};
 use crate::inject::Injection;
-use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
 use crate::inject::unknown_kind::GroupKind;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Tense};
@@ -96,12 +96,12 @@ impl<'r> Session<'r> {
         text: String,
         mut injection: Injection,
     ) -> anyhow::Result<()> {
-        if matches!(self.run.mode, OutputMode::Permissions) {
-            self.take_permissions(&mut injection);
-        }
         if self.run.options.direction == Direction::Inject {
             self.rbac.require(injection.outcomes.iter());
             self.rbac.read(&text, &injection, self.run.config);
+        }
+        if matches!(self.run.mode, OutputMode::Permissions) {
+            self.take_permissions(&mut injection);
         }
         let has_first_note = self.take_notes(&mut injection);
         let name = path.display().to_string();
@@ -124,7 +124,7 @@ impl<'r> Session<'r> {
             OutputMode::InPlace => is_changed,
             _ => false,
         };
-        let has_agent = injection.outcomes.iter().any(|o| o.needs.is_some());
+        let has_agent = injection.outcomes.iter().any(|o| o.agent().is_some());
         let is_checked = !injection.related.is_empty() || has_agent;
         if is_written || is_checked || has_first_note {
             self.files.push(ProcessedFile {
@@ -164,7 +164,7 @@ impl<'r> Session<'r> {
     fn take_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&injection.outcomes);
         for outcome in &mut injection.outcomes {
-            outcome.needs = None;
+            outcome.components = InjectedComponents::default();
             outcome.warnings.retain(|warning| match warning.reason {
                 Reason::NodesProxy => warning.first_time(&mut self.seen),
                 reason => reason.class() == Class::Refused,

@@ -1,7 +1,7 @@
 //! `invalid-annotation`, `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in
 //! our name that are wrong or have no effect.
 
-use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, UnknownAnnotation};
+use crate::annotations::{self, Given, InvalidAnnotation, UnknownAnnotation};
 use crate::config::{AnnotationSettings, Config};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
@@ -12,7 +12,17 @@ use crate::manifest::resource::{MisplacedKey, MisplacedKeys};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId};
+
+/// The advice about an annotation that is not allowed.
+const ALLOW: &str = "remove it, or allow it in the configuration";
+
+/// Returns the advice to request an agent.
+pub(super) fn request_help() -> String {
+    let key = Annotation::Inject.key();
+    format!("to request injection, set annotation `{key}: \"true\"`")
+}
 
 /// Returns the template without annotations that the configuration does not allow.
 pub(super) fn allowed<'t>(template: &'t PodTemplate, config: &Config) -> Cow<'t, PodTemplate> {
@@ -26,10 +36,13 @@ pub(super) fn allowed<'t>(template: &'t PodTemplate, config: &Config) -> Cow<'t,
 
 /// Returns the annotations of a template whose values are strings.
 pub(super) fn given(template: &PodTemplate) -> Vec<Given<'_>> {
-    let annotations = template.annotations.iter();
-    annotations
-        .filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset)))
-        .collect()
+    let mut given = Vec::new();
+    for annotation in &template.annotations {
+        if let Some(value) = &annotation.value {
+            given.push((&*annotation.key, &**value, annotation.value_offset));
+        }
+    }
+    given
 }
 
 impl<'a> Evaluation<'a, '_> {
@@ -40,42 +53,28 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the configuration with the template's annotations applied.
     pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
-        let mut known = self
-            .template
-            .annotations
-            .iter()
-            .filter(|given| Annotation::of(&given.key).is_some());
-        if let Some(wrong) = known.clone().find_map(|given| self.duplicated(&given.key)) {
-            return Err(wrong);
+        let annotations = self.template.annotations.iter();
+        let mut known = annotations.filter(|one| Annotation::of(&one.key).is_some());
+        if let Some(refusal) = known.clone().find_map(|one| self.duplicated(&one.key)) {
+            return Err(refusal);
         }
-        if let Some(annotation) = known.find(|given| given.value.is_none()) {
+        if let Some(annotation) = known.find(|one| one.value.is_none()) {
             return Err(self.not_a_string(annotation));
         }
-        annotations::overlay(self.config, &self.given()).map_err(
-            |InvalidAnnotations { first, others }| {
-                let others: Vec<Finding> = others
-                    .into_iter()
-                    .map(|other| self.invalid(other))
-                    .collect();
-                self.warnings.extend(others);
-                self.invalid(first)
-            },
-        )
+        annotations::overlay(self.config, &self.given()).map_err(|invalid| {
+            for other in invalid.others {
+                self.warnings.push(self.invalid(other));
+            }
+            self.invalid(invalid.first)
+        })
     }
 
-    pub(super) fn invalid(
-        &self,
-        InvalidAnnotation {
-            message,
-            key,
-            help,
-            offset,
-        }: InvalidAnnotation,
-    ) -> Finding {
-        let pointer = self.annotation_pointer(&key);
+    pub(super) fn invalid(&self, invalid: InvalidAnnotation) -> Finding {
+        let pointer = self.annotation_pointer(&invalid.key);
+        let reason = Reason::InvalidAnnotation;
         Finding {
-            help,
-            ..Finding::new(Reason::InvalidAnnotation, message, offset, &pointer)
+            help: invalid.help,
+            ..Finding::new(reason, invalid.message, invalid.offset, &pointer)
         }
     }
 
@@ -85,7 +84,7 @@ impl<'a> Evaluation<'a, '_> {
             .template
             .annotations
             .iter()
-            .filter(|given| given.key == key);
+            .filter(|one| one.key == key);
         let (first, second) = (same.next()?, same.next()?);
         let values = match (&first.value, &second.value) {
             (Some(first), Some(second)) => format!(", to `{first}` and to `{second}`"),
@@ -93,74 +92,74 @@ impl<'a> Evaluation<'a, '_> {
         };
         let places = NextOccurrence::of(self.tree.source(), first.offset, second.offset);
         let message = format!("annotation `{key}` is set twice{values}, {places}");
-        let help = Some("remove one of them".to_owned());
-        Some(self.invalid(InvalidAnnotation {
-            key: key.to_owned(),
-            offset: first.offset,
-            message,
-            help,
-        }))
+        let finding = self.finding_at_key(Reason::InvalidAnnotation, message, first);
+        Some(finding.with_help("remove one of them"))
     }
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
     pub(super) fn not_a_string(&self, annotation: &PodAnnotation) -> Finding {
-        let items = annotation
+        let key = &annotation.key;
+        let list = annotation
             .node
-            .filter(|value| self.tree.kind(*value) == Kind::Sequence)
-            .map(|list| {
-                let items = self
-                    .tree
-                    .items(list)
-                    .map(|item| Some(self.tree.scalar(item)?.into_owned()));
-                items.collect::<Option<Vec<_>>>()
-            });
-        let help = match (items, Annotation::of(&annotation.key)) {
-            (Some(Some(items)), _) => format!("use one string: `\"{}\"`", items.join(",")),
-            (Some(None), _) => "use one string, with commas between its items".to_owned(),
+            .filter(|node| self.tree.kind(*node) == Kind::Sequence);
+        let help = match (list, Annotation::of(key)) {
+            (Some(list), _) => self.list_help(list),
             (None, Some(Annotation::Inject | Annotation::KubeletInsecureTls)) => {
                 annotations::boolean_help(&self.written_value(annotation))
             }
             (None, _) => "put the value in quotes".to_owned(),
         };
-        let message = format!(
-            "the value of annotation `{}` is not a string",
-            annotation.key
-        );
-        let pointer = self.annotation_pointer(&annotation.key);
-        Finding::new(
-            Reason::InvalidAnnotation,
-            message,
-            annotation.value_offset,
-            &pointer,
-        )
-        .with_help(help)
+        let message = format!("the value of annotation `{key}` is not a string");
+        let (offset, pointer) = (annotation.value_offset, self.annotation_pointer(key));
+        Finding::new(Reason::InvalidAnnotation, message, offset, &pointer).with_help(help)
+    }
+
+    /// Returns the advice for `roles: [a, b]`.
+    fn list_help(&self, list: NodeId) -> String {
+        let mut items = Vec::new();
+        for item in self.tree.items(list) {
+            let Some(text) = self.tree.scalar(item) else {
+                return "use one string, with commas between its items".to_owned();
+            };
+            items.push(text);
+        }
+        format!("use one string: `\"{}\"`", items.join(","))
     }
 
     /// Returns the value of an annotation as the user wrote it, whatever its type; empty for a list or mapping.
     fn written_value(&self, annotation: &PodAnnotation) -> Cow<'_, str> {
-        annotation
-            .node
-            .and_then(|value| self.tree.scalar(value))
-            .unwrap_or_default()
+        let value = annotation.node.and_then(|node| self.tree.scalar(node));
+        value.unwrap_or_default()
+    }
+
+    /// Returns a finding about the key of an annotation.
+    fn finding_at_key(
+        &self,
+        reason: Reason,
+        message: String,
+        annotation: &PodAnnotation,
+    ) -> Finding {
+        let pointer = self.annotation_pointer(&annotation.key);
+        Finding::new(reason, message, annotation.offset, &pointer)
     }
 
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
-        let not_allowed = |given: &&PodAnnotation| self.config.not_allowed(&given.key).is_some();
-        for given in self.written.annotations.iter().filter(not_allowed) {
-            let pointer = self.annotation_pointer(&given.key);
-            self.warnings
-                .extend(self.not_allowed(&given.key, given.offset, &pointer));
+        for annotation in &self.written.annotations {
+            if let Some(message) = self.not_allowed(&annotation.key) {
+                let reason = Reason::AnnotationNotAllowed;
+                let finding = self.finding_at_key(reason, message, annotation);
+                self.warnings.push(finding.with_help(ALLOW));
+            }
         }
     }
 
-    fn not_allowed(&self, key: &str, offset: usize, pointer: &str) -> Option<Finding> {
+    /// Returns the message about an annotation that the configuration does not allow.
+    fn not_allowed(&self, key: &str) -> Option<String> {
         let name = self.config.not_allowed(key)?.name();
-        let message = format!(
+        Some(format!(
             "`{key}` has no effect: `{}` in the configuration does not list `{name}`",
             AnnotationSettings::allow()
-        );
-        let finding = Finding::new(Reason::AnnotationNotAllowed, message, offset, pointer);
-        Some(finding.with_help("remove it, or allow it in the configuration"))
+        ))
     }
 
     /// Warns about annotations of the workload, or of anything between it and the template, and about labels, fields of
@@ -209,28 +208,24 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// Returns the keys like ours in a mapping `within` the holder.
+    /// Returns the keys of the injector in a mapping `within` the holder.
     fn own_keys(&self, holder: NodeId, within: &'static str) -> Vec<MisplacedKey> {
-        let mapping = within
-            .split('/')
-            .skip(1)
-            .try_fold(holder, |node, key| self.tree.member(node, key));
-        let entries = mapping
-            .into_iter()
-            .flat_map(|mapping| self.tree.entries(self.tree.alias_target(mapping)));
-        let is_ours = |(key, _): &(NodeId, NodeId)| {
-            self.tree
-                .scalar(self.tree.alias_target(*key))
-                .is_some_and(|name| {
-                    name.starts_with(annotations::PREFIX)
-                        || annotations::unknown(&name).is_some()
-                        || self.config.not_allowed(&name).is_some()
-                })
+        let mut keys = within.split('/').skip(1);
+        let mapping = keys.try_fold(holder, |node, key| self.tree.member(node, key));
+        let Some(mapping) = mapping else {
+            return Vec::new();
         };
-        entries
-            .filter(is_ours)
-            .map(|(key, value)| MisplacedKey { within, key, value })
-            .collect()
+        let mut own = Vec::new();
+        for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
+            let name = self.scalar(key);
+            if name.starts_with(annotations::PREFIX)
+                || annotations::unknown(&name).is_some()
+                || self.config.not_allowed(&name).is_some()
+            {
+                own.push(MisplacedKey { within, key, value });
+            }
+        }
+        own
     }
 
     /// Warns about the keys that the template does not have as annotations, takes them out and returns them. Their places are below
@@ -239,137 +234,119 @@ impl<'a> Evaluation<'a, '_> {
         if keys.is_empty() {
             return Vec::new();
         }
-        let there: HashSet<&str> = self
-            .template
-            .annotations
-            .iter()
-            .map(|annotation| &*annotation.key)
-            .collect();
-        let name = |key: NodeId| {
-            self.tree
-                .scalar(self.tree.alias_target(key))
-                .unwrap_or_default()
-        };
-        let reported: Vec<MisplacedKey> = keys
-            .extract_if(.., |found| !there.contains(&*name(found.key)))
-            .collect();
-        let warnings: Vec<Finding> = reported
-            .iter()
-            .map(|found| self.misplaced(*found, at))
-            .collect();
-        self.warnings.extend(warnings);
+        let annotations = self.template.annotations.iter();
+        let well_placed: HashSet<&str> = annotations.map(|one| &*one.key).collect();
+        let mut reported = Vec::new();
+        keys.retain(|key| {
+            let stays = well_placed.contains(&*self.scalar(key.key));
+            if !stays {
+                reported.push(*key);
+            }
+            stays
+        });
+        for key in &reported {
+            self.warnings.push(self.misplaced(*key, at));
+        }
         reported
     }
 
-    fn misplaced(&self, MisplacedKey { within, key, value }: MisplacedKey, at: &str) -> Finding {
-        let name = self
-            .tree
-            .scalar(self.tree.alias_target(key))
-            .unwrap_or_default();
-        let start = self.tree.place(key).start;
-        let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
-        if let Some(finding) = self.not_allowed(&name, start, &pointer) {
-            return finding;
+    fn misplaced(&self, misplaced: MisplacedKey, at: &str) -> Finding {
+        let name = self.scalar(misplaced.key);
+        let within = misplaced.within;
+        let start = self.tree.place(misplaced.key).start;
+        let pointer = format!("{at}{within}/{}", escape(&name));
+        if let Some(message) = self.not_allowed(&name) {
+            let reason = Reason::AnnotationNotAllowed;
+            return Finding::new(reason, message, start, &pointer).with_help(ALLOW);
         }
-        let place = if at.is_empty() {
-            self.resource.identity.kind.clone()
-        } else {
-            field_path(at)
+        let holder = match at {
+            "" => self.resource.identity.kind.clone(),
+            at => field_path(at),
         };
         let message = match within {
-            "/metadata/annotations" => format!("annotation `{name}` has no effect on {place}"),
+            "/metadata/annotations" => format!("annotation `{name}` has no effect on {holder}"),
             "/metadata/labels" => {
-                format!("`{name}` is a label of {place}, but has an effect as an annotation only")
+                format!("`{name}` is a label of {holder}, but has an effect as an annotation only")
             }
             "/metadata" => {
                 format!(
-                    "`{name}` is a field of the metadata of {place}, but has an effect as an annotation only"
+                    "`{name}` is a field of the metadata of {holder}, but has an effect as an annotation only"
                 )
             }
-            _ => format!(
-                "annotation `{name}` has no effect in {}",
-                field_path(&format!("{at}{within}"))
-            ),
+            _ => {
+                let mapping = field_path(&format!("{at}{within}"));
+                format!("annotation `{name}` has no effect in {mapping}")
+            }
         };
-        let place = field_path(&format!("{}/metadata/annotations", self.at));
-        let value = self
-            .tree
-            .scalar(self.tree.alias_target(value))
-            .unwrap_or_default();
-        let help = match annotations::unknown(&name).and_then(|unknown| unknown.suggestion(&value))
+        let mut help = format!(
+            "move it to {}",
+            field_path(&format!("{}/metadata/annotations", self.at))
+        );
+        if let Some(unknown) = annotations::unknown(&name)
+            && let Some(suggestion) = unknown.suggestion(&self.scalar(misplaced.value))
         {
-            Some(meant) => format!("move it to {place}, as `{meant}`"),
-            None => format!("move it to {place}"),
-        };
+            help += &format!(", as `{suggestion}`");
+        }
         Finding::new(Reason::MisplacedAnnotation, message, start, &pointer).with_help(help)
     }
 
-    /// Returns a warning about annotations that set something of an agent which is not asked for: their author may take
-    /// them for the request.
+    /// Returns a warning about annotations with settings of an agent that is not requested: their author may take them for
+    /// the request.
     pub(super) fn idle_annotations(&self) -> Option<Finding> {
-        let sets = |given: &&PodAnnotation| {
-            Annotation::of(&given.key).is_some_and(|known| known.setting().is_some())
-        };
-        let idle: Vec<&PodAnnotation> = self.template.annotations.iter().filter(sets).collect();
-        let first = idle.first()?;
-        let names: Vec<String> = idle
-            .iter()
-            .map(|annotation| format!("`{}`", annotation.key))
-            .collect();
+        let mut first = None;
+        let mut names = Vec::new();
+        for annotation in &self.template.annotations {
+            if Annotation::of(&annotation.key).is_some_and(|known| known.setting().is_some()) {
+                first.get_or_insert(annotation);
+                names.push(format!("`{}`", annotation.key));
+            }
+        }
         let have = if names.len() == 1 { "has" } else { "have" };
         let message = format!(
             "{} {have} no effect: the template does not request injection",
             names.join(", ")
         );
-        let pointer = self.annotation_pointer(&first.key);
-        let help = format!(
-            "to request injection, set annotation `{}: \"true\"`",
-            Annotation::Inject.key()
-        );
-        Some(Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer).with_help(help))
+        let finding = self.finding_at_key(Reason::IdleAnnotation, message, first?);
+        Some(finding.with_help(request_help()))
     }
 
-    /// Returns the refusal of a template with a mistyped `inject`, which may have been to opt out.
+    /// Returns the refusal of a template with a misspelled `inject`, which may be an attempt to opt out.
     pub(super) fn mistyped_request(&self) -> Option<Finding> {
-        let mut annotations = self.template.annotations.iter();
-        let (annotation, unknown) = annotations.find_map(|annotation| {
-            let unknown =
-                annotations::unknown(&annotation.key).filter(|unknown| unknown.is_request)?;
-            Some((annotation, unknown))
-        })?;
-        Some(self.invalid(InvalidAnnotation {
-            key: annotation.key.clone(),
-            offset: annotation.offset,
-            message: format!("unknown annotation `{}`", annotation.key),
-            help: self.did_you_mean(unknown, annotation),
-        }))
+        for annotation in &self.template.annotations {
+            if let Some(unknown) = annotations::unknown(&annotation.key)
+                && unknown.is_request
+            {
+                return Some(self.unknown(Reason::InvalidAnnotation, annotation, unknown));
+            }
+        }
+        None
     }
 
-    fn did_you_mean(
+    fn unknown(
         &self,
-        unknown: UnknownAnnotation,
+        reason: Reason,
         annotation: &PodAnnotation,
-    ) -> Option<String> {
-        let suggestion = unknown.suggestion(&self.written_value(annotation))?;
-        Some(format!("did you mean `{suggestion}`?"))
+        unknown: UnknownAnnotation,
+    ) -> Finding {
+        let message = format!("unknown annotation `{}`", annotation.key);
+        let suggestion = unknown.suggestion(&self.written_value(annotation));
+        Finding {
+            help: suggestion.map(|suggestion| format!("did you mean `{suggestion}`?")),
+            ..self.finding_at_key(reason, message, annotation)
+        }
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
-            let unknown = annotations::unknown(&annotation.key).or_else(|| {
-                annotations::unprefixed_request(&annotation.key, || self.written_value(annotation))
+            let key = &annotation.key;
+            let unknown = annotations::unknown(key).or_else(|| {
+                annotations::unprefixed_request(key, || self.written_value(annotation))
             });
-            if let Some(unknown) = unknown.filter(|unknown| !unknown.is_request) {
-                let message = format!("unknown annotation `{}`", annotation.key);
-                let help = self.did_you_mean(unknown, annotation);
-                let pointer = self.annotation_pointer(&annotation.key);
-                let finding = Finding::new(
-                    Reason::UnknownAnnotation,
-                    message,
-                    annotation.offset,
-                    &pointer,
-                );
-                self.warnings.push(Finding { help, ..finding });
+            if let Some(unknown) = unknown
+                && !unknown.is_request
+            {
+                let finding = self.unknown(Reason::UnknownAnnotation, annotation, unknown);
+                self.warnings.push(finding);
             }
         }
         self.warn_of_nested_annotations();
@@ -377,50 +354,39 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Warns about `agent-injector: {contrib: {mackerel: {io/inject: "false"}}}`: Helm's `--set` splits a key at its dots.
     fn warn_of_nested_annotations(&mut self) {
-        if self
-            .template
-            .annotations
-            .iter()
-            .all(|annotation| annotation.value.is_some())
-        {
+        let mut annotations = self.template.annotations.iter();
+        if annotations.all(|annotation| annotation.value.is_some()) {
             return;
         }
-        let mut path = annotations::PREFIX.split('.');
-        let domain = path.next_back().unwrap_or_default();
-        let annotations = self
-            .template
-            .metadata
-            .and_then(|metadata| self.tree.member(metadata, "annotations"));
-        let Some(nested) = annotations
-            .and_then(|node| path.try_fold(node, |node, key| self.tree.member(node, key)))
-        else {
+        let Some((path, domain)) = annotations::PREFIX.rsplit_once('.') else {
+            return;
+        };
+        let Some(nested) = self.nested_annotations(path) else {
             return;
         };
         for (key, value) in self.tree.entries(self.tree.alias_target(nested)) {
-            let name = self
-                .tree
-                .scalar(self.tree.alias_target(key))
-                .unwrap_or_default();
-            let Some(name) = name.strip_prefix(domain) else {
+            let key_text = self.scalar(key);
+            let Some(name) = key_text.strip_prefix(domain) else {
                 continue;
             };
-            let value = self
-                .tree
-                .scalar(self.tree.alias_target(value))
-                .unwrap_or_default();
-            let meant = format!("{}{name}: \"{value}\"", annotations::PREFIX);
-            let message = format!(
-                "annotation `{}{name}` is split into nested keys at its dots",
-                annotations::PREFIX
-            );
+            let key_in_full = format!("{}{name}", annotations::PREFIX);
+            let message =
+                format!("annotation `{key_in_full}` is split into nested keys at its dots");
             let help = format!(
-                "write it as one key: `{meant}`; with Helm's `--set`, write `\\.` for each dot"
+                "write it as one key: `{key_in_full}: \"{}\"`; with Helm's `--set`, write `\\.` for each dot",
+                self.scalar(value)
             );
             let pointer = self.annotation_pointer("agent-injector");
             let start = self.tree.place(key).start;
-            self.warnings.push(
-                Finding::new(Reason::UnknownAnnotation, message, start, &pointer).with_help(help),
-            );
+            let finding = Finding::new(Reason::UnknownAnnotation, message, start, &pointer);
+            self.warnings.push(finding.with_help(help));
         }
+    }
+
+    /// Returns the mapping below `metadata.annotations` at a path of keys, joined by dots.
+    fn nested_annotations(&self, path: &str) -> Option<NodeId> {
+        let annotations = self.tree.member(self.template.metadata?, "annotations")?;
+        let mut keys = path.split('.');
+        keys.try_fold(annotations, |node, key| self.tree.member(node, key))
     }
 }

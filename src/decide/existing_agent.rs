@@ -1,31 +1,18 @@
 //! `agent-present`: the template has an agent that this program did not inject.
 
 use crate::agent::existing::is_agent;
-use crate::decide::Evaluation;
+use crate::decide::{Evaluation, item_pointer};
 use crate::report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
-    /// Finds a foreign agent. An injected one is not in the view: its record has had it removed.
+    /// Finds a foreign agent. The view of the template has no injected agent.
     pub(super) fn existing_agent(&self) -> Option<Finding> {
-        let present = self
-            .template
-            .containers
-            .iter()
-            .find(|container| is_agent(self.tree, container))?;
-        let name = present.name.as_deref().unwrap_or("without a name");
+        let mut containers = self.template.containers.iter();
+        let agent = containers.find(|container| is_agent(self.tree, container))?;
+        let name = agent.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent that this tool did not inject");
-        let pointer = format!(
-            "{}/spec/{}/{}",
-            self.at,
-            present.list.field(),
-            present.index
-        );
-        let finding = Finding::new(
-            Reason::AgentPresent,
-            message,
-            self.tree.place(present.node).start,
-            &pointer,
-        );
+        let pointer = item_pointer(agent.list.field(), agent.index);
+        let finding = self.finding_at(Reason::AgentPresent, message, agent.node, &pointer);
         Some(finding.with_help("to adopt it, use `inject --adopt`"))
     }
 }

@@ -3,7 +3,7 @@
 use crate::agent::plan::Plan;
 use crate::config::Select;
 use crate::decide::Evaluation;
-use crate::mackerel::names::Sidecar;
+use crate::manifest::pod_template::ContainerList;
 use crate::report::Reason;
 
 const GROUP: &str = "serving.knative.dev";
@@ -14,11 +14,13 @@ impl Evaluation<'_, '_> {
         if self.group() != GROUP {
             return;
         }
-        let agent = plan.agent().map(|agent| agent.sidecar);
-        let has_init_container = plan.wait_for().is_some() || agent == Some(Sidecar::Native);
-        let field_ref = agent.map(|_| "`kubernetes.podspec-fieldref`");
-        let init_containers = has_init_container.then_some("`kubernetes.podspec-init-containers`");
-        let features: Vec<&str> = field_ref.into_iter().chain(init_containers).collect();
+        let mut features = Vec::new();
+        if plan.agent().is_some() {
+            features.push("`kubernetes.podspec-fieldref`");
+        }
+        if plan.of_list(ContainerList::InitContainers).next().is_some() {
+            features.push("`kubernetes.podspec-init-containers`");
+        }
         let (noun, are, them) = if features.len() == 1 {
             ("feature", "is", "it")
         } else {
@@ -32,9 +34,7 @@ impl Evaluation<'_, '_> {
             "enable {them} in the ConfigMap `config-features` of Knative, or exclude its kinds: `{}: [{{group: {GROUP}}}]`",
             Select::exclude()
         );
-        self.warnings.push(
-            self.finding(Reason::KnativeFeatures, message)
-                .with_help(help),
-        );
+        let finding = self.finding(Reason::KnativeFeatures, message);
+        self.warnings.push(finding.with_help(help));
     }
 }

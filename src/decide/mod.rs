@@ -20,7 +20,7 @@
 //! Users can turn rules off in this order: a template that is not selected or not requested is skipped before a later rule can
 //! refuse it. Rules 4 and 6 to 11 are about the agent, rule 12 is about the init container; where both are requested, a
 //! refusal of one is a refusal of both. `controller_owned`, `immutable_template`, `plain_api_key` and `record_lost` also look at
-//! templates that exist already, whatever is decided.
+//! existing templates, whatever the decision is.
 
 mod annotations;
 pub(crate) mod controller_owned;
@@ -42,20 +42,21 @@ mod token;
 mod wait_for;
 mod windows;
 
-use crate::agent::components::{ComponentSet, Components};
 use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
-use crate::agent::{Agent, Agents};
+use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
 use crate::annotations::ignored_warnings;
-use crate::config::{Config, Spec};
+use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
 use crate::report::{Cause, Finding, Reason, ReasonSet};
+use std::borrow::Cow;
 use std::rc::Rc;
-use yaml_json_patch::Tree;
+use yaml_json_patch::pointer::escape;
+use yaml_json_patch::{NodeId, Tree};
 
 /// A decision about a template. It is made on the view without an existing injection.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,21 @@ pub(crate) enum Decision {
     Skip(Finding),
     /// Add nothing although something is requested.
     Refuse(Finding),
+}
+
+impl Decision {
+    /// Returns the components to add, if any.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Decision::Add(plan) => Some(plan),
+            Decision::Skip(_) | Decision::Refuse(_) => None,
+        }
+    }
+
+    /// Returns the agent to add, if any.
+    pub(crate) fn agent(&self) -> Option<&Rc<Component>> {
+        self.plan().and_then(Plan::agent)
+    }
 }
 
 /// A decision with its cause and warnings.
@@ -101,6 +117,61 @@ pub(crate) struct DecisionContext<'a> {
     pub(crate) patch: Option<&'a NamedPatch>,
 }
 
+/// The reason why a rule adds nothing.
+#[derive(Debug, Clone, PartialEq)]
+enum NoAgent {
+    /// Nothing is requested, or nothing can be added.
+    Skip(Box<CausedFinding>),
+    /// The request cannot be fulfilled.
+    Refuse(Box<CausedFinding>),
+}
+
+/// A finding with the cause of the decision that it makes.
+#[derive(Debug, Clone, PartialEq)]
+struct CausedFinding {
+    finding: Finding,
+    cause: Cause,
+}
+
+impl NoAgent {
+    /// Skips the template. The cause is the field that the finding is about.
+    fn skip(finding: Finding) -> Self {
+        NoAgent::Skip(Box::new(CausedFinding::at_its_field(finding)))
+    }
+
+    /// Refuses the template. The cause is the field that the finding is about.
+    fn refuse(finding: Finding) -> Self {
+        NoAgent::Refuse(Box::new(CausedFinding::at_its_field(finding)))
+    }
+
+    fn caused_by(mut self, cause: Cause) -> Self {
+        let (NoAgent::Skip(caused) | NoAgent::Refuse(caused)) = &mut self;
+        caused.cause = cause;
+        self
+    }
+
+    fn caused_by_setting(self, path: impl Into<Cow<'static, str>>) -> Self {
+        self.caused_by(Cause::Setting(path.into()))
+    }
+}
+
+impl CausedFinding {
+    fn at_its_field(finding: Finding) -> Self {
+        let cause = Cause::Manifest {
+            offset: finding.offset.unwrap_or_default(),
+            pointer: finding.pointer.clone(),
+        };
+        Self { finding, cause }
+    }
+}
+
+/// The components to add, with their causes.
+struct Additions {
+    plan: Plan,
+    cause: Cause,
+    wait_for_cause: Option<Cause>,
+}
+
 /// Decides about one template; `at` is the JSON Pointer from the resource to it.
 pub(crate) fn decide(
     tree: &Tree<'_>,
@@ -117,44 +188,39 @@ pub(crate) fn decide(
         template: &allowed,
         written: template,
         config: context.config,
-        agents: context.agents,
-        patch: context.patch,
+        context,
         warnings: Vec::new(),
-        cause: None,
         no_agent: None,
-        wait_for_cause: None,
     };
-    let decision = evaluation.decide();
-    if let Decision::Add(plan) = &decision {
-        evaluation.warn_of_knative(plan);
-    }
-    let cause = evaluation
-        .cause
-        .take()
-        .unwrap_or_else(|| evaluation.cause_of(&decision));
-    let Evaluation {
-        mut warnings,
-        no_agent,
-        wait_for_cause,
-        ..
-    } = evaluation;
+    let mut wait_for_cause = None;
+    let (decision, cause) = match evaluation.additions() {
+        Ok(additions) => {
+            evaluation.warn_of_knative(&additions.plan);
+            wait_for_cause = additions.wait_for_cause;
+            (Decision::Add(additions.plan), additions.cause)
+        }
+        Err(NoAgent::Skip(skip)) => (Decision::Skip(skip.finding), skip.cause),
+        Err(NoAgent::Refuse(refusal)) => (Decision::Refuse(refusal.finding), refusal.cause),
+    };
+    let mut warnings = evaluation.warnings;
     acknowledge(template, &mut warnings);
     DecisionReport {
         decision,
         warnings,
         cause,
-        no_agent,
+        no_agent: evaluation.no_agent,
         wait_for_cause,
     }
 }
 
 /// Marks the warnings that the template's annotation acknowledges.
 pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
-    if !warnings.is_empty() {
-        let ignored = acknowledged(template);
-        warnings
-            .iter_mut()
-            .for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
+    if warnings.is_empty() {
+        return;
+    }
+    let ignored = acknowledged(template);
+    for warning in warnings {
+        warning.acknowledged |= ignored.contains(warning.reason);
     }
 }
 
@@ -175,85 +241,85 @@ struct Evaluation<'a, 't> {
     template: &'a PodTemplate,
     written: &'a PodTemplate,
     config: &'a Config,
-    agents: &'a Agents,
-    patch: Option<&'a NamedPatch>,
+    context: DecisionContext<'a>,
     warnings: Vec<Finding>,
-    /// The cause, unless it is at the place of the decision's finding.
-    cause: Option<Cause>,
+    /// The reason why a template that requests the init container gets no agent.
     no_agent: Option<Finding>,
-    wait_for_cause: Option<Cause>,
 }
 
 impl<'a> Evaluation<'a, '_> {
-    fn decide(&mut self) -> Decision {
-        if let Some(skip) = self.ineligible().or_else(|| self.not_selected()) {
-            return Decision::Skip(skip);
-        }
+    /// Applies the rules in their order.
+    fn additions(&mut self) -> Result<Additions, NoAgent> {
+        self.eligible()?;
+        self.selected()?;
         self.warn_of_annotations_that_are_not_allowed();
         self.warn_of_misplaced_annotations();
         self.warn_of_unknown_annotations();
         let wait_for = self.wait_for_request();
         let requested = match self.requested() {
-            Err(refusal @ Decision::Refuse(_)) => return refusal,
             // Annotations of a named patch are for its target: rule 5 skips the patch itself.
-            Err(skip) if wait_for.is_none() && self.patch.is_none() => return skip,
-            requested => requested,
+            Err(NoAgent::Skip(skip)) if wait_for.is_some() || self.context.patch.is_some() => {
+                Err(NoAgent::Skip(skip))
+            }
+            requested => Ok(requested?),
         };
-        // Findings of the rules from here on have causes of their own.
-        let cause = self.cause.take();
-        let wanted = Components::of(
-            requested.is_ok().then_some(()),
-            wait_for.is_some().then_some(()),
-        );
-        if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
-            return Decision::Skip(skip);
-        }
-        let (agent, request) = match (requested.and_then(|()| self.agent()), wait_for) {
-            (Ok(agent), None) => {
-                self.cause = cause;
-                return Decision::Add(Components::Agent(agent));
-            }
-            (Ok(agent), Some(request)) => (Some(agent), request),
-            (Err(Decision::Skip(skip)), Some(request)) => {
-                self.no_agent = Some(skip);
-                (None, request)
-            }
-            (Err(decision), _) => return decision,
+        let wanted = match (&requested, &wait_for) {
+            (Err(_), Some(_)) => ComponentKind::WaitFor.into(),
+            (_, None) => ComponentKind::Agent.into(),
+            (Ok(_), Some(_)) => ComponentKinds::from_iter(ComponentKind::ALL),
         };
-        self.wait_for_cause = Some(request.cause());
-        match (self.wait_for(request, agent.as_deref()), agent) {
-            (Ok(wait_for), Some(agent)) => {
-                self.cause = cause;
-                Decision::Add(Components::Both(agent, wait_for))
+        self.supported(wanted)?;
+        let agent = requested.and_then(|cause| Ok((self.agent()?, cause)));
+        let Some(request) = wait_for else {
+            let (agent, cause) = agent?;
+            let components = vec![agent];
+            return Ok(Additions {
+                plan: Plan { components },
+                cause,
+                wait_for_cause: None,
+            });
+        };
+        let mut components = Vec::new();
+        let mut cause = request.cause();
+        match agent {
+            Ok((agent, agent_cause)) => {
+                components.push(agent);
+                cause = agent_cause;
             }
-            (Ok(wait_for), None) => {
-                self.cause.clone_from(&self.wait_for_cause);
-                Decision::Add(Components::WaitFor(wait_for))
-            }
-            (Err(refusal), _) => Decision::Refuse(refusal),
+            Err(NoAgent::Skip(skip)) => self.no_agent = Some(skip.finding),
+            Err(refusal) => return Err(refusal),
         }
+        let agent = components.first().map(|agent| &**agent);
+        let wait_for = self.wait_for(&request, agent).map_err(NoAgent::refuse)?;
+        components.push(wait_for);
+        Ok(Additions {
+            plan: Plan { components },
+            cause,
+            wait_for_cause: Some(request.cause()),
+        })
     }
 
     /// Returns the agent that fits the pod.
-    fn agent(&mut self) -> Result<Rc<Agent>, Decision> {
-        if let Some(skip) = self.existing_agent() {
-            return Err(Decision::Skip(skip));
+    fn agent(&mut self) -> Result<Rc<Component>, NoAgent> {
+        if let Some(present) = self.existing_agent() {
+            return Err(NoAgent::skip(present));
         }
-        let config = self.annotated_config().map_err(Decision::Refuse)?;
-        ignored_warnings(&self.given())
-            .map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
+        let config = self.annotated_config().map_err(NoAgent::refuse)?;
+        if let Err(invalid) = ignored_warnings(&self.given()) {
+            return Err(NoAgent::refuse(self.invalid(invalid)));
+        }
         let sidecar = self.native_sidecar(&config)?;
-        self.permissions(&config).map_err(Decision::Refuse)?;
-        let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
-        let agent = self.agents.agent(config, shape);
+        self.permissions(&config).map_err(NoAgent::refuse)?;
+        let shape = self.shape(&config, sidecar)?;
+        let agent = self.context.agents.agent(config, shape);
         match self.name_conflict(&agent) {
-            Some(refusal) => Err(Decision::Refuse(refusal)),
+            Some(conflict) => Err(NoAgent::refuse(conflict)),
             None => Ok(agent),
         }
     }
 
     /// Returns `config` and the pod's own fields as the shape of its agent, with warnings about the latter.
-    fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, Finding> {
+    fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, NoAgent> {
         self.warn_of_host_network();
         self.warn_of_shared_processes();
         self.warn_of_short_termination();
@@ -270,53 +336,22 @@ impl<'a> Evaluation<'a, '_> {
         })
     }
 
-    /// Returns the first finding about a template that cannot run what it requests.
-    fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
-        let template = self.template;
-        // A duplicate key may hide them.
-        let has_containers = || {
-            template
-                .containers
-                .iter()
-                .any(|container| container.list == ContainerList::Containers)
-                || template.second_key(self.tree).is_some()
-        };
-        let no_containers = || self.finding(Reason::NoContainers, "the template has no containers");
-        self.named_patch()
-            .or_else(|| self.windows(wanted))
-            .or_else(|| (!has_containers()).then(no_containers))
-            .or_else(|| self.looks_like_a_patch())
-    }
-
-    /// Returns the setting that caused a decision, or else the place of its finding.
-    fn cause_of(&self, decision: &Decision) -> Cause {
-        let at = |offset: Option<usize>, pointer: &str| {
-            let offset = offset.unwrap_or_else(|| self.tree.place(self.template.node).start);
-            Cause::Manifest {
-                offset,
-                pointer: pointer.to_owned(),
-            }
-        };
-        match (decision, self.patch) {
-            (
-                Decision::Skip(Finding {
-                    reason: Reason::KustomizePatch,
-                    ..
-                }),
-                Some(patch),
-            ) => Cause::Kustomization {
-                place: patch.place.clone(),
-                pointer: patch.pointer.clone(),
-            },
-            (Decision::Add(_), _) => at(None, self.at),
-            (Decision::Skip(finding) | Decision::Refuse(finding), _) => match finding.reason {
-                Reason::NativeUnsupported => Cause::Setting(Spec::kubernetes_version().path.into()),
-                Reason::NativeRefused if finding.pointer == self.at => {
-                    Cause::Setting(Spec::sidecar().path.into())
-                }
-                Reason::QosRefused => Cause::Setting(Spec::qos().path.into()),
-                _ => at(finding.offset, &finding.pointer),
-            },
+    /// Skips a template that cannot run the wanted components.
+    fn supported(&self, wanted: ComponentKinds) -> Result<(), NoAgent> {
+        self.not_a_named_patch()?;
+        if let Some(windows) = self.windows(wanted) {
+            return Err(NoAgent::skip(windows));
+        }
+        let mut containers = self.template.containers.iter();
+        let has_containers = containers.any(|one| one.list == ContainerList::Containers);
+        // The value of a duplicate key that is not used may have them.
+        if !has_containers && self.template.second_key(self.tree).is_none() {
+            let finding = self.finding(Reason::NoContainers, "the template has no containers");
+            return Err(NoAgent::skip(finding));
+        }
+        match self.looks_like_a_patch() {
+            Some(patch) => Err(NoAgent::skip(patch)),
+            None => Ok(()),
         }
     }
 
@@ -340,19 +375,34 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     fn annotation_pointer(&self, key: &str) -> String {
-        format!(
-            "{}/metadata/annotations/{}",
-            self.at,
-            yaml_json_patch::pointer::escape(key)
-        )
+        format!("{}/metadata/annotations/{}", self.at, escape(key))
     }
 
+    /// Returns a finding about the template.
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
-        Finding::new(
-            reason,
-            message,
-            self.tree.place(self.template.node).start,
-            self.at,
-        )
+        self.finding_at(reason, message, self.template.node, "")
     }
+
+    /// Returns a finding about a node; `pointer` is the JSON Pointer from the template to it.
+    fn finding_at(
+        &self,
+        reason: Reason,
+        message: impl Into<String>,
+        node: NodeId,
+        pointer: &str,
+    ) -> Finding {
+        let start = self.tree.place(node).start;
+        Finding::new(reason, message, start, &format!("{}{pointer}", self.at))
+    }
+
+    /// Returns the text of a scalar, or of one that an alias leads to; empty for a list or mapping.
+    fn scalar(&self, node: NodeId) -> Cow<'_, str> {
+        let node = self.tree.alias_target(node);
+        self.tree.scalar(node).unwrap_or_default()
+    }
+}
+
+/// Returns the JSON Pointer from a template to an item of a list in its PodSpec.
+fn item_pointer(list: &str, index: usize) -> String {
+    format!("/spec/{list}/{index}")
 }

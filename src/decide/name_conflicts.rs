@@ -1,84 +1,59 @@
 //! `container-conflict`, `volume-conflict`: the user's container or volume has a name that the injection needs.
 
-use crate::agent::Agent;
-use crate::decide::Evaluation;
+use crate::agent::Component;
+use crate::decide::{Evaluation, item_pointer};
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
 use crate::report::{Finding, Reason};
-use yaml_json_patch::NodeId;
 
 impl Evaluation<'_, '_> {
     /// Finds a container or volume with a name that the agent needs.
-    pub(super) fn name_conflict(&self, agent: &Agent) -> Option<Finding> {
-        if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
-            return Some(conflict);
+    pub(super) fn name_conflict(&self, agent: &Component) -> Option<Finding> {
+        let conflict = self.container_conflict(CONTAINER, agent.record.list.field());
+        conflict.or_else(|| self.volume_conflict(agent))
+    }
+
+    fn volume_conflict(&self, agent: &Component) -> Option<Finding> {
+        for volume in &self.template.volumes {
+            let Some(name) = volume.name.as_deref() else {
+                continue;
+            };
+            if agent.adds_volume(name) {
+                let message = format!("a volume named {name} already exists");
+                let pointer = item_pointer("volumes", volume.index);
+                let finding =
+                    self.finding_at(Reason::VolumeConflict, message, volume.node, &pointer);
+                let injected = item_pointer("volumes", self.template.volumes.len());
+                return Some(self.conflict(finding, &injected));
+            }
         }
-        let is_needed = |name: &str| {
-            agent
-                .volumes
-                .iter()
-                .any(|(volume, _)| volume.name() == name)
-        };
-        let mut volumes = self.template.volumes.iter();
-        let volume = volumes.find(|volume| volume.name.as_deref().is_some_and(is_needed))?;
-        let subject = format!(
-            "a volume named {} already exists",
-            volume.name.as_deref().unwrap_or_default()
-        );
-        let others = self.template.volumes.len();
-        Some(self.conflict(
-            Reason::VolumeConflict,
-            &subject,
-            ("volumes", others),
-            ("volumes", volume.index),
-            volume.node,
-        ))
+        None
     }
 
     /// Finds a container with the name of the one that would be added to the list `field`.
     pub(super) fn container_conflict(&self, name: &str, field: &str) -> Option<Finding> {
-        let container = self
-            .template
-            .containers
-            .iter()
-            .find(|container| container.name.as_deref() == Some(name))?;
+        let mut containers = self.template.containers.iter();
+        let container = containers.find(|container| container.name.as_deref() == Some(name))?;
         let image = container.image.as_deref().unwrap_or("no image");
-        let others = self
-            .template
-            .containers
-            .iter()
+        let message = format!("a container named {name} already exists, with {image}");
+        let pointer = item_pointer(container.list.field(), container.index);
+        let reason = Reason::ContainerConflict;
+        let finding = self.finding_at(reason, message, container.node, &pointer);
+        let containers = self.template.containers.iter();
+        let length = containers
             .filter(|other| other.list.field() == field)
             .count();
-        let subject = format!("a container named {name} already exists, with {image}");
-        let existing = (container.list.field(), container.index);
-        Some(self.conflict(
-            Reason::ContainerConflict,
-            &subject,
-            (field, others),
-            existing,
-            container.node,
-        ))
+        Some(self.conflict(finding, &item_pointer(field, length)))
     }
 
-    fn conflict(
-        &self,
-        reason: Reason,
-        subject: &str,
-        wanted: (&str, usize),
-        existing: (&str, usize),
-        node: NodeId,
-    ) -> Finding {
-        let pointer = |(list, index): (&str, usize)| format!("{}/spec/{list}/{index}", self.at);
-        let message = format!(
-            "{subject}; the injected one would be {}",
-            field_path(&pointer(wanted))
-        );
-        Finding::new(
-            reason,
+    /// Adds the place of the injected item to the finding about the existing one.
+    fn conflict(&self, existing: Finding, injected: &str) -> Finding {
+        let place = field_path(&format!("{}{injected}", self.at));
+        let message = format!("{}; the injected one would be {place}", existing.message);
+        let finding = Finding {
             message,
-            self.tree.place(node).start,
-            &pointer(existing),
-        )
-        .with_help("rename the existing one")
+            ..existing
+        };
+        finding.with_help("rename the existing one")
     }
 }

@@ -1,7 +1,7 @@
 //! `native-unsupported`, `native-refused`, `never-completes`: Jobs and other pods that complete get a native sidecar.
 
-use crate::config::{Config, KubernetesVersion, SidecarKind};
-use crate::decide::{Decision, Evaluation};
+use crate::config::{Config, KubernetesVersion, SidecarKind, Spec};
+use crate::decide::{Evaluation, NoAgent};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::report::Reason;
@@ -9,7 +9,7 @@ use crate::report::Reason;
 impl Evaluation<'_, '_> {
     /// Chooses the kind of sidecar. `auto` follows the restart policy that the pod will have, so that every front end and a webhook
     /// agree.
-    pub(super) fn native_sidecar(&mut self, config: &Config) -> Result<Sidecar, Decision> {
+    pub(super) fn native_sidecar(&mut self, config: &Config) -> Result<Sidecar, NoAgent> {
         let completes = self.template.completes;
         let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
         let version = config.spec.kubernetes_version;
@@ -30,19 +30,21 @@ impl Evaluation<'_, '_> {
                 let message = format!(
                     "the pod runs to completion and needs a native sidecar, which Kubernetes {version} does not support"
                 );
-                Err(Decision::Skip(
-                    self.finding(Reason::NativeUnsupported, message),
-                ))
+                let finding = self.finding(Reason::NativeUnsupported, message);
+                let setting = Spec::kubernetes_version().path;
+                Err(NoAgent::skip(finding).caused_by_setting(setting))
             }
             SidecarKind::Native => {
                 let message = format!("`sidecar: native` is not supported by Kubernetes {version}");
-                let finding = self.at_request(
-                    self.finding(Reason::NativeRefused, message),
-                    Annotation::Sidecar,
-                );
-                Err(Decision::Refuse(finding.with_help(
-                    "raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`",
-                )))
+                let help = "raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`";
+                let finding = self.finding(Reason::NativeRefused, message).with_help(help);
+                match self.template.annotation(Annotation::Sidecar.key()) {
+                    Some(_) => {
+                        let finding = self.at_request(finding, Annotation::Sidecar);
+                        Err(NoAgent::refuse(finding))
+                    }
+                    None => Err(NoAgent::refuse(finding).caused_by_setting(Spec::sidecar().path)),
+                }
             }
         }
     }

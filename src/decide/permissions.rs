@@ -23,48 +23,33 @@ impl Evaluation<'_, '_> {
         if !access.needs_proxy(version) {
             return Ok(());
         }
-        let (why, alternative) = match access {
-            KubeletAccess::ApiServer => (
-                "on EKS Fargate the agent needs `nodes/proxy`".to_owned(),
-                None,
-            ),
-            KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
-                let is_default = !config.is_explicit(Spec::kubernetes_version().path);
-                let default = if is_default {
-                    " (the default of `kubernetesVersion`)"
-                } else {
-                    ""
-                };
-                (
-                    format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`"),
-                    Some(LESS),
-                )
-            }
-        };
-        let finding = |reason| {
-            let finding = self.finding(reason, format!("{why}; {PERMITS}"));
-            self.at_request(finding, Annotation::Platform)
-        };
-        if !rbac.allow_nodes_proxy {
-            let otherwise = if alternative.is_some() {
-                "; otherwise, "
-            } else {
-                ""
+        let mut help = format!("set `{}: true`", Rbac::allow_nodes_proxy());
+        let mut alternative = None;
+        let mut need = "on EKS Fargate the agent needs `nodes/proxy`".to_owned();
+        if access != KubeletAccess::ApiServer {
+            let default = match config.is_explicit(Spec::kubernetes_version().path) {
+                true => "",
+                false => " (the default of `kubernetesVersion`)",
             };
-            let help = format!(
-                "{}{otherwise}set `{}: true`",
-                alternative.unwrap_or_default(),
-                Rbac::allow_nodes_proxy()
-            );
-            return Err(finding(Reason::NodesProxyRefused).with_help(help));
+            need = format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`");
+            help = format!("{LESS}; otherwise, {help}");
+            alternative = Some(LESS.to_owned());
+        }
+        let reason = match rbac.allow_nodes_proxy {
+            true => Reason::NodesProxy,
+            false => Reason::NodesProxyRefused,
+        };
+        let finding = self.finding(reason, format!("{need}; {PERMITS}"));
+        let finding = self.at_request(finding, Annotation::Platform);
+        if !rbac.allow_nodes_proxy {
+            return Err(finding.with_help(help));
         }
         // The command `rbac` prints them whatever the configuration allows.
-        let warning = Finding {
-            help: alternative.map(str::to_owned),
+        self.warnings.push(Finding {
+            help: alternative,
             acknowledged: config.is_explicit(Rbac::allow_nodes_proxy().path),
-            ..finding(Reason::NodesProxy)
-        };
-        self.warnings.push(warning);
+            ..finding
+        });
         Ok(())
     }
 }

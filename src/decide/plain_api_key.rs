@@ -2,26 +2,20 @@
 
 use crate::agent::existing::is_agent;
 use crate::config::{AgentSettings, Config};
-use crate::decide::Evaluation;
+use crate::decide::{Evaluation, item_pointer};
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
-use yaml_json_patch::Tree;
+use yaml_json_patch::{NodeId, Tree};
 
 impl Evaluation<'_, '_> {
     pub(super) fn warn_of_plain_api_key(&mut self, config: &Config) {
-        let mut keys = config
-            .spec
-            .agent
-            .env
-            .iter()
-            .filter(|variable| variable.name == API_KEY);
-        if keys
-            .next()
-            .and_then(|variable| variable.value.as_ref())
-            .is_some_and(|value| !value.is_empty())
-        {
+        let mut variables = config.spec.agent.env.iter();
+        let Some(key) = variables.find(|variable| variable.name == API_KEY) else {
+            return;
+        };
+        if key.value.as_ref().is_some_and(|value| !value.is_empty()) {
             let message = format!(
                 "`{}` adds the API key to every pod as plain text",
                 AgentSettings::env()
@@ -51,36 +45,34 @@ pub(crate) fn findings(
         }
         None => "move the key to a Secret, use `valueFrom.secretKeyRef`, and issue a new key",
     };
-    let agents = template
-        .containers
-        .iter()
-        .filter(|container| is_agent(tree, container));
-    let found = agents.filter_map(|container| {
-        let env = tree
-            .member(container.node, "env")
-            .map(|env| tree.alias_target(env))?;
-        let value = tree.items(env).enumerate().find_map(|(index, variable)| {
-            let is_key = tree.member_text(variable, "name").as_deref() == Some(API_KEY);
-            let is_plain = tree
-                .member_text(variable, "value")
-                .is_some_and(|value| !value.is_empty());
-            (is_key && is_plain).then_some((index, tree.member(variable, "value")?))
-        });
-        let (index, value) = value?;
-        let place = format!(
-            "{at}/spec/{}/{}/env/{index}/value",
-            container.list.field(),
-            container.index
-        );
-        Some(
-            Finding::new(
-                Reason::PlainApiKey,
-                message,
-                tree.place(value).start,
-                &place,
-            )
-            .with_help(help),
-        )
-    });
-    found.collect()
+    let mut findings = Vec::new();
+    for container in &template.containers {
+        if !is_agent(tree, container) {
+            continue;
+        }
+        let Some(env) = tree.member(container.node, "env") else {
+            continue;
+        };
+        let mut variables = tree.items(tree.alias_target(env)).enumerate();
+        let key = variables.find_map(|(index, variable)| Some((index, plain_key(tree, variable)?)));
+        if let Some((index, value)) = key {
+            let list = item_pointer(container.list.field(), container.index);
+            let pointer = format!("{at}{list}/env/{index}/value");
+            let start = tree.place(value).start;
+            let finding = Finding::new(Reason::PlainApiKey, message, start, &pointer);
+            findings.push(finding.with_help(help));
+        }
+    }
+    findings
+}
+
+/// Returns the value of an environment variable that has the API key as plain text.
+fn plain_key(tree: &Tree<'_>, variable: NodeId) -> Option<NodeId> {
+    let is_key = tree.member_text(variable, "name")? == API_KEY;
+    let is_plain = !tree.member_text(variable, "value")?.is_empty();
+    if is_key && is_plain {
+        tree.member(variable, "value")
+    } else {
+        None
+    }
 }

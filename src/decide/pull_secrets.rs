@@ -19,17 +19,14 @@ impl Evaluation<'_, '_> {
                 .push(self.finding(Reason::PullSecrets, message).with_help(help));
             return Vec::new();
         }
-        let mut lacking: Vec<String> = Vec::new();
+        let mut missing: Vec<String> = Vec::new();
         for name in wanted {
-            let is_there = self
-                .template
-                .pull_secrets
-                .iter()
-                .any(|secret| secret.name.as_ref() == Some(name));
-            if !is_there && !lacking.contains(name) {
-                lacking.push(name.clone());
+            let mut existing = self.template.pull_secrets.iter();
+            let exists = existing.any(|secret| secret.name.as_ref() == Some(name));
+            if !exists && !missing.contains(name) {
+                missing.push(name.clone());
             }
         }
-        lacking
+        missing
     }
 }

@@ -1,15 +1,15 @@
 //! `qos-changed`, `qos-refused`: an agent with lower requests than limits takes a pod out of the class Guaranteed.
 
 use crate::agent::container::AgentResources;
-use crate::config::{Config, Qos};
-use crate::decide::Evaluation;
+use crate::config::{Config, Qos, Spec};
+use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::qos;
-use crate::report::{Finding, Reason};
+use crate::report::Reason;
 
 impl Evaluation<'_, '_> {
     /// Chooses the agent's requests and limits. With resources at pod level, the class of the pod does not depend on its
     /// containers.
-    pub(super) fn resources(&mut self, config: &Config) -> Result<AgentResources, Finding> {
+    pub(super) fn resources(&mut self, config: &Config) -> Result<AgentResources, NoAgent> {
         if self.template.pod_resources {
             return Ok(AgentResources::Explicit);
         }
@@ -32,7 +32,8 @@ impl Evaluation<'_, '_> {
             Qos::Refuse => {
                 let message =
                     "the agent would change the pod's QoS class from Guaranteed to Burstable";
-                Err(self.finding(Reason::QosRefused, message).with_help(help))
+                let finding = self.finding(Reason::QosRefused, message).with_help(help);
+                Err(NoAgent::refuse(finding).caused_by_setting(Spec::qos().path))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `record-lost`: an injected agent without its record.
 
+use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::existing::is_agent;
-use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::{PodTemplate, mounts};
@@ -18,24 +18,20 @@ pub(crate) fn finding(
     decision: Reason,
 ) -> Option<Finding> {
     let status = template.annotation(Annotation::Status.key())?;
-    // The original injector sets the same status, but has no such volume.
-    let is_injected = status.value.as_deref() == Some(INJECTED)
-        && template.containers.iter().any(|container| {
-            is_agent(tree, container) && mounts(tree, container, Volume::Tmp.name())
-        });
-    if !is_injected {
+    if status.value.as_deref() != Some(INJECTED) {
         return None;
     }
-    let is_wait_for = |name: &String| name == wait_for::CONTAINER;
-    let names = template
-        .containers
-        .iter()
-        .filter_map(|container| container.name.as_ref());
+    // The original injector sets the same status, but has no such volume.
+    let mut containers = template.containers.iter();
+    containers.find(|container| {
+        is_agent(tree, container) && mounts(tree, container, Volume::Tmp.name())
+    })?;
+    let mut containers = template.containers.iter();
+    let waits = containers.any(|container| container.name.as_deref() == Some(WAIT_FOR_CONTAINER));
     // `--adopt` takes over an agent, never an init container that waits.
-    let first = if names.into_iter().any(is_wait_for) {
-        "remove the container mackerel-wait-for and "
-    } else {
-        ""
+    let first = match waits {
+        true => "remove the container mackerel-wait-for and ",
+        false => "",
     };
     let adopt =
         format!("restore the annotation, or {first}run `inject --adopt` to write a new one");

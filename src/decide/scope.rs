@@ -4,175 +4,159 @@
 use crate::config::{
     Exclusion, Hooks, InjectionMode, KindPattern, Select, Spec, is_system_namespace,
 };
-use crate::decide::Evaluation;
 use crate::decide::controller_owned::owned;
+use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::release_tools::hook;
-use crate::report::{Cause, Finding, Reason};
+use crate::report::{Cause, Reason};
+use std::borrow::Cow;
+use yaml_json_patch::pointer::escape;
 
 impl Evaluation<'_, '_> {
-    /// Returns a finding for resources that are never injected, whatever their annotations request.
-    pub(super) fn ineligible(&mut self) -> Option<Finding> {
-        const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
-        if self
-            .resource
-            .annotation_text(self.tree, LOCAL_CONFIG)
-            .as_deref()
-            == Some("true")
-        {
-            self.cause = self.cause_at_resource_annotation(LOCAL_CONFIG);
-            return Some(self.finding(
-                Reason::LocalConfig,
-                "the resource is configuration of a local tool",
-            ));
-        }
+    /// Skips resources that are never injected, whatever their annotations request.
+    pub(super) fn eligible(&self) -> Result<(), NoAgent> {
+        self.not_local_config()?;
         if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
-            self.cause = Some(self.cause_at_annotation(mirror));
-            return Some(self.finding(
-                Reason::MirrorPod,
-                "a mirror pod cannot be changed through the API server",
-            ));
+            let message = "a mirror pod cannot be changed through the API server";
+            let finding = self.finding(Reason::MirrorPod, message);
+            return Err(NoAgent::skip(finding).caused_by(self.cause_at_annotation(mirror)));
         }
         if self.config.spec.injection == InjectionMode::Disabled {
-            self.cause = Some(Cause::Setting(Spec::injection().path.into()));
-            return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
+            let finding = self.finding(Reason::Disabled, "`injection` is `disabled`");
+            return Err(NoAgent::skip(finding).caused_by_setting(Spec::injection().path));
         }
-        None
+        Ok(())
     }
 
-    pub(super) fn not_selected(&mut self) -> Option<Finding> {
-        let identity = &self.resource.identity;
+    fn not_local_config(&self) -> Result<(), NoAgent> {
+        let key = "config.kubernetes.io/local-config";
+        let text = self.resource.annotation_text(self.tree, key);
+        match self.resource.annotation(self.tree, key) {
+            Some(value) if text.as_deref() == Some("true") => {
+                let message = "the resource is configuration of a local tool";
+                let finding = self.finding(Reason::LocalConfig, message);
+                let cause = Cause::Manifest {
+                    offset: self.tree.place(value).start,
+                    pointer: format!("/metadata/annotations/{}", escape(key)),
+                };
+                Err(NoAgent::skip(finding).caused_by(cause))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Skips templates that `select` and `hooks` leave out.
+    pub(super) fn selected(&mut self) -> Result<(), NoAgent> {
         let select = &self.config.spec.select;
         let namespace = self.namespace();
-        if let Some(namespace) = &namespace {
-            if !select.system_namespaces && is_system_namespace(namespace) {
-                self.cause = Some(Cause::Setting(Select::system_namespaces().path.into()));
-                let message = format!("namespace {namespace} is a system namespace");
-                let finding = self.finding(Reason::NamespaceExcluded, message);
-                return Some(finding.with_help(format!(
-                    "to include system namespaces, set `{}: true`",
-                    Select::system_namespaces()
-                )));
+        match &namespace {
+            Some(namespace) => self.selected_namespace(namespace)?,
+            None if !select.namespaces.is_empty() => {
+                let setting = Select::namespaces();
+                let message = format!("`{setting}` is set, but the resource has no namespace");
+                let warning = self.finding(Reason::NamespaceUnknown, message);
+                self.warnings.push(warning.with_help("set `--namespace`"));
+                return Err(self.not_selected(setting.path, "its namespace is unknown"));
             }
-            if select
-                .exclude_namespaces
-                .iter()
-                .any(|pattern| pattern.matches(namespace))
-            {
-                let setting = Select::exclude_namespaces();
-                self.cause = Some(Cause::Setting(setting.path.into()));
-                let message = format!("namespace {namespace} is in `{setting}`");
-                return Some(self.finding(Reason::NamespaceExcluded, message));
-            }
-        }
-        if !select.namespaces.is_empty() {
-            let setting = Select::namespaces();
-            self.cause = Some(Cause::Setting(setting.path.into()));
-            match &namespace {
-                Some(namespace)
-                    if select
-                        .namespaces
-                        .iter()
-                        .any(|pattern| pattern.matches(namespace)) => {}
-                Some(namespace) => {
-                    let message = format!("namespace {namespace} is not in `{setting}`");
-                    return Some(self.finding(Reason::NotSelected, message));
-                }
-                None => {
-                    let message = format!("`{setting}` is set, but the resource has no namespace");
-                    let warning = self.finding(Reason::NamespaceUnknown, message);
-                    self.warnings.push(warning.with_help("set `--namespace`"));
-                    return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
-                }
-            }
-            self.cause = None;
+            None => {}
         }
         if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
             let setting = Select::kinds();
-            let message = format!("{} is not in `{setting}`", identity.kind);
-            self.cause = Some(Cause::Setting(setting.path.into()));
-            return Some(self.finding(Reason::NotSelected, message));
+            let message = format!("{} is not in `{setting}`", self.resource.identity.kind);
+            return Err(self.not_selected(setting.path, message));
         }
         if !select.pod_selector.matches(&self.template.labels) {
             let setting = Select::pod_selector();
-            self.cause = Some(Cause::Setting(setting.path.into()));
-            return Some(self.finding(
-                Reason::NotSelected,
-                format!("the labels of the template do not match `{setting}`"),
-            ));
+            let message = format!("the labels of the template do not match `{setting}`");
+            return Err(self.not_selected(setting.path, message));
         }
-        let excluded = select
-            .exclude
-            .iter()
-            .position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
-        if let Some(index) = excluded {
-            let item = Select::exclude().item(index);
-            let message = format!("`{item}` matches");
-            self.cause = Some(Cause::Setting(item.into()));
-            return Some(self.finding(Reason::NotSelected, message));
+        for (index, exclusion) in select.exclude.iter().enumerate() {
+            if self.is_excluded(exclusion, namespace.as_deref()) {
+                let item = Select::exclude().item(index);
+                let message = format!("`{item}` matches");
+                return Err(self.not_selected(item, message));
+            }
         }
         if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = hook(self.tree, self.resource)
         {
-            self.cause = Some(Cause::Setting(Spec::hooks().path.into()));
             let finding = self.finding(Reason::Hook, hook);
-            let help = "to inject hooks, set `hooks: inject`";
-            return Some(finding.with_help(help));
+            let finding = finding.with_help("to inject hooks, set `hooks: inject`");
+            return Err(NoAgent::skip(finding).caused_by_setting(Spec::hooks().path));
         }
-        None
+        Ok(())
+    }
+
+    fn selected_namespace(&self, namespace: &str) -> Result<(), NoAgent> {
+        let select = &self.config.spec.select;
+        if !select.system_namespaces && is_system_namespace(namespace) {
+            let setting = Select::system_namespaces();
+            let message = format!("namespace {namespace} is a system namespace");
+            let finding = self.finding(Reason::NamespaceExcluded, message);
+            let help = format!("to include system namespaces, set `{setting}: true`");
+            let finding = finding.with_help(help);
+            return Err(NoAgent::skip(finding).caused_by_setting(setting.path));
+        }
+        let mut excluded = select.exclude_namespaces.iter();
+        if excluded.any(|pattern| pattern.matches(namespace)) {
+            let setting = Select::exclude_namespaces();
+            let message = format!("namespace {namespace} is in `{setting}`");
+            let finding = self.finding(Reason::NamespaceExcluded, message);
+            return Err(NoAgent::skip(finding).caused_by_setting(setting.path));
+        }
+        let mut namespaces = select.namespaces.iter();
+        if !select.namespaces.is_empty() && !namespaces.any(|pattern| pattern.matches(namespace)) {
+            let setting = Select::namespaces();
+            let message = format!("namespace {namespace} is not in `{setting}`");
+            return Err(self.not_selected(setting.path, message));
+        }
+        Ok(())
+    }
+
+    fn not_selected(
+        &self,
+        setting: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> NoAgent {
+        let finding = self.finding(Reason::NotSelected, message);
+        NoAgent::skip(finding).caused_by_setting(setting)
     }
 
     pub(super) fn namespace(&self) -> Option<String> {
-        self.resource
-            .identity
-            .namespace_or(self.config.spec.namespace.as_ref())
-            .cloned()
+        let default = self.config.spec.namespace.as_ref();
+        self.resource.identity.namespace_or(default).cloned()
     }
 
     pub(super) fn group(&self) -> &str {
-        self.resource
-            .gvk
-            .as_ref()
-            .map_or("", |gvk| gvk.group.as_str())
+        let gvk = self.resource.gvk.as_ref();
+        gvk.map_or("", |gvk| gvk.group.as_str())
     }
 
     fn is_kind(&self, pattern: &KindPattern) -> bool {
         pattern.matches(self.group(), &self.resource.identity.kind)
     }
 
-    /// An exclusion by kind or group is about manifests. A pod with a controller comes from the manifest of another kind.
+    /// Returns true if an exclusion matches. One by kind or group is about manifests: a pod with a controller comes from the
+    /// manifest of another kind.
     fn is_excluded(&self, exclusion: &Exclusion, namespace: Option<&str>) -> bool {
+        let Exclusion { group, kind, .. } = exclusion;
         let identity = &self.resource.identity;
-        let names_kind = exclusion.kind.is_some() || exclusion.group.is_some();
-        let is_of_workload = || identity.kind == "Pod" && owned(self.tree, self.resource).is_some();
-        !(names_kind && is_of_workload())
-            && exclusion
-                .group
-                .as_deref()
-                .is_none_or(|wanted| wanted == self.group())
-            && exclusion
-                .kind
-                .as_deref()
-                .is_none_or(|wanted| wanted == identity.kind)
-            && exclusion
-                .namespace
-                .as_ref()
-                .is_none_or(|wanted| namespace.is_some_and(|namespace| wanted.matches(namespace)))
-            && exclusion
-                .name
-                .as_deref()
-                .is_none_or(|wanted| wanted == identity.name)
+        let names_kind = kind.is_some() || group.is_some();
+        if names_kind && identity.kind == "Pod" && owned(self.tree, self.resource).is_some() {
+            return false;
+        }
+        let in_namespace = match (&exclusion.namespace, namespace) {
+            (Some(pattern), Some(namespace)) => pattern.matches(namespace),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let is_group = group.as_deref().is_none_or(|group| group == self.group());
+        let is_kind = kind.as_deref().is_none_or(|kind| kind == identity.kind);
+        let name = exclusion.name.as_deref();
+        let is_name = name.is_none_or(|name| name == identity.name);
+        is_group
+            && is_kind
+            && in_namespace
+            && is_name
             && exclusion.pod_selector.matches(&self.template.labels)
-    }
-
-    fn cause_at_resource_annotation(&self, key: &str) -> Option<Cause> {
-        let value = self.resource.annotation(self.tree, key)?;
-        let pointer = format!(
-            "/metadata/annotations/{}",
-            yaml_json_patch::pointer::escape(key)
-        );
-        Some(Cause::Manifest {
-            offset: self.tree.place(value).start,
-            pointer,
-        })
     }
 }

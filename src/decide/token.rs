@@ -6,24 +6,21 @@ use crate::decide::Evaluation;
 use crate::report::Reason;
 
 impl Evaluation<'_, '_> {
+    /// Chooses between the token of the pod and a separate one.
     pub(super) fn token(&mut self, config: &Config) -> Token {
         if !config.spec.kubelet_connection().needs_token() {
             return Token::Mounted;
         }
         if self.template.automount != Some(false) {
-            return if config.spec.agent.token.is_always_mounted() {
-                Token::Projected
-            } else {
-                Token::Mounted
+            return match config.spec.agent.token.is_always_mounted() {
+                true => Token::Projected,
+                false => Token::Mounted,
             };
         }
         let message = "the pod disables the token of its ServiceAccount; the agent gets a separate projected token";
-        self.warn_at(
-            "automountServiceAccountToken",
-            Reason::TokenAutomountOff,
-            message,
-            None,
-        );
+        let field = "automountServiceAccountToken";
+        let finding = self.finding_in_spec(Reason::TokenAutomountOff, message, field);
+        self.warnings.push(finding);
         Token::Projected
     }
 }

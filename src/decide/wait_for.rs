@@ -1,8 +1,9 @@
 //! `wait-for-image`, `invalid-annotation`: the init container that waits, as an annotation requests it.
 
-use crate::agent::Agent;
+use crate::agent::Component;
+use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::wait_for::{
-    CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints,
+    WaitForResources, WaitForShape, asks_for_nothing, endpoints, wait_for,
 };
 use crate::annotations::too_long;
 use crate::config::WaitForSettings;
@@ -28,6 +29,10 @@ impl WaitForRequest {
             pointer: self.pointer.clone(),
         }
     }
+
+    fn finding(&self, reason: Reason, message: String) -> Finding {
+        Finding::new(reason, message, self.offset, &self.pointer)
+    }
 }
 
 impl Evaluation<'_, '_> {
@@ -35,10 +40,10 @@ impl Evaluation<'_, '_> {
     /// workload. An annotation with an empty value requests nothing, and hides those after it.
     pub(super) fn wait_for_request(&self) -> Option<WaitForRequest> {
         let further = &self.config.spec.wait_for.annotations;
-        let own = std::iter::once(Annotation::WaitFor.key());
-        let on_template = own
-            .chain(further.iter().map(String::as_str))
-            .find_map(|key| self.template.annotation(key));
+        let mut on_template = self.template.annotation(Annotation::WaitFor.key());
+        for key in further {
+            on_template = on_template.or_else(|| self.template.annotation(key));
+        }
         let request = match on_template {
             Some(annotation) => WaitForRequest {
                 key: annotation.key.clone(),
@@ -50,11 +55,10 @@ impl Evaluation<'_, '_> {
                 .iter()
                 .find_map(|key| self.wait_for_request_of_workload(key))?,
         };
-        let is_request = request
-            .value
-            .as_ref()
-            .is_none_or(|value| !asks_for_nothing(value));
-        is_request.then_some(request)
+        match &request.value {
+            Some(value) if asks_for_nothing(value) => None,
+            _ => Some(request),
+        }
     }
 
     fn wait_for_request_of_workload(&self, key: &str) -> Option<WaitForRequest> {
@@ -73,72 +77,59 @@ impl Evaluation<'_, '_> {
     /// Returns the requested container; `agent` is the one that is added beside it.
     pub(super) fn wait_for(
         &mut self,
-        request: WaitForRequest,
-        agent: Option<&Agent>,
-    ) -> Result<Rc<WaitFor>, Finding> {
-        let WaitForRequest {
-            key,
-            value,
-            offset,
-            pointer,
-        } = request;
-        if let Some(refusal) = self.duplicated(&key) {
+        request: &WaitForRequest,
+        agent: Option<&Component>,
+    ) -> Result<Rc<Component>, Finding> {
+        let key = &request.key;
+        if let Some(refusal) = self.duplicated(key) {
             return Err(refusal);
         }
-        if let Some(refusal) = value
-            .as_deref()
-            .and_then(|value| too_long((&key, value, offset)))
-        {
+        let Some(value) = &request.value else {
+            let message = format!("the value of annotation `{key}` is not a string");
+            let finding = request.finding(Reason::InvalidAnnotation, message);
+            return Err(finding.with_help("put the value in quotes"));
+        };
+        if let Some(refusal) = too_long((key, value, request.offset)) {
+            let pointer = request.pointer.clone();
             return Err(Finding {
                 pointer,
                 ..self.invalid(refusal)
             });
         }
-        let finding =
-            |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
-        let Some(value) = value else {
-            let message = format!("the value of annotation `{key}` is not a string");
-            return Err(
-                finding(Reason::InvalidAnnotation, message).with_help("put the value in quotes")
-            );
-        };
-        let endpoints = endpoints(&value).map_err(|wrong| {
-            let message = format!("annotation `{key}` {wrong}");
-            finding(Reason::InvalidAnnotation, message)
-                .with_help("for example `\"db:5432,cache:6379\"`")
+        let endpoints = endpoints(value).map_err(|error| {
+            let message = format!("annotation `{key}` {error}");
+            let finding = request.finding(Reason::InvalidAnnotation, message);
+            finding.with_help("for example `\"db:5432,cache:6379\"`")
         })?;
-        let Some(image) = self.config.spec.wait_for.image.clone() else {
+        let config = self.config;
+        let Some(image) = config.spec.wait_for.image.clone() else {
             let setting = WaitForSettings::image();
             let message =
                 format!("annotation `{key}` requests wait-for, but `{setting}` is not set");
             let help = format!(
                 "set `{setting}` to an image of mackerel-agent-injector, or remove the annotation"
             );
-            return Err(finding(Reason::WaitForImage, message).with_help(help));
+            let finding = request.finding(Reason::WaitForImage, message);
+            return Err(finding.with_help(help));
         };
-        let amounts = if self.template.pod_resources {
-            WaitForResources::OfThePod
-        } else {
-            WaitForResources::Own
+        let amounts = match self.template.pod_resources {
+            true => WaitForResources::OfThePod,
+            false => WaitForResources::Own,
         };
-        let config = self.config;
-        let pull_secrets = if agent.is_some() {
-            Vec::new()
-        } else {
-            self.pull_secrets(config)
+        let pull_secrets = match agent {
+            Some(_) => Vec::new(),
+            None => self.pull_secrets(config),
         };
-        let wait_for = WaitFor::new(
-            config,
-            WaitForShape {
-                image,
-                endpoints,
-                amounts,
-                pull_secrets,
-            },
-        );
-        match self.container_conflict(CONTAINER, WaitFor::FIELD) {
-            Some(refusal) => Err(refusal),
-            None => Ok(Rc::new(wait_for)),
+        let shape = WaitForShape {
+            image,
+            endpoints,
+            amounts,
+            pull_secrets,
+        };
+        let component = wait_for(config, shape);
+        match self.container_conflict(WAIT_FOR_CONTAINER, component.record.list.field()) {
+            Some(conflict) => Err(conflict),
+            None => Ok(Rc::new(component)),
         }
     }
 }

@@ -29,7 +29,7 @@ impl HostCount {
             has_autoscalers: texts.iter().any(has_autoscalers),
             unknown_templates: 0,
         };
-        for outcome in outcomes.iter().filter(|outcome| outcome.needs.is_some()) {
+        for outcome in outcomes.iter().filter(|outcome| outcome.agent().is_some()) {
             match outcome.replicas {
                 Some(replicas) => count.hosts = count.hosts.saturating_add(replicas),
                 None => count.unknown_templates += 1,

@@ -267,7 +267,7 @@ pub(crate) fn explain(
             }
         }
         if !matches!(filter, Filter::Resource(_)) {
-            explanation.without_pod_template += text.injection.without_template;
+            explanation.without_pod_template += text.injection.without_template();
         }
     }
     explanation
@@ -285,7 +285,7 @@ fn needed(
         let namespace = outcome
             .identity
             .namespace_or(config.spec.namespace.as_ref());
-        if let Some(needs) = &outcome.needs {
+        if let Some(needs) = outcome.needs() {
             named.extend(needs.objects.iter().map(|need| (namespace, need)));
         }
     }

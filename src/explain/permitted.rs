@@ -38,9 +38,7 @@ pub(super) fn permitted(
         access,
         namespace,
         service_account,
-    } in shown
-        .iter()
-        .filter_map(|outcome| outcome.rbac_subject.as_ref())
+    } in shown.iter().filter_map(|outcome| outcome.rbac_subject())
     {
         needed
             .entry((namespace.clone(), *access))

@@ -1,6 +1,5 @@
 //! The settings of an injected container, each with its value and origin.
 
-use crate::agent::wait_for::WaitFor;
 use crate::config::{AgentSettings, Config, ConfigMapKeyRef, SecretKeyRef};
 use crate::explain::{CauseView, ExplanationBuilder};
 use crate::inject::Outcome;
@@ -34,7 +33,7 @@ pub(crate) struct SettingView {
 impl ExplanationBuilder<'_> {
     /// Returns the settings of the agent that the template has after the run.
     pub(super) fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let agent = outcome.agent.as_ref()?;
+        let agent = outcome.agent()?.component.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config
             .settings()
@@ -67,23 +66,23 @@ impl ExplanationBuilder<'_> {
             stands_in: field_path(&format!(
                 "{}/spec/{}",
                 outcome.template,
-                agent.sidecar.field()
+                agent.record.list.field()
             )),
         })
     }
 
     /// Returns the settings of its init container that waits.
     pub(super) fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
+        let Waiting { wait_for, cause } = outcome.components.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
-        let CauseView { rule, origin, .. } = self.cause(asked);
+        let CauseView { rule, origin, .. } = self.cause(cause);
         let mut settings = vec![SettingView {
             path: rule,
             value: hosts.into(),
             origin,
         }];
         // Settings that it shares with an agent are listed there.
-        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
+        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent().is_none();
         for (path, value, origin) in self.config.settings() {
             if path.starts_with("waitFor.") || of_both(&path) {
                 settings.push(SettingView {
@@ -95,7 +94,11 @@ impl ExplanationBuilder<'_> {
         }
         Some(ContainerSettings {
             settings,
-            stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)),
+            stands_in: field_path(&format!(
+                "{}/spec/{}",
+                outcome.template,
+                wait_for.record.list.field()
+            )),
         })
     }
 }

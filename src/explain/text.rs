@@ -1,7 +1,7 @@
 //! An explanation as text: a table by file, findings, objects that must exist.
 
-use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
+use crate::agent::{ComponentKind, ComponentKinds};
 use crate::diagnostic::{Severity, visible};
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::{
@@ -312,7 +312,10 @@ fn plain(value: &Value) -> String {
 /// True where the message says more than the id.
 fn says_more(decision: &FindingView) -> bool {
     match decision.reason.done() {
-        Some(done) => decision.message != ComponentSet::Agent(()).passive(Tense::Conditional, done),
+        Some(done) => {
+            decision.message
+                != ComponentKinds::from(ComponentKind::Agent).passive(Tense::Conditional, done)
+        }
         None => decision.message != decision.reason.sentence(),
     }
 }

@@ -5,7 +5,7 @@ use crate::inject::plan::PiecePlan;
 use crate::inject::refusal::{correction, refuse};
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, UneditableChange, apply_changes};
-use crate::reconcile::patch::RecordCache;
+use crate::reconcile::own_annotations::RecordCache;
 use crate::report::Finding;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{self as yaml, Cache, Tree};

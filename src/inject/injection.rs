@@ -26,9 +26,7 @@ pub struct Injection {
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
-    /// Resources without a pod template.
-    pub without_template: usize,
-    /// The same by kind.
+    /// The resources without a pod template, by kind.
     pub(crate) kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
     pub(crate) related: Vec<Location>,
@@ -87,6 +85,12 @@ impl ReportedFinding<'_> {
 }
 
 impl Injection {
+    /// Number of resources without a pod template.
+    #[must_use]
+    pub fn without_template(&self) -> usize {
+        self.kinds_without_template.total()
+    }
+
     /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
     pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
         let findings = self.findings.iter().map(|finding| self.reported(finding));
@@ -123,7 +127,6 @@ impl Injection {
             permissions: _,
             findings,
             remarks,
-            without_template,
             kinds_without_template,
             related,
             requirements: _,
@@ -133,7 +136,6 @@ impl Injection {
         self.outcomes.extend(outcomes);
         self.findings.extend(findings);
         self.remarks.extend(remarks);
-        self.without_template += without_template;
         self.kinds_without_template.absorb(&kinds_without_template);
         self.related.extend(related);
     }

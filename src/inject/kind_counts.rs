@@ -1,6 +1,7 @@
 //! Resources without a pod template, counted by kind.
 
 use crate::manifest::known_kinds::is_not_covered;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The number of resources of each kind, by group and kind.
@@ -15,23 +16,19 @@ struct KindCount<'c> {
 
 impl KindCounts {
     pub(crate) fn add(&mut self, group: &str, kind: &str, count: usize) {
-        // A kind that is known takes no new key.
+        // A known kind needs no new key.
         match self.0.get_mut(group).and_then(|kinds| kinds.get_mut(kind)) {
             Some(known) => *known += count,
             None => {
-                _ = self
-                    .0
-                    .entry(group.to_owned())
-                    .or_default()
-                    .insert(kind.to_owned(), count)
+                let kinds = self.0.entry(group.to_owned()).or_default();
+                kinds.insert(kind.to_owned(), count);
             }
         }
     }
 
     pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
-        self.0
-            .get(group)
-            .is_some_and(|kinds| kinds.contains_key(kind))
+        let kinds = self.0.get(group);
+        kinds.is_some_and(|kinds| kinds.contains_key(kind))
     }
 
     /// Returns true if a resource has a kind.
@@ -39,10 +36,15 @@ impl KindCounts {
         self.each().any(|known| !known.kind.is_empty())
     }
 
+    /// Returns the number of all resources.
+    pub(crate) fn total(&self) -> usize {
+        self.each().map(|known| known.count).sum()
+    }
+
     pub(crate) fn absorb(&mut self, other: &Self) {
-        other
-            .each()
-            .for_each(|KindCount { group, kind, count }| self.add(group, kind, count));
+        for KindCount { group, kind, count } in other.each() {
+            self.add(group, kind, count);
+        }
     }
 
     fn each(&self) -> impl Iterator<Item = KindCount<'_>> {
@@ -58,35 +60,33 @@ impl KindCounts {
     /// Returns the lines of a report, each kind with its count, the most frequent first.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut all: Vec<KindCount<'_>> = self.each().collect();
-        all.sort_by(|one, other| {
-            other
-                .count
-                .cmp(&one.count)
-                .then_with(|| one.named().cmp(&other.named()))
-        });
-        let listed = |counts: Vec<&KindCount<'_>>| {
-            let counts: Vec<String> = counts
-                .into_iter()
-                .map(|count| format!("{} {}", count.count, count.named()))
-                .collect();
-            (!counts.is_empty()).then(|| counts.join(", "))
-        };
-        let not_covered = all
-            .iter()
-            .filter(|count| is_not_covered(count.group, count.kind))
-            .collect();
-        let without = listed(all.iter().collect())
-            .map(|kinds| format!("info: without pod template: {kinds}"));
-        let not_covered = listed(not_covered).map(|kinds| {
-            format!("info: not covered: {kinds}; their pods get an agent from the webhook only")
-        });
-        without.into_iter().chain(not_covered).collect()
+        all.sort_by_cached_key(|count| (Reverse(count.count), count.name()));
+        let mut kinds = Vec::new();
+        let mut not_covered = Vec::new();
+        for count in all {
+            let line = format!("{} {}", count.count, count.name());
+            if is_not_covered(count.group, count.kind) {
+                not_covered.push(line.clone());
+            }
+            kinds.push(line);
+        }
+        let mut lines = Vec::new();
+        if !kinds.is_empty() {
+            lines.push(format!("info: without pod template: {}", kinds.join(", ")));
+        }
+        if !not_covered.is_empty() {
+            let kinds = not_covered.join(", ");
+            lines.push(format!(
+                "info: not covered: {kinds}; their pods get an agent from the webhook only"
+            ));
+        }
+        lines
     }
 }
 
 impl KindCount<'_> {
-    /// `kafka.strimzi.io/Kafka`, and `ConfigMap` where there is no group.
-    fn named(&self) -> String {
+    /// Returns `kafka.strimzi.io/Kafka`, or `ConfigMap` where there is no group.
+    fn name(&self) -> String {
         match (self.group, self.kind) {
             (_, "") => "without a kind".to_owned(),
             ("", kind) => kind.to_owned(),

@@ -1,9 +1,8 @@
 //! The outcome of one pod template, and remarks about resources without one.
 
-use crate::agent::Agent;
-use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
+use crate::agent::{Component, ComponentKinds};
 use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
@@ -31,31 +30,41 @@ pub struct Outcome {
     /// The cause of the decision; none where there was nothing to decide.
     pub cause: Option<Cause>,
     /// Subject of the decision: the agent, the init container that waits, or both; none where nothing changes.
-    pub(crate) about: Option<ComponentSet>,
+    pub(crate) about: Option<ComponentKinds>,
     /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
     /// the others here.
     pub warnings: Vec<Finding>,
-    /// The warnings that the template's annotation acknowledges, for those that other files bring.
+    /// The warnings that the template's annotation acknowledges. It also decides about warnings because of other files, which are added later.
     pub(crate) acknowledged: ReasonSet,
-    /// True if an agent of an earlier run stands in the template and is not known to be outdated. `uninject` wants none.
+    /// True if the template has an agent of an earlier run that is not known to be outdated; false for `uninject`.
     pub(crate) has_wanted_agent: bool,
-    /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.
-    pub(crate) needs: Option<Rc<Prerequisites>>,
-    /// The list of the PodSpec that holds that agent.
-    pub(crate) agent_list: Option<&'static str>,
-    /// The agent of the template after the run, if explanations are asked for.
-    pub(crate) agent: Option<Rc<Agent>>,
-    /// The init container that waits which the template has after the run, where explanations are asked for.
-    pub(crate) wait_for: Option<Waiting>,
-    /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
-    pub(crate) token_of: Option<PodServiceAccount>,
+    /// The components that the template has after the run.
+    pub(crate) components: InjectedComponents,
     /// Number of pods that the resource asks for, if explanations are asked for; none if the manifest does not have it.
     pub(crate) replicas: Option<u64>,
-    /// Owner of the agent's token; none without an agent.
-    pub(crate) rbac_subject: Option<RbacSubject>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
     pub patch: Patch,
+}
+
+/// The components that a template has after a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct InjectedComponents {
+    pub(crate) agent: Option<InjectedAgent>,
+    /// The init container that waits, if explanations are asked for.
+    pub(crate) wait_for: Option<Waiting>,
+}
+
+/// The agent that a template has after a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InjectedAgent {
+    pub(crate) needs: Rc<Prerequisites>,
+    /// The owner of its token.
+    pub(crate) rbac_subject: RbacSubject,
+    /// The ServiceAccount whose automount setting decides about its token; none where the pod decides or no token is needed.
+    pub(crate) token_of: Option<PodServiceAccount>,
+    /// The agent with its settings, if explanations are asked for.
+    pub(crate) component: Option<Rc<Component>>,
 }
 
 /// A finding about a resource in which no pod template is known.
@@ -66,7 +75,7 @@ pub struct Remark {
     pub identity: Identity,
     /// Byte offset of the resource in the input.
     pub offset: usize,
-    /// As of an [`Outcome`].
+    /// The same as [`Outcome::file`].
     pub file: Option<(String, Option<i64>)>,
     /// A warning or a note.
     pub finding: Finding,
@@ -84,25 +93,38 @@ pub struct ResourceRef<'r> {
     pub template: &'r str,
     /// Byte offset of the resource in the input.
     pub offset: usize,
-    /// As of an [`Outcome`].
+    /// The same as [`Outcome::file`].
     pub file: Option<&'r (String, Option<i64>)>,
 }
 
 impl Outcome {
+    /// Returns the agent that the template has after the run.
+    pub(crate) fn agent(&self) -> Option<&InjectedAgent> {
+        self.components.agent.as_ref()
+    }
+
+    /// Returns the prerequisites of that agent.
+    pub(crate) fn needs(&self) -> Option<&Prerequisites> {
+        Some(&self.agent()?.needs)
+    }
+
+    /// Returns the owner of that agent's token.
+    pub(crate) fn rbac_subject(&self) -> Option<&RbacSubject> {
+        Some(&self.agent()?.rbac_subject)
+    }
+
+    /// Returns the ServiceAccount whose automount setting decides about that agent's token.
+    pub(crate) fn token_of(&self) -> Option<&PodServiceAccount> {
+        self.agent()?.token_of.as_ref()
+    }
+
     /// Returns the resource.
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
-        let Self {
-            identity,
-            template,
-            offset,
-            file,
-            ..
-        } = self;
         ResourceRef {
-            identity,
-            template,
-            offset: *offset,
-            file: file.as_ref(),
+            identity: &self.identity,
+            template: &self.template,
+            offset: self.offset,
+            file: self.file.as_ref(),
         }
     }
 }
@@ -131,34 +153,27 @@ impl Remark {
 
     /// Returns the resource.
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
-        let Self {
-            identity,
-            offset,
-            file,
-            ..
-        } = self;
         ResourceRef {
-            identity,
+            identity: &self.identity,
             template: "",
-            offset: *offset,
-            file: file.as_ref(),
+            offset: self.offset,
+            file: self.file.as_ref(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::components::ComponentSet;
+    use crate::agent::{ComponentKind, ComponentKinds};
     use crate::options::Tense;
     use crate::report::Reason;
 
     #[test]
-    fn what_is_done_to_the_agent_is_said_as_the_reason_has_it() {
+    fn the_message_about_an_agent_is_the_sentence_of_the_reason() {
         for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
-            let said = reason
-                .done()
-                .map(|done| ComponentSet::Agent(()).passive(Tense::Past, done));
-            assert_eq!(said.as_deref(), Some(reason.sentence()));
+            let done = reason.done().unwrap();
+            let message = ComponentKinds::from(ComponentKind::Agent).passive(Tense::Past, done);
+            assert_eq!(message, reason.sentence());
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The pieces of a text, one after the other: read, plan, apply.
+//! The pieces of a text, one after the other: each is read, planned and applied.
 
 use crate::annotations;
-use crate::config::{self, Config};
+use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
@@ -31,40 +31,29 @@ pub(crate) fn inject_templates(
     config: &Config,
     options: Options,
 ) -> Injection {
-    // Room for more than most texts have: unused room takes no memory, and growing takes twice what is there.
-    let outcomes = Vec::with_capacity(text.len() / 2048);
-    let severity_policy = SeverityPolicy::of(config, options);
     let mut pipeline = Pipeline {
         config,
         direction: options.direction,
         planner: Planner::new(text, patch, config, options),
         applier: Applier::new(options.patches, config.spec.on_error),
         buffer: Buffer::default(),
-        said: SeenMessages::new(),
-        notes: Notes::new(),
-        notes_of_document: Notes::new(),
-        injection: Injection {
-            outcomes,
-            severity_policy,
-            ..Injection::default()
-        },
+        seen: SeenMessages::new(),
     };
+    let mut result = PartResult::default();
+    result.injection.severity_policy = SeverityPolicy::of(config, options);
+    // Room for more than most texts have: unused room takes no memory, and growing takes twice the room.
+    result.injection.outcomes.reserve(text.len() / 2048);
     for document in yaml::documents(text) {
-        pipeline.document(text, document.span);
-        for note in std::mem::take(&mut pipeline.notes_of_document).into_values() {
-            note.gather(&mut pipeline.notes);
-        }
+        pipeline.document(text, document.span, &mut result);
     }
-    pipeline
-        .injection
-        .remarks
-        .extend(pipeline.notes.into_values());
-    pipeline
-        .injection
-        .remarks
-        .sort_by_key(|remark| remark.offset);
-    pipeline.injection.outcomes.shrink_to_fit();
-    pipeline.injection
+    let PartResult {
+        mut injection,
+        notes,
+    } = result;
+    injection.remarks.extend(notes.into_values());
+    injection.remarks.sort_by_key(|remark| remark.offset);
+    injection.outcomes.shrink_to_fit();
+    injection
 }
 
 struct Pipeline<'c> {
@@ -74,41 +63,52 @@ struct Pipeline<'c> {
     applier: Applier,
     /// The memory of the tree of the current piece.
     buffer: Buffer,
-    said: SeenMessages,
-    notes: Notes,
-    /// Apart from the others until the document is done: a list may be read again.
-    notes_of_document: Notes,
+    /// Messages of earlier pieces that are reported once.
+    seen: SeenMessages,
+}
+
+/// The result for a part of the text.
+#[derive(Default)]
+struct PartResult {
     injection: Injection,
+    /// The notes `unknown-template`, which are not yet among the remarks.
+    notes: Notes,
+}
+
+impl PartResult {
+    /// Adds the result for a later part.
+    fn append(&mut self, later: Self) {
+        self.injection.append(later.injection);
+        for note in later.notes.into_values() {
+            note.gather(&mut self.notes);
+        }
+    }
+
+    /// Counts a resource without a pod template.
+    fn count(&mut self, kind: &str, api_version: Option<&str>) {
+        let group = api_version.map_or("", group);
+        self.injection.kinds_without_template.add(group, kind, 1);
+    }
 }
 
 impl Pipeline<'_> {
     /// Takes one document of the source.
-    fn document(&mut self, source: &str, span: Range<usize>) {
+    fn document(&mut self, source: &str, span: Range<usize>, result: &mut PartResult) {
         let text = &source[span.clone()];
         let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
-        let is_passed = matches!(prefiltered, Prefilter::Skip { .. });
-        let count = |injection: &mut Injection| {
-            if let Prefilter::Skip { kind, api_version } = prefiltered {
-                injection.without_template += 1;
-                injection
-                    .kinds_without_template
-                    .add(api_version.map_or("", group), kind, 1);
-            }
-        };
         let kind = match prefiltered {
             Prefilter::Skip { kind, api_version }
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
-                count(&mut self.injection);
+                result.count(kind, api_version);
                 let location = |kind| Location {
                     kind,
                     piece: span,
                     pointer: String::new(),
                     inherited: None,
                 };
-                self.injection
-                    .related
-                    .extend(RelatedKind::of_kind(kind).map(location));
+                let related = RelatedKind::of_kind(kind).map(location);
+                result.injection.related.extend(related);
                 return;
             }
             Prefilter::Skip { kind, .. } => Some(kind),
@@ -116,8 +116,11 @@ impl Pipeline<'_> {
         };
         let may_be_list =
             kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
-        if may_be_list && list::cut(source, span.clone()).is_some_and(|cut| self.list(source, &cut))
+        if may_be_list
+            && let Some(cut) = list::cut(source, span.clone())
+            && let Some(list) = self.list(source, &cut)
         {
+            result.append(list);
             return;
         }
         match yaml::read_piece(source, span, &mut self.buffer) {
@@ -128,128 +131,108 @@ impl Pipeline<'_> {
                         pointer: "",
                         inherited: None,
                     };
-                    self.piece(&tree, &root);
+                    self.piece(&tree, &root, result);
                 }
                 tree.recycle(&mut self.buffer);
             }
             Err(_) if prefilter::is_empty(text) => {}
-            Err(_)
-                if is_passed
-                    && (self.direction == Direction::Inject || self.wants_nothing_of(text)) =>
-            {
-                count(&mut self.injection);
-            }
-            Err(error) => self.unreadable(&error, text),
+            Err(error) => match prefiltered {
+                Prefilter::Skip { kind, api_version }
+                    if self.direction == Direction::Inject || self.wants_nothing_of(text) =>
+                {
+                    result.count(kind, api_version);
+                }
+                _ => result
+                    .injection
+                    .findings
+                    .push(self.unreadable(&error, text)),
+            },
         }
     }
 
-    /// Takes a long list item by item, so that only one of them is in memory as a tree. Returns false, with nothing done, where
-    /// the list must be read as a whole.
-    fn list(&mut self, source: &str, cut: &Cut) -> bool {
-        let inherited = cut.envelope().and_then(|envelope| {
-            let root = envelope
-                .root()
-                .filter(|root| second_key(&envelope, *root, "").is_none())?;
-            item_types(&envelope, root)
-        });
-        let Some(inherited) = inherited.map(Rc::new) else {
-            return false;
-        };
-        let empty = Injection {
-            severity_policy: self.injection.severity_policy,
-            ..Injection::default()
-        };
-        let before = std::mem::replace(&mut self.injection, empty);
+    /// Takes a long list item by item, so that only one of them is in memory as a tree. Returns none where the list must be
+    /// read as a whole.
+    fn list(&mut self, source: &str, cut: &Cut) -> Option<PartResult> {
+        let envelope = cut.envelope()?;
+        let root = envelope.root()?;
+        if second_key(&envelope, root, "").is_some() {
+            return None;
+        }
+        let inherited = Rc::new(item_types(&envelope, root)?);
+        let mut result = PartResult::default();
         for range in &cut.items {
             let tree = yaml::read_piece(source, range.clone(), &mut self.buffer).ok();
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
-                let dropped = std::mem::replace(&mut self.injection, before);
-                for finding in dropped
-                    .outcomes
-                    .iter()
-                    .flat_map(|outcome| &outcome.warnings)
-                {
-                    finding.forget(&mut self.said);
+                for outcome in &result.injection.outcomes {
+                    for finding in &outcome.warnings {
+                        finding.forget(&mut self.seen);
+                    }
                 }
-                self.notes_of_document.clear();
-                return false;
+                return None;
             };
             let root = Root {
                 node,
                 pointer: "/0",
                 inherited: Some(Rc::clone(&inherited)),
             };
-            self.piece(&tree, &root);
+            self.piece(&tree, &root, &mut result);
             tree.recycle(&mut self.buffer);
         }
-        let list = std::mem::replace(&mut self.injection, before);
-        self.injection.append(list);
-        true
+        Some(result)
     }
 
     /// Plans and applies one document, or one item of a list.
-    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>) {
+    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut PartResult) {
         let mut plan = self.planner.plan(tree, root);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
-        let injection = &mut self.injection;
+        let PartResult { injection, notes } = result;
         injection.edits.extend(edits);
         injection.findings.extend(fault);
-        // Messages that are the same for many templates stay with the first. At the end of the run it would be too late: until
-        // then they would take more memory than all the rest.
+        // Messages that are the same for many templates stay with the first. Until the end of the run they would take more
+        // memory than all the rest.
         for mut outcome in plan.outcomes {
             outcome
                 .warnings
-                .retain(|warning| warning.first_time(&mut self.said));
+                .retain(|warning| warning.first_time(&mut self.seen));
             outcome.warnings.shrink_to_fit();
             injection.outcomes.push(outcome);
         }
         for remark in plan.remarks {
             match remark.unknown {
-                Some(_) => remark.gather(&mut self.notes_of_document),
+                Some(_) => remark.gather(notes),
                 None => injection.remarks.push(remark),
             }
         }
-        injection.without_template += plan.without_template;
-        injection
-            .kinds_without_template
-            .absorb(&plan.kinds_without_template);
+        let counts = &mut injection.kinds_without_template;
+        counts.absorb(&plan.kinds_without_template);
         injection.related.extend(plan.related);
     }
 
-    fn unreadable(&mut self, error: &YamlError, text: &str) {
-        let offset = error.offset;
-        self.injection
-            .findings
-            .push(if self.wants_nothing_of(text) {
-                let message = format!(
-                    "skipped a document that is not valid YAML: {}",
-                    error.message
-                );
-                Finding::new(Reason::UnreadableDocument, message, offset, "")
-            } else {
-                let (what, help) = match is_json_stream(text) {
-                    true => ("several JSON documents, one after the other", SEPARATE_THEM),
-                    false => (&*error.message, correction(text)),
-                };
-                Finding::new(
-                    Reason::Uneditable,
-                    format!("not valid YAML: {what}"),
-                    offset,
-                    "",
-                )
-                .with_help(help)
-            });
+    /// Returns the finding about a document that cannot be read.
+    fn unreadable(&self, error: &YamlError, text: &str) -> Finding {
+        let YamlError {
+            message, offset, ..
+        } = error;
+        if self.wants_nothing_of(text) {
+            let message = format!("skipped a document that is not valid YAML: {message}");
+            return Finding::new(Reason::UnreadableDocument, message, *offset, "");
+        }
+        let (message, help) = if is_json_stream(text) {
+            let message = "not valid YAML: several JSON documents, one after the other";
+            (message.to_owned(), SEPARATE_THEM)
+        } else {
+            (format!("not valid YAML: {message}"), correction(text))
+        };
+        Finding::new(Reason::Uneditable, message, *offset, "").with_help(help)
     }
 
-    /// True if no template of a text can be wanted: then a text that cannot be read is no error.
+    /// Returns true if no template of a text can be wanted: then a text that cannot be read is no error.
     fn wants_nothing_of(&self, text: &str) -> bool {
         match (self.direction, self.config.spec.injection) {
-            (Direction::Inject, config::InjectionMode::Always) => false,
-            (Direction::Inject, config::InjectionMode::Annotated) => {
-                asks_for_nothing(text, self.config)
-            }
-            (Direction::Inject, config::InjectionMode::Disabled) => true,
+            (Direction::Inject, InjectionMode::Always) => false,
+            (Direction::Inject, InjectionMode::Annotated) => asks_for_nothing(text, self.config),
+            (Direction::Inject, InjectionMode::Disabled) => true,
             (Direction::Uninject, _) => {
                 !(has_annotations(text) && text.contains(Annotation::Record.name()))
             }
@@ -259,13 +242,8 @@ impl Pipeline<'_> {
 
 /// Returns true if no template of a text can ask for anything by annotation.
 pub(crate) fn asks_for_nothing(text: &str, config: &Config) -> bool {
-    !has_annotations(text)
-        && !config
-            .spec
-            .wait_for
-            .annotations
-            .iter()
-            .any(|name| text.contains(&**name))
+    let mut wait_for = config.spec.wait_for.annotations.iter();
+    !has_annotations(text) && !wait_for.any(|name| text.contains(&**name))
 }
 
 fn has_annotations(text: &str) -> bool {

@@ -1,18 +1,18 @@
 //! The plan for one piece of text: a decision for each of its pod templates, and the changes that they take.
 //!
-//! Nothing is written here, so a webhook, which answers with a patch, needs no more than this.
+//! It writes nothing.
 
-use crate::agent::Agents;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
+use crate::agent::{Agents, Component, ComponentKind};
 use crate::config::Config;
 use crate::decide::{DecisionContext, acknowledged};
-use crate::inject::earlier_run::{self, earlier_templates};
+use crate::inject::earlier_run;
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::on_namespace::on_namespace;
-use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, refuse};
-use crate::inject::template_form::{self, Formed, has_record};
+use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
 use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys;
@@ -23,10 +23,10 @@ use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::replicas::replicas;
 use crate::manifest::resource::{Resource, file, resources};
-use crate::manifest::workloads::{FoundTemplate, Table};
+use crate::manifest::workloads::{FoundTemplate, Table, Templates};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
-use crate::reconcile::{Action, reconcile};
+use crate::reconcile::{Action, Reconciler};
 use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
@@ -55,9 +55,7 @@ pub(crate) struct PiecePlan {
     pub(crate) remarks: Vec<Remark>,
     /// Places of resources that matter to the pods of the input.
     pub(crate) related: Vec<Location>,
-    /// The number of resources without a pod template.
-    pub(crate) without_template: usize,
-    /// The same by kind.
+    /// The resources without a pod template.
     pub(crate) kinds_without_template: KindCounts,
 }
 
@@ -69,9 +67,9 @@ pub(crate) struct Planner<'c> {
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
     agents: Agents,
-    /// Finds requests in templates of unknown kinds; absent where agents are removed.
+    /// Finds requests in templates of unknown kinds; none for `uninject`.
     requests: Option<KeySearch>,
-    /// Finds agents of earlier runs in templates that are not known.
+    /// Finds agents of earlier runs in templates at unknown places.
     records: KeySearch,
 }
 
@@ -83,9 +81,13 @@ impl<'c> Planner<'c> {
         config: &'c Config,
         options: Options,
     ) -> Self {
-        let requests = || KeySearch::new(text, &[Annotation::Inject, Annotation::WaitFor]);
-        let requests = (options.direction == Direction::Inject).then(requests);
-        let records = KeySearch::new(text, &[Annotation::Record]);
+        let requests = match options.direction {
+            Direction::Inject => {
+                let annotations = [Annotation::Inject, Annotation::WaitFor];
+                Some(KeySearch::new(text, &annotations))
+            }
+            Direction::Uninject => None,
+        };
         Self {
             config,
             options,
@@ -93,11 +95,11 @@ impl<'c> Planner<'c> {
             table: config.workloads(),
             agents: Agents::default(),
             requests,
-            records,
+            records: KeySearch::new(text, &[Annotation::Record]),
         }
     }
 
-    /// True for a kind that holds a pod template in some group.
+    /// Returns true for a kind that holds a pod template in some group.
     pub(crate) fn knows_kind(&self, kind: &str) -> bool {
         self.table.knows(None, kind)
     }
@@ -106,167 +108,38 @@ impl<'c> Planner<'c> {
     pub(crate) fn plan(&self, tree: &Tree<'_>, root: &Root<'_>) -> PiecePlan {
         let mut plan = PiecePlan::default();
         let untyped = TypeMeta::default();
-        for resource in &resources(
-            tree,
-            root.node,
-            root.inherited.as_deref().unwrap_or(&untyped),
-        ) {
-            let before = plan.outcomes.len();
-            self.resource(tree, resource, root.pointer, &mut plan);
-            if plan.outcomes.len() == before && resource.duplicate.is_none() {
-                let kind = RelatedKind::of_kind(&resource.identity.kind);
-                plan.related.extend(kind.map(|kind| Location {
-                    kind,
-                    piece: tree.start()..tree.start() + tree.text().len(),
-                    pointer: format!("{}{}", root.pointer, resource.pointer),
-                    inherited: root.inherited.clone(),
-                }));
-            }
-        }
-        plan
-    }
-
-    fn resource(&self, tree: &Tree<'_>, resource: &Resource, root: &str, plan: &mut PiecePlan) {
-        let may_be = |kind: &WorkloadKind<'_>| match (resource.duplicate, &resource.gvk) {
-            (None, Some(gvk)) => kind.matches(gvk),
-            (None, None) => false,
-            (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, kind),
-        };
-        let mut found = self.table.templates(tree, resource.node, may_be);
-        let earlier = self.earlier_templates(tree, resource, &found.found);
-        if self.options.direction == Direction::Uninject {
-            found.duplicate = found.duplicate.or_else(|| {
-                earlier
-                    .iter()
-                    .find_map(|one| earlier_run::duplicate(tree, one))
-            });
-            found.found.extend(earlier.into_iter().map(
-                |Formed {
-                     pointer,
-                     node,
-                     ancestors,
-                     ..
-                 }| FoundTemplate {
-                    pointer,
-                    node,
-                    ancestors,
-                    lifetime: Lifetime::Runs,
-                },
-            ));
-        } else {
-            plan.remarks.extend(
-                earlier_run::warning(tree, resource, &earlier)
-                    .map(|finding| remark(tree, resource, finding)),
-            );
-        }
-        // What a duplicate key hides is no template of another place.
-        let may_have_more = resource.duplicate.is_none() && found.duplicate.is_none();
-        if found.found.is_empty() || may_have_more {
-            if found.found.is_empty() {
+        let types = root.inherited.as_deref().unwrap_or(&untyped);
+        for resource in &resources(tree, root.node, types) {
+            let mut planner = ResourcePlanner {
+                planner: self,
+                tree,
+                resource,
+                path: format!("{}{}", root.pointer, resource.pointer),
+                file: file(tree, resource.node),
+                duplicate: resource.duplicate,
+            };
+            let templates = planner.find(&mut plan.remarks);
+            if templates.is_empty() {
                 let Identity {
                     api_version, kind, ..
                 } = &resource.identity;
-                plan.without_template += 1;
-                plan.kinds_without_template
-                    .add(unknown_kind::group(api_version), kind, 1);
-            }
-            plan.remarks
-                .extend(self.remark(tree, resource, &found.found));
-        }
-        let with_pointer =
-            |found: FoundTemplate| (found.pointer.clone(), PodTemplate::of_found(tree, found));
-        let templates: Vec<(String, PodTemplate)> =
-            found.found.into_iter().map(with_pointer).collect();
-        let within = || {
-            templates
-                .iter()
-                .find_map(|(_, template)| template.second_key(tree))
-        };
-        let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
-        let file = file(tree, resource.node);
-        for (at, mut template) in templates {
-            let (pod_spec, automount) = (template.spec, template.automount);
-            let holder = format!("{root}{}", resource.pointer);
-            let path = format!("{holder}{at}");
-            let existing = ExistingInjection::take_from(&mut template, tree);
-            let has_agent = existing
-                .as_ref()
-                .is_some_and(|existing| existing.agent.is_some());
-            let reconciled = reconcile(
-                tree,
-                resource,
-                (&at, &path),
-                &template,
-                existing.as_ref(),
-                self.context(),
-                self.options,
-            );
-            let acknowledged = acknowledged(&template);
-            let is_done = reconciled.decision.reason.class() == Class::Done;
-            let action = reconciled
-                .action
-                .or_else(|| (duplicate.is_some() && is_done).then(Action::default));
-            let change = action.map(|action| PlannedChange {
-                outcome: plan.outcomes.len(),
-                resource: holder,
-                template: at.clone(),
-                view: template,
-                existing,
-                action,
-            });
-            let explains = self.options.explanations == Explanations::Keep;
-            let rbac_subject = reconciled.agent.as_ref().map(|agent| RbacSubject {
-                access: agent.access,
-                namespace: resource
-                    .identity
-                    .namespace_or(self.config.spec.namespace.as_ref())
-                    .cloned(),
-                service_account: PodServiceAccount::of(tree, pod_spec).name,
-            });
-            let relies = reconciled
-                .agent
-                .as_ref()
-                .is_some_and(|agent| agent.relies_on_the_pods_token());
-            let token_of =
-                (relies && automount.is_none()).then(|| PodServiceAccount::of(tree, pod_spec));
-            plan.outcomes.push(Outcome {
-                identity: resource.identity.clone(),
-                template: at,
-                offset: tree.place(resource.node).start,
-                file: file.clone(),
-                decision: reconciled.decision,
-                cause: reconciled.cause,
-                about: reconciled.about,
-                warnings: reconciled.warnings,
-                acknowledged,
-                has_wanted_agent: has_agent && self.options.direction == Direction::Inject,
-                token_of,
-                replicas: explains.then(|| replicas(tree, resource)).flatten(),
-                rbac_subject,
-                needs: reconciled
-                    .agent
-                    .as_ref()
-                    .map(|agent| Rc::clone(&agent.needs)),
-                agent_list: reconciled.agent.as_ref().map(|agent| agent.sidecar.field()),
-                agent: reconciled.agent.filter(|_| explains),
-                wait_for: reconciled.wait_for.filter(|_| explains),
-                patch: Patch(Vec::new()),
-            });
-            match (change, duplicate) {
-                // The resource as a whole is refused: the same need not be said of more of its templates.
-                (Some(change), Some(key)) => {
-                    refuse(
-                        &mut plan.outcomes,
-                        change,
-                        duplicate_key(tree, key),
-                        self.config.spec.on_error,
-                    );
-                    break;
+                let group = unknown_kind::group(api_version);
+                plan.kinds_without_template.add(group, kind, 1);
+                if let Some(kind) = RelatedKind::of_kind(kind)
+                    && resource.duplicate.is_none()
+                {
+                    plan.related.push(Location {
+                        kind,
+                        piece: tree.start()..tree.start() + tree.text().len(),
+                        pointer: planner.path,
+                        inherited: root.inherited.clone(),
+                    });
                 }
-                (Some(change), None) => plan.changes.push(change),
-                (None, _) => {}
+            } else {
+                planner.plan(templates, &mut plan);
             }
         }
+        plan
     }
 
     fn context(&self) -> DecisionContext<'_> {
@@ -277,92 +150,250 @@ impl<'c> Planner<'c> {
         }
     }
 
-    /// False where the text of a resource shows that there is nothing to say about templates of an unknown kind.
+    /// Returns false if the text of a resource shows that no finding is about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        let may_ask = |requests: &KeySearch| {
-            let may_be_template = (requests.may_find(text)
-                || unknown_kind::may_be(kind, api_version, self.config))
-                && template_form::may_be_in(text);
-            may_be_template || (kind == "Namespace" && requests.may_find(text))
+        if self.records.may_find(text) {
+            return true;
+        }
+        let Some(requests) = &self.requests else {
+            return false;
         };
-        self.records.may_find(text) || self.requests.as_ref().is_some_and(may_ask)
+        let may_request = requests.may_find(text);
+        let may_be_template = (may_request || unknown_kind::may_be(kind, api_version, self.config))
+            && template_form::may_be_in(text);
+        may_be_template || (may_request && kind == "Namespace")
+    }
+}
+
+/// Makes the plan for the templates of one resource.
+struct ResourcePlanner<'a, 't> {
+    planner: &'a Planner<'a>,
+    tree: &'a Tree<'t>,
+    resource: &'a Resource,
+    /// JSON Pointer from the tree's root to the resource.
+    path: String,
+    file: Option<(String, Option<i64>)>,
+    /// The first duplicate key for which the resource is refused.
+    duplicate: Option<NodeId>,
+}
+
+impl ResourcePlanner<'_, '_> {
+    /// Finds the pod templates: by the resource's kind, and by the record of an earlier run. Adds remarks about those that the
+    /// run does not change, since their places are not known.
+    fn find(&mut self, remarks: &mut Vec<Remark>) -> Vec<FoundTemplate> {
+        let Self { tree, resource, .. } = *self;
+        let may_be = |kind: &WorkloadKind<'_>| match (resource.duplicate, &resource.gvk) {
+            (None, Some(gvk)) => kind.matches(gvk),
+            (None, None) => false,
+            (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, kind),
+        };
+        let table = &self.planner.table;
+        let Templates {
+            found: mut templates,
+            duplicate,
+        } = table.templates(tree, resource.node, may_be);
+        self.duplicate = self.duplicate.or(duplicate);
+        let earlier = self.earlier_templates(&templates);
+        match self.planner.options.direction {
+            Direction::Inject => {
+                let warning = earlier_run::warning(tree, resource, &earlier);
+                remarks.extend(warning.map(|finding| self.remark(finding)));
+            }
+            Direction::Uninject => {
+                for template in earlier {
+                    self.duplicate = self
+                        .duplicate
+                        .or_else(|| earlier_run::duplicate(tree, &template));
+                    templates.push(FoundTemplate {
+                        pointer: template.pointer,
+                        node: template.node,
+                        ancestors: template.ancestors,
+                        lifetime: Lifetime::Runs,
+                    });
+                }
+            }
+        }
+        // A template that a duplicate key hides is at a known place.
+        if templates.is_empty() || self.duplicate.is_none() {
+            remarks.extend(self.unknown_place(&templates));
+        }
+        templates
     }
 
     /// Returns the templates of an earlier run that are none of the `known` ones.
-    fn earlier_templates(
-        &self,
-        tree: &Tree<'_>,
-        resource: &Resource,
-        known: &[FoundTemplate],
-    ) -> Vec<Formed> {
-        // The items of a list are resources of their own.
-        let is_envelope = resource.duplicate.is_some() && is_list(&resource.identity.kind);
-        // An alias has been looked at where its anchor stands.
-        let records = if is_envelope {
-            0
-        } else {
-            self.records.count(tree.raw(resource.node))
-        };
-        // The record of a ClusterRole is about permissions.
-        if records == 0
-            || resource
-                .identity
-                .api_version
-                .starts_with("rbac.authorization.k8s.io/")
-        {
-            return Vec::new();
-        }
-        let known: HashSet<NodeId> = known
-            .iter()
-            .map(|found| tree.alias_target(found.node))
-            .collect();
-        let of_known = known
-            .iter()
-            .filter(|template| has_record(tree, **template))
-            .count();
-        if records > of_known {
-            earlier_templates(tree, resource, &known)
-        } else {
-            Vec::new()
-        }
-    }
-
-    /// A finding about pod templates of a resource that are not `known`.
-    fn remark(
-        &self,
-        tree: &Tree<'_>,
-        resource: &Resource,
-        known: &[FoundTemplate],
-    ) -> Option<Remark> {
-        // The resource of an alias has been looked at in the place of its anchor.
-        let text = tree.raw(resource.node);
+    fn earlier_templates(&self, known: &[FoundTemplate]) -> Vec<PossibleTemplate> {
+        let Self { tree, resource, .. } = *self;
         let Identity {
             api_version, kind, ..
         } = &resource.identity;
-        let may_be_more = known.is_empty() || unknown_kind::is_custom(resource);
-        if self.requests.is_none()
-            || !may_be_more
-            || !self.may_remark(kind, Some(api_version), text)
+        // The items of a list are resources of their own, and the record of a ClusterRole is about permissions.
+        let is_envelope = resource.duplicate.is_some() && is_list(kind);
+        if is_envelope || api_version.starts_with("rbac.authorization.k8s.io/") {
+            return Vec::new();
+        }
+        // The text of an alias has no record: its anchor has been looked at.
+        let records = self.planner.records.count(tree.raw(resource.node));
+        if records == 0 {
+            return Vec::new();
+        }
+        let known = known.iter().map(|found| tree.alias_target(found.node));
+        let known: HashSet<NodeId> = known.collect();
+        let recorded = known.iter().filter(|node| has_record(tree, **node));
+        if records == recorded.count() {
+            return Vec::new();
+        }
+        let mut earlier = with_record(tree, resource.node);
+        earlier.retain(|template| !known.contains(&template.node));
+        earlier
+    }
+
+    /// Returns the finding about pod templates that are not `known`.
+    fn unknown_place(&self, known: &[FoundTemplate]) -> Option<Remark> {
+        let Self {
+            planner,
+            tree,
+            resource,
+            ..
+        } = *self;
+        let Identity {
+            api_version, kind, ..
+        } = &resource.identity;
+        let may_have_more = known.is_empty() || unknown_kind::is_custom(resource);
+        // The resource of an alias has been looked at in the place of its anchor.
+        let text = tree.raw(resource.node);
+        if planner.requests.is_none()
+            || !may_have_more
+            || !planner.may_remark(kind, Some(api_version), text)
         {
             return None;
         }
         if let Some(finding) = on_namespace(tree, resource) {
-            return Some(remark(tree, resource, finding));
+            return Some(self.remark(finding));
         }
-        let (finding, unknown) = unknown_kind(tree, resource, known, self.context())?;
+        let unknown = unknown_kind(tree, resource, known, planner.context())?;
         Some(Remark {
-            unknown,
-            ..remark(tree, resource, finding)
+            unknown: unknown.templates,
+            ..self.remark(unknown.finding)
         })
     }
-}
 
-fn remark(tree: &Tree<'_>, resource: &Resource, finding: Finding) -> Remark {
-    Remark {
-        identity: resource.identity.clone(),
-        offset: tree.place(resource.node).start,
-        file: file(tree, resource.node),
-        finding,
-        unknown: None,
+    fn remark(&self, finding: Finding) -> Remark {
+        Remark {
+            identity: self.resource.identity.clone(),
+            offset: self.tree.place(self.resource.node).start,
+            file: self.file.clone(),
+            finding,
+            unknown: None,
+        }
+    }
+
+    /// Adds the outcome and the change of each template.
+    fn plan(mut self, templates: Vec<FoundTemplate>, plan: &mut PiecePlan) {
+        let mut views = Vec::new();
+        for found in templates {
+            let pointer = found.pointer.clone();
+            let view = PodTemplate::of_found(self.tree, found);
+            self.duplicate = self.duplicate.or_else(|| view.second_key(self.tree));
+            views.push((pointer, view));
+        }
+        for (pointer, view) in views {
+            let Some(change) = self.change(pointer, view, &mut plan.outcomes) else {
+                continue;
+            };
+            let Some(key) = self.duplicate else {
+                plan.changes.push(change);
+                continue;
+            };
+            // The resource as a whole is refused, with one finding.
+            let refusal = duplicate_key(self.tree, key);
+            let on_error = self.planner.config.spec.on_error;
+            refuse(&mut plan.outcomes, change, refusal, on_error);
+            return;
+        }
+    }
+
+    /// Adds the outcome of one template, and returns its change.
+    fn change(
+        &self,
+        pointer: String,
+        mut view: PodTemplate,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Option<PlannedChange> {
+        let Planner { options, .. } = *self.planner;
+        let existing = ExistingInjection::take_from(&mut view, self.tree);
+        let reconciler = Reconciler {
+            tree: self.tree,
+            resource: self.resource,
+            at: &pointer,
+            path: &format!("{}{pointer}", self.path),
+            template: &view,
+            existing: existing.as_ref(),
+            context: self.planner.context(),
+            options,
+        };
+        let reconciled = reconciler.reconcile();
+        let agent = existing
+            .as_ref()
+            .and_then(|existing| existing.container(ComponentKind::Agent));
+        let has_agent = agent.is_some();
+        let is_explained = options.explanations == Explanations::Keep;
+        let is_done = reconciled.decision.reason.class() == Class::Done;
+        let outcome = outcomes.len();
+        outcomes.push(Outcome {
+            identity: self.resource.identity.clone(),
+            template: pointer.clone(),
+            offset: self.tree.place(self.resource.node).start,
+            file: self.file.clone(),
+            decision: reconciled.decision,
+            cause: reconciled.cause,
+            about: reconciled.about,
+            warnings: reconciled.warnings,
+            acknowledged: acknowledged(&view),
+            has_wanted_agent: has_agent && options.direction == Direction::Inject,
+            components: InjectedComponents {
+                agent: reconciled
+                    .agent
+                    .and_then(|agent| self.injected(agent, &view)),
+                wait_for: reconciled.wait_for.filter(|_| is_explained),
+            },
+            replicas: match options.explanations {
+                Explanations::Keep => replicas(self.tree, self.resource),
+                Explanations::Drop => None,
+            },
+            patch: Patch(Vec::new()),
+        });
+        let action = match reconciled.action {
+            // A template that is up to date is refused with the others of its resource.
+            None if self.duplicate.is_some() && is_done => Some(Action::default()),
+            action => action,
+        };
+        Some(PlannedChange {
+            outcome,
+            resource: self.path.clone(),
+            template: pointer,
+            view,
+            existing,
+            action: action?,
+        })
+    }
+
+    fn injected(&self, agent: Rc<Component>, view: &PodTemplate) -> Option<InjectedAgent> {
+        let account = PodServiceAccount::of(self.tree, view.spec);
+        let default_namespace = self.planner.config.spec.namespace.as_ref();
+        let namespace = self.resource.identity.namespace_or(default_namespace);
+        let is_account_asked = agent.relies_on_the_pods_token() && view.automount.is_none();
+        Some(InjectedAgent {
+            needs: Rc::clone(&agent.needs),
+            rbac_subject: RbacSubject {
+                access: agent.access?,
+                namespace: namespace.cloned(),
+                service_account: account.name.clone(),
+            },
+            token_of: is_account_asked.then_some(account),
+            component: match self.planner.options.explanations {
+                Explanations::Keep => Some(agent),
+                Explanations::Drop => None,
+            },
+        })
     }
 }

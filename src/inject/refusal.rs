@@ -1,46 +1,45 @@
-//! Refusals of changes and of documents: what an outcome becomes, and what helps.
+//! Refusals of changes and of documents, each with its help.
 
-use crate::agent::components::Components;
-use crate::agent::existing::ExistingInjection;
+use crate::agent::ComponentKind;
 use crate::config::OnError;
-use crate::inject::outcome::Outcome;
+use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::reconcile::apply::{PlannedChange, UneditableChange};
 use crate::report::{Cause, Finding, Reason};
+use serde::de::IgnoredAny;
 use yaml_json_patch::{ErrorKind, NodeId, Tree};
 
-/// The help for a document that cannot be read, where nothing else is known of it.
+/// The help for a document that cannot be read for an unknown reason.
 pub(crate) const CORRECT_IT: &str = "correct the document";
 
 /// The help for JSON documents one after the other.
 pub(crate) const SEPARATE_THEM: &str = "separate them with a line `---`, or use one file for each";
 
-/// The help for a document that Kubernetes cannot read.
+/// Returns the help for a document that Kubernetes cannot read.
 pub(crate) fn correction(text: &str) -> &'static str {
-    let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
-    if text.lines().any(is_conflict) {
-        "resolve the merge conflict"
-    } else if ["{{", "{%", "<%"]
-        .iter()
-        .any(|template| text.contains(template))
-    {
-        "if this is a template, for example of a Helm chart, render it first and inject the result"
-    } else {
-        CORRECT_IT
+    for line in text.lines() {
+        if line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ") {
+            return "resolve the merge conflict";
+        }
     }
+    if text.contains("{{") || text.contains("{%") || text.contains("<%") {
+        return "if this is a template, for example of a Helm chart, render it first and inject the result";
+    }
+    CORRECT_IT
 }
 
 /// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and
 /// YAML is over after the first.
 pub(crate) fn is_json_stream(text: &str) -> bool {
-    let mut documents =
-        serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-    let is_object = |text: &str| text.trim_start().starts_with('{');
-    is_object(text)
-        && matches!(documents.next(), Some(Ok(_)))
-        && text.get(documents.byte_offset()..).is_some_and(is_object)
+    if !text.trim_start().starts_with('{') {
+        return false;
+    }
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let is_valid = matches!(documents.next(), Some(Ok(_)));
+    let rest = text.get(documents.byte_offset()..).unwrap_or_default();
+    is_valid && rest.trim_start().starts_with('{')
 }
 
-/// The refusal of a resource with a duplicate key.
+/// Returns the refusal of a resource with a duplicate key.
 pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.scalar(key).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
@@ -53,8 +52,8 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     }
 }
 
-/// Refuses a change that cannot be made. Where the change would only have removed an agent that is no longer wanted, the
-/// decision stays and a warning says that the agent does, too.
+/// Refuses a change that cannot be made. If it only removes an agent that is no longer wanted, the decision stays the same and
+/// the warning `still-injected` is added.
 pub(crate) fn refuse(
     outcomes: &mut [Outcome],
     change: PlannedChange,
@@ -69,20 +68,13 @@ pub(crate) fn refuse(
         help,
         offset,
     } = refusal;
-    let refusal =
-        Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
-    let is_injected = change.existing.is_some() && !change.action.first.operations.is_empty();
-    outcome
-        .warnings
-        .retain(|warning| !warning.reason.is_about_change());
-    outcome.has_wanted_agent &= !is_injected;
-    (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
-    (outcome.token_of, outcome.rbac_subject, outcome.agent_list) = (None, None, None);
-    let components = change
-        .existing
-        .as_ref()
-        .map_or(Components::Agent(()), ExistingInjection::component_set);
-    let still = Finding {
+    let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template);
+    let refusal = refusal.with_help(help);
+    let components = match &change.existing {
+        Some(existing) => existing.kinds(),
+        None => ComponentKind::Agent.into(),
+    };
+    let still_injected = Finding {
         reason: Reason::StillInjected,
         message: format!(
             "{} of an earlier run was not removed: {}",
@@ -91,19 +83,25 @@ pub(crate) fn refuse(
         ),
         ..refusal.clone()
     };
+    let removes = change.existing.is_some() && !change.action.first.operations.is_empty();
+    outcome
+        .warnings
+        .retain(|warning| !warning.reason.is_about_change());
+    outcome.has_wanted_agent &= !removes;
+    outcome.components = InjectedComponents::default();
     match change.action.unwanted {
         Some(unwanted) => {
             outcome.decision = unwanted;
-            outcome.warnings.push(still);
+            outcome.warnings.push(still_injected);
         }
         None => {
-            outcome.cause = refusal.offset.map(|offset| Cause::Manifest {
+            outcome.cause = Some(Cause::Manifest {
                 offset,
                 pointer: refusal.pointer.clone(),
             });
             outcome.decision = refusal;
-            if is_injected && on_error == OnError::Skip {
-                outcome.warnings.push(still);
+            if removes && on_error == OnError::Skip {
+                outcome.warnings.push(still_injected);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::report::{Class, Finding, Reason, ReasonSet};
 pub(crate) struct SeverityPolicy {
     /// `onError`, for refused templates.
     pub(crate) on_error: OnError,
-    /// `--strict`, for warnings and what `onError: skip` makes one.
+    /// `--strict`, for warnings and for refusals under `onError: skip`.
     pub(crate) warnings: Warnings,
     /// `warnings.ignore`
     pub(crate) ignored: ReasonSet,
@@ -29,11 +29,10 @@ impl Default for SeverityPolicy {
 impl SeverityPolicy {
     /// Returns the policy of a configuration and arguments.
     pub(crate) fn of(config: &Config, options: Options) -> Self {
-        let ignored = config.spec.warnings.ignored();
         Self {
             on_error: config.spec.on_error,
             warnings: options.warnings,
-            ignored,
+            ignored: config.spec.warnings.ignored(),
         }
     }
 
@@ -42,7 +41,7 @@ impl SeverityPolicy {
         finding.acknowledged || self.ignored.contains(finding.reason)
     }
 
-    /// Returns the severity of a finding. An error holds back the whole run; a failed verification is always one.
+    /// Returns the severity of a finding. An error stops the whole run; a failed verification is always one.
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
         if finding.reason == Reason::VerifyFailed {
             return Severity::Error;

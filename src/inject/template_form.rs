@@ -8,7 +8,7 @@ use memchr::memmem;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Upper bound of candidates per resource. Each costs a walk over the whole resource.
+/// The most candidates per resource. Each costs a walk over the whole resource.
 pub(crate) const MAX_CANDIDATES: usize = 100;
 
 /// Returns false for a text without such a mapping.
@@ -16,14 +16,13 @@ pub(crate) fn may_be_in(text: &str) -> bool {
     memmem::find(text.as_bytes(), b"containers").is_some()
 }
 
-/// A mapping of that form.
+/// A mapping in the form of a pod template.
 #[derive(Debug)]
-pub(crate) struct Formed {
+pub(crate) struct PossibleTemplate {
     /// JSON Pointer from the resource; empty for the resource itself.
     pub(crate) pointer: String,
     /// The same with `*` for the index of an item.
     pub(crate) path: TemplatePath,
-    /// The mapping.
     pub(crate) node: NodeId,
     /// The nodes above it, one for each token of the pointer, the resource first.
     pub(crate) ancestors: Vec<NodeId>,
@@ -31,86 +30,86 @@ pub(crate) struct Formed {
 
 /// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
-pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
+pub(crate) fn with_containers(tree: &Tree<'_>, resource: NodeId) -> Vec<PossibleTemplate> {
     search(tree, resource, |tree, node| {
         containers(tree, node).is_some()
     })
 }
 
 /// Returns the mappings with a record, in the same way.
-pub(crate) fn recorded(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
+pub(crate) fn with_record(tree: &Tree<'_>, resource: NodeId) -> Vec<PossibleTemplate> {
     search(tree, resource, has_record)
 }
 
 /// Returns true for a template that carries the record of an injection.
 pub(crate) fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
     let path = ["metadata", "annotations", Annotation::Record.key()];
-    path.into_iter()
-        .try_fold(template, |node, key| tree.member(node, key))
-        .is_some()
+    let mut keys = path.into_iter();
+    let record = keys.try_fold(template, |node, key| tree.member(node, key));
+    record.is_some()
 }
 
-fn search(tree: &Tree<'_>, resource: NodeId, is_it: fn(&Tree<'_>, NodeId) -> bool) -> Vec<Formed> {
-    let mut search = FormSearch {
+type Predicate = fn(&Tree<'_>, NodeId) -> bool;
+
+fn search(tree: &Tree<'_>, resource: NodeId, matches: Predicate) -> Vec<PossibleTemplate> {
+    let mut search = TemplateSearch {
         tree,
-        is_it,
+        matches,
+        steps: Vec::new(),
         ancestors: Vec::new(),
         found: Vec::new(),
     };
-    search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
+    search.visit(tree.alias_target(resource), String::new());
     search.found
 }
 
-struct FormSearch<'a, 't> {
+struct TemplateSearch<'a, 't> {
     tree: &'a Tree<'t>,
-    is_it: fn(&Tree<'_>, NodeId) -> bool,
+    matches: Predicate,
+    /// The path to the current node.
+    steps: Vec<Step>,
     ancestors: Vec<NodeId>,
-    found: Vec<Formed>,
+    found: Vec<PossibleTemplate>,
 }
 
-impl FormSearch<'_, '_> {
-    fn look(&mut self, node: NodeId, steps: &mut Vec<Step>, pointer: String) {
+impl TemplateSearch<'_, '_> {
+    fn visit(&mut self, node: NodeId, pointer: String) {
         let tree = self.tree;
         match tree.kind(node) {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at in its own place.
-                if tree.get(node, "spec").is_some() && (self.is_it)(tree, node) {
-                    let path = TemplatePath {
-                        steps: steps.clone(),
-                    };
-                    let ancestors = self.ancestors.clone();
-                    self.found.push(Formed {
+                if tree.get(node, "spec").is_some() && (self.matches)(tree, node) {
+                    self.found.push(PossibleTemplate {
                         pointer: pointer.clone(),
-                        path,
+                        path: TemplatePath {
+                            steps: self.steps.clone(),
+                        },
                         node,
-                        ancestors,
+                        ancestors: self.ancestors.clone(),
                     });
                 }
                 self.ancestors.push(node);
                 for (key, value) in tree.entries(node) {
-                    // A path has no other name for a key that is a star, nor one for the empty key.
-                    let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*"))
-                    else {
-                        continue;
-                    };
                     let is_leaf = matches!(tree.kind(value), Kind::Scalar | Kind::Alias);
-                    if is_leaf {
+                    let key = tree.scalar(key).unwrap_or_default();
+                    // A path cannot name the empty key, nor a key that is a star.
+                    if is_leaf || matches!(&*key, "" | "*") {
                         continue;
                     }
-                    steps.push(Step::Key(key.clone().into_owned()));
-                    self.look(value, steps, format!("{pointer}/{}", escape(&key)));
-                    steps.pop();
+                    self.steps.push(Step::Key(key.clone().into_owned()));
+                    self.visit(value, format!("{pointer}/{}", escape(&key)));
+                    self.steps.pop();
                 }
                 self.ancestors.pop();
             }
             Kind::Sequence => {
-                steps.push(Step::Each);
+                self.steps.push(Step::Each);
                 self.ancestors.push(node);
                 for (index, item) in tree.items(node).enumerate() {
-                    self.look(item, steps, format!("{pointer}/{index}"));
+                    self.visit(item, format!("{pointer}/{index}"));
                 }
                 self.ancestors.pop();
-                steps.pop();
+                self.steps.pop();
             }
             Kind::Scalar | Kind::Alias => {}
         }
@@ -119,7 +118,7 @@ impl FormSearch<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::formed;
+    use super::with_containers;
 
     #[test]
     fn finds_what_has_containers_in_its_spec() {
@@ -144,7 +143,7 @@ mod tests {
             ("a: |\n  spec: {containers: [{}]}\n", &[]),
         ] {
             let tree = yaml_json_patch::read(text).unwrap();
-            let found = formed(&tree, tree.root().unwrap());
+            let found = with_containers(&tree, tree.root().unwrap());
             let shown: Vec<String> = found
                 .iter()
                 .map(|formed| format!("{}|{}", formed.pointer, formed.path))

@@ -3,12 +3,12 @@
 //! A user who annotates such a template expects an agent: the warning shows the line of configuration that would give it one.
 //! With `injection: always`, other templates get a note, since most of these kinds belong to an operator.
 
-use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
+use crate::agent::{ComponentKind, ComponentKinds};
 use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
-use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed, has_record};
+use crate::inject::template_form::{MAX_CANDIDATES, PossibleTemplate, has_record, with_containers};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::{PodTemplate, completes_by_policy};
 use crate::manifest::resource::Resource;
@@ -19,75 +19,73 @@ use memchr::memmem::Finder;
 use std::collections::HashSet;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
-/// A search for annotations in a text, so that nothing is read for them in vain.
+/// A search for annotations in a text. A document without them need not be read for them.
 #[derive(Debug)]
 pub(crate) struct KeySearch {
     keys: Vec<Finder<'static>>,
-    anywhere: bool,
+    /// False if the stream has none of them.
+    is_in_stream: bool,
 }
 
 impl KeySearch {
-    /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
+    /// Searches a whole stream once. If it has none of them, its parts are not searched again.
     pub(crate) fn new(stream: &str, annotations: &[Annotation]) -> Self {
-        let keys: Vec<_> = annotations
-            .iter()
-            .map(|annotation| Finder::new(annotation.key()))
-            .collect();
-        Self {
-            anywhere: keys.iter().any(|key| key.find(stream.as_bytes()).is_some()),
-            keys,
-        }
+        let keys = annotations.iter().map(|one| Finder::new(one.key()));
+        let mut search = Self {
+            keys: keys.collect(),
+            is_in_stream: true,
+        };
+        search.is_in_stream = search.may_find(stream);
+        search
     }
 
     /// Returns false if none of them is in this part of the stream.
     pub(crate) fn may_find(&self, part: &str) -> bool {
-        self.anywhere
-            && self
-                .keys
-                .iter()
-                .any(|key| key.find(part.as_bytes()).is_some())
+        let mut keys = self.keys.iter();
+        self.is_in_stream && keys.any(|key| key.find(part.as_bytes()).is_some())
     }
 
     /// Returns the number of their occurrences in this part of the stream.
     pub(crate) fn count(&self, part: &str) -> usize {
-        if !self.anywhere {
+        if !self.is_in_stream {
             return 0;
         }
-        self.keys
-            .iter()
-            .map(|key| key.find_iter(part.as_bytes()).count())
-            .sum()
+        let keys = self.keys.iter();
+        keys.map(|key| key.find_iter(part.as_bytes()).count()).sum()
     }
 }
 
-/// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
-/// of which this is known needs not be read for it.
+/// Returns true if an unknown kind may hold a template that gets an agent without a request. A document for which it returns
+/// false need not be read.
 pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
-    let is_looked_at = |group: &str| group.contains('.') && !is_for_tools(group);
-    config.spec.injection == InjectionMode::Always
-        && !is_well_known(kind)
-        && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
+    if config.spec.injection != InjectionMode::Always || is_well_known(kind) {
+        return false;
+    }
+    let Some(api_version) = api_version else {
+        return true;
+    };
+    let group = group(api_version);
+    group.contains('.') && !is_for_tools(group)
 }
 
-/// Kinds of Kubernetes that run nothing, and are most of what is not a workload.
+/// Returns true for the most frequent kinds of Kubernetes that are no workloads.
 fn is_well_known(kind: &str) -> bool {
     matches!(kind, "Service" | "ConfigMap" | "Secret")
 }
 
 /// Returns true for a custom resource. Its group has a dot; the groups of Kubernetes that have one hold no workloads.
 pub(crate) fn is_custom(resource: &Resource) -> bool {
-    resource
-        .gvk
-        .as_ref()
-        .is_some_and(|gvk| gvk.group.contains('.'))
+    let gvk = resource.gvk.as_ref();
+    gvk.is_some_and(|gvk| gvk.group.contains('.'))
 }
 
-/// The API group of an `apiVersion`.
+/// Returns the API group of an `apiVersion`.
 pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool is to complete.
+/// Returns true for API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool
+/// completes.
 fn is_for_tools(group: &str) -> bool {
     const GROUPS: [&str; 8] = [
         "apiextensions.k8s.io",
@@ -100,6 +98,56 @@ fn is_for_tools(group: &str) -> bool {
         "template.openshift.io",
     ];
     GROUPS.contains(&group) || group.ends_with(".kyverno.io")
+}
+
+/// An API group and a kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GroupKind {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+}
+
+impl GroupKind {
+    /// Returns the group and kind of a resource; none if its `apiVersion` is malformed.
+    pub(crate) fn of(resource: &Resource) -> Option<Self> {
+        let gvk = resource.gvk.as_ref()?;
+        Some(Self {
+            group: gvk.group.clone(),
+            kind: gvk.kind.clone(),
+        })
+    }
+
+    /// Returns `the kind App (example.com) is unknown`.
+    fn is_unknown(&self) -> String {
+        let group = match &*self.group {
+            "" => "the core API group",
+            group => group,
+        };
+        format!("the kind {} ({group}) is unknown", self.kind)
+    }
+
+    fn help(&self, places: &[TemplatePlace]) -> String {
+        if self.group.is_empty() {
+            return "check its `apiVersion`; a custom kind has an API group, such as example.com/v1"
+                .to_owned();
+        }
+        format!("add to the configuration: `{}`", self.setting(places))
+    }
+
+    /// Returns `podTemplates: [{group: example.com, kind: App, path: spec.template}]`.
+    pub(crate) fn setting(&self, places: &[TemplatePlace]) -> String {
+        let mut entries = Vec::new();
+        for TemplatePlace { path, completes } in places {
+            entries.push(format!(
+                "{{group: {}, kind: {}, path: {}{}}}",
+                quote(&self.group, Context::Flow),
+                quote(&self.kind, Context::Flow),
+                quote(path, Context::Flow),
+                if *completes { ", completes: true" } else { "" }
+            ));
+        }
+        format!("podTemplates: [{}]", entries.join(", "))
+    }
 }
 
 /// Resources of one unknown kind that seem to hold pod templates. They are one note, at the first of them.
@@ -118,31 +166,28 @@ pub(crate) struct TemplatePlace {
     completes: bool,
 }
 
+/// The most paths in the advice about one kind. A kind with more has no fixed form.
+const MAX_PATHS: usize = 10;
+
 /// Returns the places of templates in a resource of this kind.
 pub(crate) fn places<'f>(
     tree: &Tree<'_>,
     kind: &GroupKind,
-    formed: impl IntoIterator<Item = &'f Formed>,
+    templates: impl IntoIterator<Item = &'f PossibleTemplate>,
 ) -> Vec<TemplatePlace> {
     let mut places = Vec::new();
-    for formed in formed {
-        let beside = formed
-            .ancestors
-            .last()
-            .and_then(|holder| completes_by_policy(tree, *holder));
-        let completes = beside.unwrap_or_else(|| is_named_after_work(&kind.1));
-        add_place(
-            &mut places,
-            TemplatePlace {
-                path: formed.path.to_string(),
-                completes,
-            },
-        );
+    for template in templates {
+        let holder = template.ancestors.last();
+        let completes = holder
+            .and_then(|holder| completes_by_policy(tree, *holder))
+            .unwrap_or_else(|| is_named_after_work(&kind.kind));
+        let path = template.path.to_string();
+        add_place(&mut places, TemplatePlace { path, completes });
     }
     places
 }
 
-/// Adds a place, unless it is there or there are too many. Items of one list have the same path.
+/// Adds a place, unless it is known or there are too many. Items of one list have the same path.
 fn add_place(places: &mut Vec<TemplatePlace>, place: TemplatePlace) {
     if let Some(known) = places.iter_mut().find(|known| known.path == place.path) {
         known.completes |= place.completes;
@@ -155,10 +200,9 @@ impl UnknownTemplates {
     /// Adds later resources of the same kind.
     pub(crate) fn absorb(&mut self, later: Self) {
         self.resources += later.resources;
-        later
-            .places
-            .into_iter()
-            .for_each(|place| add_place(&mut self.places, place));
+        for place in later.places {
+            add_place(&mut self.places, place);
+        }
     }
 
     pub(crate) fn message(&self) -> String {
@@ -168,94 +212,88 @@ impl UnknownTemplates {
         };
         format!(
             "not injected: {}, but seems to have a pod template{resources}",
-            unknown(&self.kind)
+            self.kind.is_unknown()
         )
     }
 
     pub(crate) fn help(&self) -> String {
-        format!("if it has one, {}", help(&self.kind, &self.places))
+        format!("if it has one, {}", self.kind.help(&self.places))
     }
 }
 
-/// API group and kind.
-pub(crate) type GroupKind = (String, String);
-
-/// A value of the form of a pod template.
-struct Candidate {
-    formed: Formed,
-    template: PodTemplate,
-    /// The components that its annotations request.
-    asks: Option<ComponentSet>,
+/// A warning or note about the pod templates of a resource of an unknown kind.
+pub(crate) struct UnknownKind {
+    pub(crate) finding: Finding,
+    /// The resources that the note counts; none for a warning.
+    pub(crate) templates: Option<UnknownTemplates>,
 }
 
-/// Returns the warning or note about the pod templates of a resource that are not `known`; none where the configuration would
-/// skip them if they were.
+/// A possible pod template, with the components that its annotations request.
+struct Candidate {
+    template: PossibleTemplate,
+    requests: Option<ComponentKinds>,
+}
+
+/// Returns the warning or note about the pod templates of a resource that are not `known`; none if the configuration would
+/// skip them at a known place.
 pub(crate) fn unknown_kind(
     tree: &Tree<'_>,
     resource: &Resource,
     known: &[FoundTemplate],
     context: DecisionContext<'_>,
-) -> Option<(Finding, Option<UnknownTemplates>)> {
-    let gvk = resource.gvk.as_ref()?;
-    let kind = (gvk.group.clone(), gvk.kind.clone());
+) -> Option<UnknownKind> {
+    let kind = GroupKind::of(resource)?;
     let candidates = candidates(tree, resource, known, context);
-    let places = places(
-        tree,
-        &kind,
-        candidates.iter().map(|candidate| &candidate.formed),
-    );
-    let asking = candidates
-        .iter()
-        .find_map(|candidate| Some((candidate, candidate.asks?)));
-    if let Some((
-        Candidate {
-            formed, template, ..
-        },
-        what,
-    )) = asking
-    {
-        let asks = if what.agent().is_some() {
-            Annotation::Inject
-        } else {
-            Annotation::WaitFor
-        };
-        let annotation = template
-            .annotation(asks.key())
-            .map(|annotation| annotation.offset);
-        let offset = annotation.unwrap_or(tree.place(formed.node).start);
-        let message = format!(
-            "a pod template requests {}, but {}",
-            what.subject(),
-            unknown(&kind)
-        );
-        let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
-        return Some((finding.with_help(help(&kind, &places)), None));
+    let templates = candidates.iter().map(|candidate| &candidate.template);
+    let places = places(tree, &kind, templates);
+    for Candidate { template, requests } in &candidates {
+        if let Some(components) = *requests {
+            let finding = requesting(tree, template, components, &kind);
+            return Some(UnknownKind {
+                finding: finding.with_help(kind.help(&places)),
+                templates: None,
+            });
+        }
     }
-    let Formed { pointer, node, .. } = &candidates.first()?.formed;
-    let unknown = UnknownTemplates {
+    let first = &candidates.first()?.template;
+    let templates = UnknownTemplates {
         kind,
         resources: 1,
         places,
     };
-    let finding = Finding::new(
-        Reason::UnknownTemplate,
-        unknown.message(),
-        tree.place(*node).start,
-        pointer,
-    );
-    Some((finding.with_help(unknown.help()), Some(unknown)))
+    let (message, start) = (templates.message(), tree.place(first.node).start);
+    let finding = Finding::new(Reason::UnknownTemplate, message, start, &first.pointer);
+    Some(UnknownKind {
+        finding: finding.with_help(templates.help()),
+        templates: Some(templates),
+    })
 }
 
-fn unknown((group, kind): &GroupKind) -> String {
-    let group = if group.is_empty() {
-        "the core API group"
-    } else {
-        group
+/// Returns the warning about a template that requests components.
+fn requesting(
+    tree: &Tree<'_>,
+    template: &PossibleTemplate,
+    components: ComponentKinds,
+    kind: &GroupKind,
+) -> Finding {
+    let annotation = match components.contains(ComponentKind::Agent) {
+        true => Annotation::Inject,
+        false => Annotation::WaitFor,
     };
-    format!("the kind {kind} ({group}) is unknown")
+    let view = PodTemplate::view(tree, template.node);
+    let offset = match view.annotation(annotation.key()) {
+        Some(annotation) => annotation.offset,
+        None => tree.place(template.node).start,
+    };
+    let message = format!(
+        "a pod template requests {}, but {}",
+        components.subject(),
+        kind.is_unknown()
+    );
+    Finding::new(Reason::UnknownKind, message, offset, &template.pointer)
 }
 
-/// The values in a resource that would get a component if their places were known.
+/// Returns the possible templates in a resource that would get a component if their places were known.
 fn candidates(
     tree: &Tree<'_>,
     resource: &Resource,
@@ -263,109 +301,89 @@ fn candidates(
     context: DecisionContext<'_>,
 ) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
-    let asks_or_not =
+    let is_injected_without_request =
         may_be(kind, Some(api_version), context.config) && owned(tree, resource).is_none();
-    // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
-    let known: HashSet<NodeId> = known
-        .iter()
-        .map(|template| tree.alias_target(template.node))
-        .collect();
-    let is_open = |formed: &Formed| {
-        !formed.path.steps.is_empty()
-            && !has_record(tree, formed.node)
-            && !known.contains(&formed.node)
-    };
-    let formed = formed(tree, resource.node).into_iter().filter(is_open);
-    let (asking, others): (Vec<_>, Vec<_>) = formed
-        .map(|formed| (asks(tree, formed.node, context.config), formed))
-        .partition(|(asks, _)| asks.is_some());
-    let mut looked_at: Vec<_> = asking
-        .into_iter()
-        .chain(others)
-        .take(MAX_CANDIDATES)
-        .collect();
-    looked_at.sort_by_key(|(_, formed)| tree.place(formed.node).start);
-    let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
-        if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
-            return None;
+    let known = known.iter().map(|found| tree.alias_target(found.node));
+    let known: HashSet<NodeId> = known.collect();
+    let mut candidates = Vec::new();
+    let mut others = Vec::new();
+    for template in with_containers(tree, resource.node) {
+        // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own
+        // warning.
+        let has_path = !template.path.steps.is_empty();
+        if !has_path || has_record(tree, template.node) || known.contains(&template.node) {
+            continue;
         }
-        let template = PodTemplate::view(tree, formed.node);
-        let is_wanted = match decide(tree, resource, &formed.pointer, &template, context).decision {
-            // Once the kind is known, its controller may complete the containers.
-            Decision::Skip(Finding {
-                reason: Reason::Patch,
-                ..
-            }) => strategic_merge::evidence(tree, resource, &template, Images::Optional).is_none(),
-            Decision::Skip(_) => false,
-            Decision::Add(_) | Decision::Refuse(_) => true,
-        };
-        is_wanted.then_some(Candidate {
-            formed,
-            template,
-            asks,
-        })
+        let requests = requests(tree, template.node, context.config);
+        let candidate = Candidate { template, requests };
+        if requests.is_some() {
+            candidates.push(candidate);
+        } else if is_injected_without_request {
+            others.push(candidate);
+        }
+    }
+    candidates.append(&mut others);
+    candidates.truncate(MAX_CANDIDATES);
+    candidates.sort_by_key(|candidate| tree.place(candidate.template.node).start);
+    candidates.retain(|Candidate { template, requests }| {
+        (requests.is_some() || names_an_image(tree, template.node))
+            && is_wanted(tree, resource, template, context)
     });
-    candidates.collect()
+    candidates
 }
 
-/// A container with name and image is one that runs, not a part of one.
+/// Returns true if a template at a known place would not be skipped.
+fn is_wanted(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    template: &PossibleTemplate,
+    context: DecisionContext<'_>,
+) -> bool {
+    let view = PodTemplate::view(tree, template.node);
+    match decide(tree, resource, &template.pointer, &view, context).decision {
+        // Once the kind is known, its controller may complete the containers.
+        Decision::Skip(skip) if skip.reason == Reason::Patch => {
+            strategic_merge::evidence(tree, resource, &view, Images::Optional).is_none()
+        }
+        Decision::Skip(_) => false,
+        Decision::Add(_) | Decision::Refuse(_) => true,
+    }
+}
+
+/// Returns true if a container has a name and an image: it is complete.
 fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
-    let mut items = containers(tree, template)
-        .into_iter()
-        .flat_map(|list| tree.items(list));
-    items.any(|item| {
-        ["name", "image"]
-            .into_iter()
-            .all(|key| tree.member_text(item, key).is_some())
+    let Some(list) = containers(tree, template) else {
+        return false;
+    };
+    tree.items(list).any(|item| {
+        tree.member_text(item, "name").is_some() && tree.member_text(item, "image").is_some()
     })
 }
 
 /// Returns true if one of the words in the name of a kind stands for work that ends.
 fn is_named_after_work(kind: &str) -> bool {
-    let is_word = |word: &str| {
-        kind.split(word)
-            .skip(1)
-            .any(|behind| !behind.starts_with(|next: char| next.is_ascii_lowercase()))
-    };
-    ["Job", "Run", "Task", "Workflow"].into_iter().any(is_word)
-}
-
-fn help(kind: &GroupKind, places: &[TemplatePlace]) -> String {
-    if !kind.0.is_empty() {
-        return format!("add to the configuration: `{}`", line(kind, places));
+    for word in ["Job", "Run", "Task", "Workflow"] {
+        for rest in kind.split(word).skip(1) {
+            if !rest.starts_with(|next: char| next.is_ascii_lowercase()) {
+                return true;
+            }
+        }
     }
-    "check its `apiVersion`; a custom kind has an API group, such as example.com/v1".to_owned()
-}
-
-/// Paths that one line of configuration names. A kind with more has no fixed form.
-const MAX_PATHS: usize = 10;
-
-/// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
-pub(crate) fn line((group, kind): &GroupKind, places: &[TemplatePlace]) -> String {
-    let word = |text: &str| quote(text, Context::Flow).into_owned();
-    let entries = places.iter().map(|TemplatePlace { path, completes }| {
-        let completes = if *completes { ", completes: true" } else { "" };
-        format!(
-            "{{group: {}, kind: {}, path: {}{completes}}}",
-            word(group),
-            word(kind),
-            word(path)
-        )
-    });
-    format!("podTemplates: [{}]", entries.collect::<Vec<_>>().join(", "))
+    false
 }
 
 /// Returns the components that the annotations of a possible template request.
-fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> {
-    let below = |path: [&str; 2]| {
-        path.into_iter()
-            .try_fold(node, |node, key| tree.member(node, key))
-    };
-    let annotations = below(["metadata", "annotations"])?;
-    let value = |annotation: Annotation| tree.member_text(annotations, annotation.key());
-    let inject =
-        value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
-    let wait_for = config.allows(Annotation::WaitFor)
-        && value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
-    Components::of(inject.then_some(()), wait_for.then_some(()))
+fn requests(tree: &Tree<'_>, template: NodeId, config: &Config) -> Option<ComponentKinds> {
+    let annotations = tree.member(tree.member(template, "metadata")?, "annotations")?;
+    let mut kinds = Vec::new();
+    let inject = tree.member_text(annotations, Annotation::Inject.key());
+    if inject.is_some_and(|inject| inject.eq_ignore_ascii_case("true")) {
+        kinds.push(ComponentKind::Agent);
+    }
+    let hosts = tree.member_text(annotations, Annotation::WaitFor.key());
+    if config.allows(Annotation::WaitFor) && hosts.is_some_and(|hosts| !asks_for_nothing(&hosts)) {
+        kinds.push(ComponentKind::WaitFor);
+    }
+    let kinds = ComponentKinds::from_iter(kinds);
+    (!kinds.is_empty()).then_some(kinds)
 }

@@ -375,7 +375,7 @@ fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::outcome::{Outcome, Remark};
+    use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
     use crate::manifest::identity::Identity;
     use crate::report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;
@@ -409,13 +409,8 @@ mod tests {
             warnings: Vec::new(),
             acknowledged: ReasonSet::default(),
             has_wanted_agent: false,
-            needs: None,
-            agent_list: None,
-            token_of: None,
-            agent: None,
-            wait_for: None,
+            components: InjectedComponents::default(),
             replicas: None,
-            rbac_subject: None,
             patch: json_patch::Patch::default(),
         }
     }

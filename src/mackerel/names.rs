@@ -1,5 +1,7 @@
 //! Names of the agent's container, image, variable and volumes.
 
+use serde::{Deserialize, Serialize};
+
 /// Name of the agent's container, native or not.
 pub(crate) const CONTAINER: &str = "mackerel-container-agent";
 
@@ -24,18 +26,9 @@ pub(crate) enum Sidecar {
     Native,
 }
 
-impl Sidecar {
-    /// Returns the field of the PodSpec.
-    pub(crate) fn field(self) -> &'static str {
-        match self {
-            Sidecar::Container => "containers",
-            Sidecar::Native => "initContainers",
-        }
-    }
-}
-
 /// The volumes that the injector adds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Volume {
     /// `/var/tmp`, where the agent's plugins keep state.
     Tmp,

@@ -4,6 +4,7 @@ use crate::mackerel::names::Volume;
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
+use serde::{Deserialize, Serialize};
 use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
 
 /// The folder in which the ServiceAccount admission plugin mounts a pod's token.
@@ -24,7 +25,8 @@ pub(crate) struct PodAnnotation {
 }
 
 /// A list of containers in the PodSpec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum ContainerList {
     /// `containers`
     Containers,

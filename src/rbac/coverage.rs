@@ -21,9 +21,7 @@ pub(crate) struct RbacCoverage {
 impl RbacCoverage {
     /// Adds the agents of the outcomes.
     pub(crate) fn require<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome> + Clone) {
-        let mut subjects = outcomes
-            .clone()
-            .filter_map(|outcome| outcome.rbac_subject.as_ref());
+        let mut subjects = outcomes.clone().filter_map(Outcome::rbac_subject);
         self.has_unknown |= subjects.any(|subject| subject.namespace.is_none());
         self.grants.take(outcomes);
     }

@@ -77,7 +77,7 @@ fn needed(
             }
         }
     }
-    let has_file = |outcome: &Outcome| outcome.rbac_subject.is_some() && outcome.file.is_some();
+    let has_file = |outcome: &Outcome| outcome.agent().is_some() && outcome.file.is_some();
     if permissions == Permissions::Items && injection.outcomes.iter().any(has_file) {
         // kpt writes items to files by these two annotations; kustomize does not use them.
         for (index, Wanted { object, .. }) in needed.iter_mut().enumerate() {

@@ -32,7 +32,7 @@ impl Grants {
             if reason.class() != Class::Done || reason == Reason::Removed {
                 continue;
             }
-            let Some(subject) = &outcome.rbac_subject else {
+            let Some(subject) = outcome.rbac_subject() else {
                 continue;
             };
             if subject.access == KubeletAccess::ReadOnlyPort {

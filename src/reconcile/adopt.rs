@@ -1,229 +1,286 @@
 //! Adopts a foreign agent: the injected agent replaces it at its position.
 //!
 //! The decision is made on the template without the foreign agent, as for an injected one. Its settings are kept as annotations.
-//! Those for which there is none are reported by name, never by value: one may be an API key. Volumes stay, except those that have the name of an injected volume and that no
-//! other container mounts: the injected ones replace them.
+//! Those for which there is none are reported by name, never by value: one may be an API key. Volumes stay, except those that have
+//! the name of an injected volume and that no other container mounts: the injected ones replace them.
 
-use crate::agent::Agent;
 use crate::agent::existing::{ExistingInjection, is_agent};
-use crate::config::Config;
-use crate::mackerel::annotations::Annotation;
+use crate::agent::{Component, ComponentKind, ComponentKinds};
+use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, mounts,
 };
-use crate::options::Tense;
-use crate::reconcile::adopted_settings::{AdoptionDifferences, INSECURE_TLS, Replacement};
-use serde_json::Value;
+use crate::reconcile::agent_container::INSECURE_TLS;
+use crate::reconcile::apply::{Action, Addition};
+use crate::reconcile::current::others;
+use crate::reconcile::kept_settings::{KeptSetting, Replacement};
+use crate::reconcile::lost_settings::LostSetting;
+use crate::reconcile::patch::{AdoptedContainer, ListPositions};
+use crate::reconcile::{Reconciled, Reconciler};
+use crate::report::{Finding, Reason};
 use std::ops::Range;
 use yaml_json_patch::{Kind, NodeId, Tree, to_json};
 
 /// A foreign agent that can be adopted.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Adoptable {
-    pub(crate) old: Container,
+pub(super) struct Adoptable {
+    pub(super) old: Container,
     /// The template without it and without the volumes that are replaced.
-    pub(crate) without: PodTemplate,
+    pub(super) without: PodTemplate,
     /// The annotations that keep its settings.
-    pub(crate) kept: Vec<(Annotation, String)>,
+    pub(super) kept: Vec<KeptSetting>,
 }
 
 impl Adoptable {
-    /// Returns the template without the agent, and with annotations that are not there yet.
-    pub(crate) fn with_annotations(
-        &self,
+    /// Returns the first foreign agent of a template without an injected one. Ephemeral containers cannot be changed.
+    pub(super) fn find(
         tree: &Tree<'_>,
-        added: &[(Annotation, String)],
-    ) -> PodTemplate {
+        template: &PodTemplate,
+        existing: Option<&ExistingInjection>,
+    ) -> Option<Self> {
+        if existing.is_some_and(|existing| existing.kinds().contains(ComponentKind::Agent)) {
+            return None;
+        }
+        let mut containers = template.containers.iter();
+        let index = containers.position(|container| {
+            is_agent(tree, container) && container.list != ContainerList::EphemeralContainers
+        })?;
+        let mut without = template.clone();
+        let old = without.containers.remove(index);
+        let others = &without.containers;
+        without.volumes.retain(|volume| {
+            let name = volume.name.as_deref().unwrap_or_default();
+            let is_shared = tree.kind(volume.node) == Kind::Alias;
+            let is_replaced = !is_shared
+                && Volume::ALL.iter().any(|injected| injected.name() == name)
+                && mounts(tree, &old, name)
+                && !is_mounted(tree, others, name);
+            !is_replaced
+        });
+        Some(Self {
+            old,
+            without,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Returns the template without the agent, and with annotations that are not there yet.
+    pub(super) fn with_annotations(&self, tree: &Tree<'_>, kept: &[KeptSetting]) -> PodTemplate {
         let mut template = self.without.clone();
         let offset = tree.place(self.old.node).start;
-        template
-            .annotations
-            .extend(added.iter().map(|(annotation, value)| PodAnnotation {
+        for KeptSetting { annotation, value } in kept {
+            template.annotations.push(PodAnnotation {
                 key: annotation.key().to_owned(),
                 value: Some(value.clone()),
                 node: None,
                 offset,
                 value_offset: offset,
-            }));
+            });
+        }
         template
     }
-}
 
-/// Returns the first foreign agent of a template without an injected one. Ephemeral containers cannot be changed.
-pub(crate) fn candidate(
-    tree: &Tree<'_>,
-    template: &PodTemplate,
-    existing: Option<&ExistingInjection>,
-) -> Option<Adoptable> {
-    if existing.is_some_and(|existing| existing.component_set().agent().is_some()) {
-        return None;
+    fn name(&self) -> &str {
+        self.old.name.as_deref().unwrap_or("without a name")
     }
-    let can_be = |container: &Container| {
-        is_agent(tree, container) && container.list != ContainerList::EphemeralContainers
-    };
-    let at = template.containers.iter().position(can_be)?;
-    let mut without = template.clone();
-    let old = without.containers.remove(at);
-    let is_replaced = |volume: &PodVolume| {
-        let name = volume.name.as_deref().unwrap_or_default();
-        let is_shared = tree.kind(volume.node) == Kind::Alias;
-        !is_shared
-            && is_injected_name(name)
-            && mounts(tree, &old, name)
-            && !is_mounted(tree, &without.containers, name)
-    };
-    without.volumes = template
-        .volumes
-        .iter()
-        .filter(|volume| !is_replaced(volume))
-        .cloned()
-        .collect();
-    Some(Adoptable {
-        old,
-        without,
-        kept: Vec::new(),
-    })
-}
-
-fn is_injected_name(name: &str) -> bool {
-    Volume::ALL.iter().any(|volume| volume.name() == name)
 }
 
 fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
-    containers
-        .iter()
-        .any(|container| mounts(tree, container, volume))
+    let mut containers = containers.iter();
+    containers.any(|container| mounts(tree, container, volume))
 }
 
-/// Returns the volumes that stay although only the old container mounted them.
-pub(crate) fn left_behind<'a>(
-    tree: &'a Tree<'_>,
-    template: &'a PodTemplate,
-    adoption: &'a Adoptable,
-    agent: &'a Agent,
-) -> impl Iterator<Item = &'a PodVolume> {
-    let Adoptable { old, without, .. } = adoption;
-    template.volumes.iter().filter(|volume| {
+impl Reconciler<'_, '_> {
+    /// Returns the old agent and the one that replaces it, to compare them.
+    pub(super) fn replacement<'a>(
+        &'a self,
+        adoption: &Adoptable,
+        agent: &'a Component,
+    ) -> Replacement<'a> {
+        let volumes = self.template.volumes.iter();
+        let volumes = volumes.filter_map(|volume| to_json(self.tree, volume.node).ok());
+        Replacement {
+            old: to_json(self.tree, adoption.old.node).unwrap_or_default(),
+            old_list: adoption.old.list,
+            volumes: volumes.collect(),
+            template: self.template,
+            agent,
+            config: agent.annotated.as_deref().unwrap_or(self.context.config),
+        }
+    }
+
+    /// Reconciles a template with a foreign agent. An existing injection, of an init container alone, is added anew.
+    pub(super) fn adopt(&self, adoption: &Adoptable, report: DecisionReport) -> Reconciled {
+        let (Decision::Add(plan), Some(agent)) = (&report.decision, report.decision.agent()) else {
+            return self.insert(report);
+        };
+        let old = &adoption.old;
+        if self.tree.kind(old.node) == Kind::Alias {
+            let message = "the agent is an alias; an edit would change every alias of its anchor";
+            let refusal = self.finding_at(old, Reason::AdoptRefused, message.to_owned());
+            let refusal = refusal.with_help("replace the alias `*name` with the container");
+            return Reconciled::of(refusal, report.warnings);
+        }
+        let mut warnings = report.warnings;
+        let replacement = self.replacement(adoption, agent);
+        let differences = replacement.differences();
+        let mut message = self.adoption_message(adoption, &replacement, &differences.image);
+        if plan.wait_for().is_some() && self.existing.is_none() {
+            let kinds = ComponentKinds::from(ComponentKind::WaitFor);
+            message += &format!("; {}", kinds.passive(self.options.tense, "added"));
+        }
+        warnings.extend(self.lost_settings(
+            adoption,
+            &differences.lost,
+            &replacement.not_allowed(),
+        ));
+        let target = self.patch_target();
+        let mut first = target.kept_annotations(&adoption.kept);
+        if let Some(existing) = self.existing {
+            first = first.then(&target.removal(existing, &adoption.kept));
+        }
+        // The existing injection is removed before.
+        let others = others(self.template, old.list);
+        let adopted = AdoptedContainer {
+            list: old.list,
+            index: others.filter(|other| *other < old.index).count(),
+        };
+        let positions = ListPositions {
+            adopted: Some(adopted),
+            ..ListPositions::default()
+        };
+        let addition = Addition {
+            plan: plan.clone(),
+            positions,
+        };
+        let decision = self.finding_at(old, Reason::Adopted, message);
+        Reconciled {
+            action: Some(Action {
+                first,
+                then: Some(addition),
+                unwanted: None,
+            }),
+            about: Some(ComponentKind::Agent.into()),
+            ..Reconciled::of(decision, warnings).with_components(plan, report.wait_for_cause)
+        }
+    }
+
+    /// Returns a finding at the place of the old agent.
+    fn finding_at(&self, old: &Container, reason: Reason, message: String) -> Finding {
+        let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
+        let offset = self.tree.place(old.node).start;
+        Finding::new(reason, message, offset, &pointer)
+    }
+
+    /// Describes the adoption in one sentence.
+    fn adoption_message(
+        &self,
+        adoption: &Adoptable,
+        replacement: &Replacement<'_>,
+        changed: &[LostSetting],
+    ) -> String {
+        let (old, agent) = (&adoption.old, replacement.agent);
+        let name = adoption.name();
+        let mut message = format!(
+            "container {name} {} adopted",
+            self.options.tense.auxiliary()
+        );
+        // An annotation or another container's `resourceFieldRef` may refer to the old name.
+        if name != CONTAINER {
+            message += &format!(", renamed to {CONTAINER}");
+        }
+        if old.list != agent.record.list {
+            message += &format!(", moved to `{}`", agent.record.list.field());
+        }
+        if !changed.is_empty() {
+            message += &format!("; changed: {}", listed(changed));
+        }
+        if !adoption.kept.is_empty() {
+            let names = adoption.kept.iter().map(|kept| kept.annotation.name());
+            let names: Vec<&str> = names.collect();
+            message += &format!("; kept as annotations: {}", names.join(", "));
+        }
+        if let Some(port) = replacement.read_only_port_beside_tls() {
+            message += &format!("; {INSECURE_TLS} has no effect on the read-only port {port}");
+        }
+        if has_comment(self.tree, old.node) {
+            message += "; its comments are lost";
+        }
+        for volume in &self.template.volumes {
+            if self.is_left_behind(adoption, volume, agent) {
+                let name = volume.name.as_deref().unwrap_or_default();
+                message += &format!("; the volume {name} is kept but no longer mounted");
+            }
+        }
+        message
+    }
+
+    /// Returns true for a volume that stays although only the old container mounted it.
+    fn is_left_behind(&self, adoption: &Adoptable, volume: &PodVolume, agent: &Component) -> bool {
         let name = volume.name.as_deref().unwrap_or_default();
-        let is_replaced = agent
-            .volumes
-            .iter()
-            .any(|(injected, _)| injected.name() == name);
-        !is_replaced && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
-    })
+        !agent.adds_volume(name)
+            && mounts(self.tree, &adoption.old, name)
+            && !is_mounted(self.tree, &adoption.without.containers, name)
+    }
+
+    /// Warns about the settings that the adoption loses, if any.
+    fn lost_settings(
+        &self,
+        adoption: &Adoptable,
+        lost: &[LostSetting],
+        not_allowed: &[LostSetting],
+    ) -> Option<Finding> {
+        let mut parts = Vec::new();
+        if !lost.is_empty() {
+            parts.push(format!(
+                "settings that no annotation keeps: {}",
+                listed(lost)
+            ));
+        }
+        if !not_allowed.is_empty() {
+            parts.push(format!(
+                "settings whose annotations are not allowed: {}",
+                listed(not_allowed)
+            ));
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        let mut all = lost.iter().chain(not_allowed);
+        let help = if all.any(|lost| lost.setting.is_some()) {
+            "to keep a setting, set the field in parentheses after it; settings without one are lost"
+        } else {
+            "if the agent needs them, do not adopt it"
+        };
+        let message = format!("container {} has {}", adoption.name(), parts.join("; and "));
+        let warning = self.finding_at(&adoption.old, Reason::AdoptLosesSettings, message);
+        Some(warning.with_help(help))
+    }
 }
 
-/// Asks about the old container and the agent that replaces it.
-fn with_replacement<T>(
-    tree: &Tree<'_>,
-    template: &PodTemplate,
-    old: &Container,
-    (agent, config): (&Agent, &Config),
-    ask: impl FnOnce(&Replacement<'_>) -> T,
-) -> T {
-    let volumes: Vec<Value> = template
-        .volumes
-        .iter()
-        .filter_map(|volume| to_json(tree, volume.node).ok())
-        .collect();
-    let container = to_json(tree, old.node).unwrap_or_default();
-    let config = agent.annotated.as_deref().unwrap_or(config);
-    ask(&Replacement {
-        old: &container,
-        old_list: old.list,
-        volumes: &volumes,
-        template,
-        agent,
-        config,
-    })
+fn listed(settings: &[LostSetting]) -> String {
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    settings.join(", ")
 }
 
-/// Returns the annotations that keep the old container's settings.
-pub(crate) fn kept_settings(
-    tree: &Tree<'_>,
-    template: &PodTemplate,
-    adoption: &Adoptable,
-    agent: (&Agent, &Config),
-) -> Vec<(Annotation, String)> {
-    with_replacement(tree, template, &adoption.old, agent, |replacement| {
-        replacement.annotations()
-    })
-}
-
-/// Describes the adoption in one sentence, and the settings that are lost, if any, in another.
-pub(crate) fn describe(
-    tree: &Tree<'_>,
-    template: &PodTemplate,
-    Adoptable { old, kept, .. }: &Adoptable,
-    (agent, config): (&Agent, &Config),
-    tense: Tense,
-) -> (String, Option<String>) {
-    let name = old.name.as_deref().unwrap_or("without a name");
-    let (AdoptionDifferences { image, lost }, not_allowed, port) =
-        with_replacement(tree, template, old, (agent, config), |replacement| {
-            (
-                replacement.differences(),
-                replacement.not_allowed(),
-                replacement.read_only_port_beside_tls(),
-            )
-        });
-    let mut message = format!("container {name} {} adopted", tense.auxiliary());
-    // An annotation or another container's `resourceFieldRef` may refer to the old name.
-    if name != CONTAINER {
-        message += &format!(", renamed to {CONTAINER}");
-    }
-    if old.list.field() != agent.sidecar.field() {
-        message += &format!(", moved to `{}`", agent.sidecar.field());
-    }
-    if !image.is_empty() {
-        message += &format!("; changed: {}", image.join(", "));
-    }
-    if !kept.is_empty() {
-        let names: Vec<&str> = kept
-            .iter()
-            .map(|(annotation, _)| annotation.name())
-            .collect();
-        message += &format!("; kept as annotations: {}", names.join(", "));
-    }
-    if let Some(port) = port {
-        message += &format!("; {INSECURE_TLS} has no effect on the read-only port {port}");
-    }
-    if has_comment(tree, old.node) {
-        message += "; its comments are lost";
-    }
-    let lost = [
-        ("that no annotation keeps", lost),
-        ("whose annotations are not allowed", not_allowed),
-    ];
-    let lost = lost.iter().filter(|(_, settings)| !settings.is_empty());
-    let lost: Vec<String> = lost
-        .map(|(which, settings)| format!("settings {which}: {}", settings.join(", ")))
-        .collect();
-    (
-        message,
-        (!lost.is_empty()).then(|| format!("container {name} has {}", lost.join("; and "))),
-    )
-}
-
-/// True if there is a comment within a node or behind it on its last line: a `#` outside of its scalars.
+/// True if there is a comment within a node or after it on its last line: a `#` outside of its scalars.
 fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
     let Range { start, end } = tree.place(node);
-    let behind = tree
-        .source()
-        .get(end..)
-        .and_then(|rest| rest.lines().next())
-        .unwrap_or_default();
-    if behind.trim_start().starts_with('#') {
+    let after = tree.source().get(end..).unwrap_or_default();
+    let rest_of_line = after.lines().next().unwrap_or_default();
+    if rest_of_line.trim_start().starts_with('#') {
         return true;
     }
+    let text = tree.source().get(start..end).unwrap_or_default();
     let scalars = scalars(tree, node);
-    let is_text = |at: usize| scalars.iter().any(|scalar| scalar.contains(&at));
-    tree.source()
-        .get(start..end)
-        .unwrap_or_default()
-        .match_indices('#')
-        .any(|(at, _)| !is_text(start + at))
+    for (offset, _) in text.match_indices('#') {
+        let offset = start + offset;
+        if !scalars.iter().any(|scalar| scalar.contains(&offset)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the spans of the scalars at a node and below it.

@@ -2,16 +2,15 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::wait_for::WaitFor;
 use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
-use crate::reconcile::patch::{ListPositions, RecordCache, TemplatePatch, insertion};
-use crate::report::{Cause, Finding};
+use crate::reconcile::own_annotations::RecordCache;
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, WrongKind};
+use crate::report::Finding;
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
     self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable,
@@ -24,17 +23,27 @@ pub(crate) struct Action {
     /// Removes or replaces the existing injection.
     pub(crate) first: TemplatePatch,
     /// Is added afterwards.
-    pub(crate) then: Option<(Plan, ListPositions)>,
+    pub(crate) then: Option<Addition>,
     /// The finding of the decision if the existing injection is no longer wanted: reported when it cannot be removed.
     pub(crate) unwanted: Option<Finding>,
 }
 
-/// An init container that waits, and its cause.
+/// Components to add.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Waiting {
-    pub(crate) wait_for: Rc<WaitFor>,
-    /// The annotation that requests it.
-    pub(crate) asked: Cause,
+pub(crate) struct Addition {
+    pub(crate) plan: Plan,
+    pub(crate) positions: ListPositions,
+}
+
+impl Action {
+    /// Removes or replaces the existing injection, and adds nothing.
+    pub(super) fn remove(first: TemplatePatch) -> Self {
+        Self {
+            first,
+            then: None,
+            unwanted: None,
+        }
+    }
 }
 
 /// The change of one template of a document.
@@ -137,29 +146,14 @@ pub(crate) fn apply_changes(
 }
 
 /// Replaces offsets in the intermediate text, which the user never sees, by those of the templates.
-fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
-    let start = |change: usize| {
-        changes
-            .get(change)
-            .map_or(0, |change| tree.place(change.view.node).start)
-    };
-    match failure {
-        ApplyError::Refused(refused) => ApplyError::Refused(
-            refused
-                .into_iter()
-                .map(|(change, refusal)| {
-                    (
-                        change,
-                        UneditableChange {
-                            offset: start(change),
-                            ..refusal
-                        },
-                    )
-                })
-                .collect(),
-        ),
-        fault @ ApplyError::Fault { .. } => fault,
+fn in_original(mut failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
+    if let ApplyError::Refused(refused) = &mut failure {
+        for (index, refusal) in refused {
+            let change = changes.get(*index);
+            refusal.offset = change.map_or(0, |change| tree.place(change.view.node).start);
+        }
     }
+    failure
 }
 
 /// Returns the operations that add the plan, to the intermediate text if there is one.
@@ -169,63 +163,59 @@ fn insertion_for(
     change: &PlannedChange,
     records: &RecordCache,
 ) -> Result<TemplatePatch, UneditableChange> {
-    let Some((plan, places)) = &change.action.then else {
+    let Some(Addition { plan, positions }) = &change.action.then else {
         return Ok(TemplatePatch::default());
     };
     let path = change.path();
-    let is_intermediate = intermediate.is_some();
-    let inserted = match intermediate {
-        None => insertion(tree, &change.view, &path, plan, *places, records),
-        Some(intermediate) => {
-            let gone = || UneditableChange {
-                message: "the pod template is missing".to_owned(),
-                help:
-                    "this is a bug in mackerel-agent-injector; please report it with the document"
-                        .to_owned(),
-                offset: 0,
-            };
-            let node = intermediate.node(&path).ok_or_else(gone)?;
-            insertion(
-                intermediate.tree,
-                &PodTemplate::view(intermediate.tree, node),
-                &path,
-                plan,
-                *places,
-                records,
-            )
-        }
+    let Some(intermediate) = intermediate else {
+        let target = PatchTarget {
+            tree,
+            template: &change.view,
+            path: &path,
+        };
+        let inserted = target.insertion(plan, *positions, records);
+        return inserted.map_err(|wrong| wrong_kind(tree, &wrong, wrong.offset));
     };
-    inserted.map_err(|error| {
-        let offset = if is_intermediate {
-            tree.place(change.view.node).start
-        } else {
-            error.offset
-        };
-        let line = tree
-            .source()
-            .get(offset..)
-            .and_then(|rest| rest.lines().next())
-            .unwrap_or_default();
-        // A mapping with `key:value` as its only line is a string to YAML.
-        let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
-            !key.contains(['"', '\'', ' '])
-                && value.starts_with(|next: char| !next.is_ascii_whitespace())
-        });
-        let help = match error.wanted {
-            Kind::Mapping if lacks_blank => "write a blank after the `:`",
-            _ => "correct the field; the API server rejects it as well",
-        };
-        let wanted = if error.wanted == Kind::Sequence {
-            "list"
-        } else {
-            "mapping"
-        };
-        UneditableChange {
-            message: format!("expected `{}` to be a {wanted}", error.parent),
+    let Some(node) = intermediate.node(&path) else {
+        let help = "this is a bug in mackerel-agent-injector; please report it with the document";
+        return Err(UneditableChange {
+            message: "the pod template is missing".to_owned(),
             help: help.to_owned(),
-            offset,
-        }
-    })
+            offset: 0,
+        });
+    };
+    let target = PatchTarget {
+        tree: intermediate.tree,
+        template: &PodTemplate::view(intermediate.tree, node),
+        path: &path,
+    };
+    let start = tree.place(change.view.node).start;
+    let inserted = target.insertion(plan, *positions, records);
+    inserted.map_err(|wrong| wrong_kind(tree, &wrong, start))
+}
+
+/// Refuses a field of the wrong kind.
+fn wrong_kind(tree: &Tree<'_>, wrong: &WrongKind, offset: usize) -> UneditableChange {
+    let rest = tree.source().get(offset..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    // A mapping with `key:value` as its only line is a string to YAML.
+    let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
+        !key.contains(['"', '\'', ' '])
+            && value.starts_with(|next: char| !next.is_ascii_whitespace())
+    });
+    let wanted = match wrong.wanted {
+        Kind::Sequence => "list",
+        _ => "mapping",
+    };
+    let help = match wrong.wanted {
+        Kind::Mapping if lacks_blank => "write a blank after the `:`",
+        _ => "correct the field; the API server rejects it as well",
+    };
+    UneditableChange {
+        message: format!("expected `{}` to be a {wanted}", wrong.parent),
+        help: help.to_owned(),
+        offset,
+    }
 }
 
 /// Caches for messages about many nodes of a tree.
@@ -233,7 +223,7 @@ struct Nodes<'a, 't> {
     tree: &'a Tree<'t>,
     items: ItemCache,
     /// Duplicate keys by the offsets of both occurrences. Many templates may be below one.
-    again: HashMap<(usize, usize), NextOccurrence>,
+    duplicates: HashMap<(usize, usize), NextOccurrence>,
 }
 
 impl<'a, 't> Nodes<'a, 't> {
@@ -241,7 +231,7 @@ impl<'a, 't> Nodes<'a, 't> {
         Self {
             tree,
             items: ItemCache::default(),
-            again: HashMap::new(),
+            duplicates: HashMap::new(),
         }
     }
 
@@ -254,15 +244,13 @@ impl<'a, 't> Nodes<'a, 't> {
     }
 
     fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
-        let text = self.tree.source();
-        let again = uneditable.next_occurrence.map(|next| {
-            let places = (uneditable.offset, next);
-            *self
-                .again
-                .entry(places)
-                .or_insert_with(|| NextOccurrence::of(text, uneditable.offset, next))
-        });
-        refusal(uneditable, again)
+        let Some(next) = uneditable.next_occurrence else {
+            return refusal(uneditable, None);
+        };
+        let (text, first) = (self.tree.source(), uneditable.offset);
+        let duplicates = self.duplicates.entry((first, next));
+        let occurrence = duplicates.or_insert_with(|| NextOccurrence::of(text, first, next));
+        refusal(uneditable, Some(*occurrence))
     }
 }
 
@@ -290,8 +278,7 @@ fn splice_and_verify(
     verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault {
         message: mismatch.to_string(),
     })?;
-    let mut tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
-    tabs.iter_mut().for_each(|tab| *tab += tree.start());
+    let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
         return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
     }
@@ -336,10 +323,11 @@ fn above_tabs(
     let starts = TemplateStarts::of(&mut Nodes::of(tree), changes);
     let mut refused = BTreeMap::new();
     for tab in tabs {
-        let index = starts.template_above(*tab);
+        let offset = tree.start() + tab;
+        let index = starts.template_above(offset);
         refused
             .entry(index)
-            .or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
+            .or_insert_with(|| refusal(&ErrorKind::Tabs.at(offset), None));
     }
     refused.into_iter().collect()
 }
@@ -349,18 +337,13 @@ struct TemplateStarts(BTreeMap<usize, usize>);
 
 impl TemplateStarts {
     fn of(nodes: &mut Nodes<'_, '_>, changes: &[PlannedChange]) -> Self {
-        let mut start = |change: &PlannedChange| {
-            nodes
-                .node(&change.path())
-                .map(|template| nodes.tree.place(template).start)
-        };
-        Self(
-            changes
-                .iter()
-                .enumerate()
-                .filter_map(|(index, change)| Some((start(change)?, index)))
-                .collect(),
-        )
+        let mut starts = BTreeMap::new();
+        for (index, change) in changes.iter().enumerate() {
+            if let Some(template) = nodes.node(&change.path()) {
+                starts.insert(nodes.tree.place(template).start, index);
+            }
+        }
+        Self(starts)
     }
 
     /// The template that holds the offset, or the one above it.
@@ -372,10 +355,10 @@ impl TemplateStarts {
     }
 }
 
-fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> UneditableChange {
-    let again = again.map(|again| format!(", {again}")).unwrap_or_default();
+fn refusal(uneditable: &SpliceError, next: Option<NextOccurrence>) -> UneditableChange {
+    let next = next.map(|next| format!(", {next}")).unwrap_or_default();
     UneditableChange {
-        message: format!("{}: {uneditable}{again}", uneditable.kind.word()),
+        message: format!("{}: {uneditable}{next}", uneditable.kind.word()),
         help: uneditable.kind.help().to_owned(),
         offset: uneditable.offset,
     }

@@ -1,6 +1,6 @@
 //! The annotations that an injection writes: `status` and `record`.
 
-use crate::agent::Record;
+use crate::agent::record::Record;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::INJECTED;
 use serde_json::{Map, Value, json};
@@ -32,48 +32,38 @@ pub(super) struct OwnAnnotations {
 
 impl RecordCache {
     /// Returns the annotations of a record.
-    pub(super) fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
+    pub(super) fn annotations(&self, record: &Record) -> Rc<OwnAnnotations> {
         let mut written = self.written.borrow_mut();
-        if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
+        if let Some((_, annotations)) = written.iter().find(|(known, _)| known == record) {
             return Rc::clone(annotations);
         }
         let text = record.to_string();
         let is_short = text.len() <= MAX_CACHED;
-        let annotations = Rc::new(OwnAnnotations::of(of_record(&record, text)));
+        let mut each = Vec::new();
+        if record.added_status() {
+            each.push((Annotation::Status.key(), Value::from(INJECTED)));
+        }
+        each.push((Annotation::Record.key(), Value::from(text)));
+        let annotations = Rc::new(OwnAnnotations::of(each));
         if written.len() < CAPACITY && is_short {
-            written.push((record, Rc::clone(&annotations)));
+            written.push((record.clone(), Rc::clone(&annotations)));
         }
         annotations
     }
 }
 
 impl OwnAnnotations {
-    pub(super) fn of(each: Vec<(&'static str, Value)>) -> Self {
-        let mapping: Map<String, Value> = each
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), value.clone()))
-            .collect();
+    pub(super) fn of(annotations: Vec<(&'static str, Value)>) -> Self {
+        let mut mapping = Map::new();
+        let mut each = Vec::new();
+        for (key, value) in annotations {
+            mapping.insert(key.to_owned(), value.clone());
+            each.push((key, Rc::new(value)));
+        }
         Self {
             metadata: Rc::new(json!({ "annotations": mapping })),
             mapping: Rc::new(Value::Object(mapping)),
-            each: each
-                .into_iter()
-                .map(|(key, value)| (key, Rc::new(value)))
-                .collect(),
+            each,
         }
     }
-}
-
-fn of_record(record: &Record, text: String) -> Vec<(&'static str, Value)> {
-    let status = status_is_added(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
-    let record = (Annotation::Record.key(), Value::from(text));
-    status.into_iter().chain([record]).collect()
-}
-
-/// True if `status` was added. It goes with an agent: the original injector then leaves the pod alone.
-pub(super) fn status_is_added(record: &Record) -> bool {
-    record
-        .components
-        .agent()
-        .is_some_and(|agent| agent.status_is_added)
 }

@@ -596,3 +596,11 @@ pub(crate) fn hold_for_any_text(text: &str) {
         panic!("{broken}");
     }
 }
+
+/// A record without what it says about the parents that were there before.
+pub(crate) fn without_parents(record: &str) -> String {
+    let json = record.strip_prefix("v1").unwrap();
+    let mut fields: serde_json::Map<String, Value> = serde_json::from_str(json).unwrap();
+    fields.retain(|name, _| name != "created" && name != "replaced");
+    format!("v1{}", Value::Object(fields))
+}

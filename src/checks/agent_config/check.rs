@@ -1,6 +1,6 @@
 //! Looks at one configuration file as the agent would read it.
 
-use crate::agent::container::TMP_FOLDER;
+use crate::agent::environment::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
 use crate::config::{
     AgentSettings, Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp,

@@ -249,7 +249,7 @@ fn a_job_gets_the_init_container_only_when_it_is_created() {
 
 #[test]
 fn a_record_without_its_agent_is_an_opt_out_with_a_warning() {
-    let record = "v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp";
+    let record = r#"v1{"agent":{"list":"containers","plan":"9c169ab9","value":"f4d75fcf","names":{"image":"224712f3","secret":"ad864de1"},"volumes":["tmp"]}}"#;
     for record in [record, "v9;anything", "broken"] {
         for injection in ["always", "annotated"] {
             let spec = format!("{{injection: {injection}, onError: fail}}");

@@ -17,10 +17,7 @@ fn comparable(pod: &Value) -> Value {
     if let Some(Value::String(record)) =
         pod.pointer_mut("/metadata/annotations/agent-injector.contrib.mackerel.io~1record")
     {
-        let parts = record
-            .split(';')
-            .filter(|part| !part.starts_with("created=") && !part.starts_with("was="));
-        *record = parts.collect::<Vec<_>>().join(";");
+        *record = crate::laws::without_parents(record);
     }
     if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
         volumes.sort_by_key(|volume| volume["name"].as_str().unwrap_or_default().to_owned());

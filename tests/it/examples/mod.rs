@@ -473,7 +473,7 @@ fn kubernetes_keeps_the_agent_of_a_custom_resource() {
             3,
             "{after}"
         );
-        assert_eq!(after.matches(".io/record: v1;").count(), 3, "{after}");
+        assert_eq!(after.matches(".io/record: v1{").count(), 3, "{after}");
         assert!(!before.contains("mackerel-container-agent"), "{before}");
     }
 }

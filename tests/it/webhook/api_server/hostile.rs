@@ -131,7 +131,7 @@ fn a_copied_record_is_an_opt_out_that_is_shown() {
     let Some((webhook, _server)) = started("record") else {
         return;
     };
-    let record = "v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp";
+    let record = r#"v1{"agent":{"list":"containers","plan":"9c169ab9","value":"f4d75fcf","names":{"image":"224712f3","secret":"ad864de1"},"volumes":["tmp"]}}"#;
     match webhook.create(&pod(json!({format!("{PREFIX}record"): record}))) {
         ApiVerdict::Accepted { object, warnings } => {
             assert!(!has_agent(&object));

@@ -20,11 +20,7 @@ fn comparable(pod: &Value) -> String {
     let mut pod = without_identity(pod);
     let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
     if let Some(Value::String(record)) = pod.pointer_mut(record) {
-        *record = record
-            .split(';')
-            .filter(|part| !part.starts_with("created=") && !part.starts_with("was="))
-            .collect::<Vec<_>>()
-            .join(";");
+        *record = crate::laws::without_parents(record);
     }
     // What the LimitRanger did before the webhook, it does not repeat.
     if let Some(Value::Object(annotations)) = pod.pointer_mut("/metadata/annotations") {

@@ -2,6 +2,7 @@
 
 use crate::webhook::server::client::{Client, Transport, trusting};
 use crate::webhook::server::{EndsLoad, REVIEW, Server, decision, is_long, until};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,8 +19,10 @@ fn dense(items: usize) -> String {
 
 /// A review of a pod with this annotation of the injector.
 fn annotated(name: &str, value: &str) -> String {
-    let annotation =
-        format!("\"annotations\":{{\"agent-injector.contrib.mackerel.io/{name}\":\"{value}\"}},");
+    let annotation = format!(
+        "\"annotations\":{{\"agent-injector.contrib.mackerel.io/{name}\":{}}},",
+        json!(value)
+    );
     REVIEW.replacen(
         "\"generateName\":",
         &format!("{annotation}\"generateName\":"),
@@ -40,11 +43,10 @@ fn with_pull_secrets(count: usize) -> String {
             .map(|number| format!("{prefix}{number}"))
             .collect::<Vec<_>>()
     };
-    let digests = "plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
-    let record = format!(
-        "v1;agent=container;{digests};volumes=tmp;pull=0:{}",
-        names("a").join("+")
-    );
+    let agent = r#"{"list":"containers","plan":"4fd0bfc1","value":"4fd0bfc1","names":{}}"#;
+    let added = names("a").join("\",\"");
+    let record =
+        format!(r#"v1{{"agent":{agent},"pullSecrets":{{"after":0,"names":["{added}"]}}}}"#);
     let secrets = names("b")
         .iter()
         .map(|name| format!("{{\"name\":\"{name}\"}}"))
@@ -54,8 +56,12 @@ fn with_pull_secrets(count: usize) -> String {
     annotated("record", &record).replacen("\"spec\":{", &secrets, 1)
 }
 
-/// A record of an init container that waits alone.
-const WAITING: &str = "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1";
+/// A record of an init container that waits alone, with pull secrets.
+fn waiting(pull_secrets: usize) -> String {
+    let wait_for = r#"{"list":"initContainers","plan":"4fd0bfc1","value":"4fd0bfc1","names":{}}"#;
+    let names = vec!["a"; pull_secrets].join("\",\"");
+    format!(r#"v1{{"waitFor":{wait_for},"pullSecrets":{{"after":0,"names":["{names}"]}}}}"#)
+}
 
 /// A review of a list whose items inherit a long type.
 fn pod_list(items: usize) -> String {
@@ -112,20 +118,8 @@ fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
             annotated("inject", &(0..9_000).map(misspelt).collect::<String>()),
         ),
         ("/mutate", with_pull_secrets(12_000)),
-        (
-            "/mutate",
-            annotated(
-                "record",
-                &format!("{WAITING};pull=0:a{}", "+a".repeat(500_000)),
-            ),
-        ),
-        (
-            "/mutate",
-            annotated(
-                "record",
-                &format!("{WAITING};pull=0:a{}", "+a".repeat(12_000)),
-            ),
-        ),
+        ("/mutate", annotated("record", &waiting(250_000))),
+        ("/mutate", annotated("record", &waiting(12_000))),
         ("/mutate", pod_list(5_300)),
         ("/warn", pod_list(5_300)),
         ("/mutate", annotated("memo", &"x".repeat(480_000))),

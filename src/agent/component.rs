@@ -1,0 +1,127 @@
+//! The components of an injection: the agent, and the init container that waits for hosts.
+
+use crate::agent::canonical::{CanonicalForm, Digest};
+use crate::agent::component_kind::ComponentKind;
+use crate::agent::endpoint::Endpoint;
+use crate::agent::kubelet_access::KubeletAccess;
+use crate::agent::prerequisites::Prerequisites;
+use crate::agent::record::ComponentRecord;
+use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
+use crate::config::{Config, WaitForPosition};
+use crate::mackerel::names::Volume;
+use crate::manifest::pod_template::ContainerList;
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// A component to add: one container with the rest that it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Component {
+    pub(crate) kind: ComponentKind,
+    /// The container, its fields in the usual order.
+    pub(crate) container: Rc<Value>,
+    /// The container as the only item of a list.
+    pub(crate) container_list: Rc<Value>,
+    pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
+    /// The volumes as a list.
+    pub(crate) volume_list: Rc<Value>,
+    /// Names of the pull secrets that the pod lacks. Those of an agent do for the init container beside it.
+    pub(crate) pull_secrets: Vec<String>,
+    /// The names that other tools may change.
+    pub(crate) names: ReplaceableNames,
+    /// Its part of the record, with the list that it is added to.
+    pub(crate) record: ComponentRecord,
+    /// The objects and permissions that it needs.
+    pub(crate) needs: Rc<Prerequisites>,
+    /// Its access to the kubelet; none for the init container.
+    pub(crate) access: Option<KubeletAccess>,
+    /// Its configuration, if the template's annotations change it.
+    pub(crate) annotated: Option<Rc<Config>>,
+    /// The hosts that it waits for; none for the agent.
+    pub(crate) endpoints: Vec<Endpoint>,
+}
+
+impl Component {
+    /// Makes a component that needs nothing. `plan` is everything that is added for it.
+    pub(crate) fn new(
+        kind: ComponentKind,
+        list: ContainerList,
+        container: Value,
+        volumes: Vec<(Volume, Value)>,
+        plan: &Value,
+    ) -> Self {
+        let values: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
+        let canonical = CanonicalForm::of(container.clone(), values.clone());
+        let record = ComponentRecord {
+            list,
+            position: WaitForPosition::Last,
+            plan: Digest::of(&plan.to_string()),
+            value: canonical.digest(),
+            names: canonical.name_digests(),
+            volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
+        };
+        let mut shared = Vec::new();
+        for (volume, value) in volumes {
+            shared.push((volume, Rc::new(value)));
+        }
+        Self {
+            kind,
+            container_list: Rc::new(json!([container])),
+            container: Rc::new(container),
+            volumes: shared,
+            volume_list: Rc::new(Value::Array(values)),
+            pull_secrets: Vec::new(),
+            names: canonical.names,
+            record,
+            needs: Rc::default(),
+            access: None,
+            annotated: None,
+            endpoints: Vec::new(),
+        }
+    }
+
+    /// Returns the canonical form without the names. Its digest is a record's `value`.
+    pub(crate) fn canonical(&self) -> Value {
+        CanonicalForm::of(Value::clone(&self.container), self.volume_values()).value
+    }
+
+    fn volume_values(&self) -> Vec<Value> {
+        self.volume_list.as_array().cloned().unwrap_or_default()
+    }
+
+    /// Returns true if the component adds this volume.
+    pub(crate) fn adds_volume(&self, name: &str) -> bool {
+        self.volumes.iter().any(|(volume, _)| volume.name() == name)
+    }
+
+    /// Returns true if it uses the token that Kubernetes mounts into every container of the pod.
+    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
+        let needs_token = matches!(
+            self.access,
+            Some(KubeletAccess::Kubelet | KubeletAccess::ApiServer)
+        );
+        needs_token && !self.adds_volume(Volume::Token.name())
+    }
+
+    /// Returns the component with a name that a tool has changed. The record keeps the configured one.
+    pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
+        let mut container = Value::clone(&self.container);
+        let mut volumes = self.volume_values();
+        let mut names = self.names.clone();
+        if let Some(value) = name.find(&mut container, &mut volumes) {
+            *value = text.into();
+            names.insert(name, text.to_owned());
+        }
+        let mut needs = Prerequisites::clone(&self.needs);
+        needs.find_objects(&container, &volumes);
+        let named = self.volumes.iter().map(|(volume, _)| *volume);
+        Self {
+            container_list: Rc::new(json!([container])),
+            container: Rc::new(container),
+            volumes: named.zip(volumes.iter().cloned().map(Rc::new)).collect(),
+            volume_list: Rc::new(Value::Array(volumes)),
+            names,
+            needs: Rc::new(needs),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The kinds of components, and the words for them in sentences.
+
+use crate::mackerel::names::{CONTAINER, Volume};
+use crate::manifest::pod_template::ContainerList;
+use crate::options::Tense;
+
+/// Name of the init container that waits.
+pub(crate) const WAIT_FOR_CONTAINER: &str = "mackerel-wait-for";
+
+/// The kind of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ComponentKind {
+    Agent,
+    /// The init container that waits for hosts.
+    WaitFor,
+}
+
+impl ComponentKind {
+    /// Every kind, in the order of insertion.
+    pub(crate) const ALL: [ComponentKind; 2] = [ComponentKind::Agent, ComponentKind::WaitFor];
+
+    /// Returns the name of the container.
+    pub(crate) fn container(self) -> &'static str {
+        match self {
+            ComponentKind::Agent => CONTAINER,
+            ComponentKind::WaitFor => WAIT_FOR_CONTAINER,
+        }
+    }
+
+    /// Returns the lists of the PodSpec that may hold the container.
+    pub(crate) fn lists(self) -> &'static [ContainerList] {
+        match self {
+            ComponentKind::Agent => &[ContainerList::Containers, ContainerList::InitContainers],
+            ComponentKind::WaitFor => &[ContainerList::InitContainers],
+        }
+    }
+
+    /// Returns the volumes that may be added with the container.
+    pub(crate) fn volumes(self) -> &'static [Volume] {
+        match self {
+            ComponentKind::Agent => &Volume::ALL,
+            ComponentKind::WaitFor => &[],
+        }
+    }
+}
+
+/// A set of components, as the subject of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ComponentKinds {
+    agent: bool,
+    wait_for: bool,
+}
+
+impl FromIterator<ComponentKind> for ComponentKinds {
+    fn from_iter<I: IntoIterator<Item = ComponentKind>>(kinds: I) -> Self {
+        let mut set = Self::default();
+        for kind in kinds {
+            match kind {
+                ComponentKind::Agent => set.agent = true,
+                ComponentKind::WaitFor => set.wait_for = true,
+            }
+        }
+        set
+    }
+}
+
+impl From<ComponentKind> for ComponentKinds {
+    fn from(kind: ComponentKind) -> Self {
+        Self::from_iter([kind])
+    }
+}
+
+impl ComponentKinds {
+    pub(crate) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    pub(crate) fn contains(self, kind: ComponentKind) -> bool {
+        match kind {
+            ComponentKind::Agent => self.agent,
+            ComponentKind::WaitFor => self.wait_for,
+        }
+    }
+
+    /// Returns the components of either set.
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self {
+            agent: self.agent || other.agent,
+            wait_for: self.wait_for || other.wait_for,
+        }
+    }
+
+    /// Returns the subject of a sentence, in the singular.
+    pub(crate) fn subject(self) -> &'static str {
+        match (self.agent, self.wait_for) {
+            (true, true) => "the agent with wait-for",
+            (false, true) => "wait-for",
+            (_, false) => "the agent",
+        }
+    }
+
+    /// `the agent was added`, `wait-for would be removed`
+    pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
+        format!("{} {} {done}", self.subject(), tense.auxiliary())
+    }
+}

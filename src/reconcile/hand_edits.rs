@@ -1,0 +1,107 @@
+//! Refusals of hand edits: to overwrite one, and to remove a volume that another container uses.
+
+use crate::agent::ComponentKind;
+use crate::agent::existing::{ExistingInjection, is_agent};
+use crate::agent::plan::Plan;
+use crate::mackerel::names::CONTAINER;
+use crate::manifest::pod_template::mounts;
+use crate::options::{Direction, HandEdits};
+use crate::reconcile::Reconciler;
+use crate::reconcile::drift::Drift;
+use crate::report::{Finding, Reason};
+
+impl Reconciler<'_, '_> {
+    /// Returns the drift of an existing injection, unless `--force` overwrites it.
+    pub(super) fn drift(&self, existing: &ExistingInjection) -> Option<Drift> {
+        let drift = Drift::of(existing)?;
+        let is_overwritten =
+            self.options.hand_edits == HandEdits::Overwrite && drift != Drift::NewerRecord;
+        (!is_overwritten).then_some(drift)
+    }
+
+    /// Refuses to overwrite a hand edit. `wanted` is the plan of today, if there is one.
+    pub(super) fn refuse_drift(
+        &self,
+        drift: Drift,
+        existing: &ExistingInjection,
+        wanted: Option<&Plan>,
+    ) -> Finding {
+        let description = drift.describe(self.tree, existing, wanted);
+        let renamed = match drift {
+            Drift::Gone => self.renamed_agent(existing),
+            Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed(_) => None,
+        };
+        let help = match (renamed, self.options.direction) {
+            (None, direction) => {
+                let settings = description.settings.iter();
+                let names = settings.map(|one| one.name(self.template, self.context.config));
+                drift.help(direction, &names.collect::<Vec<_>>())
+            }
+            (Some(renamed), Direction::Inject) => {
+                format!(
+                    "{renamed}; otherwise, remove that container and run `inject --force` on the file"
+                )
+            }
+            (Some(renamed), Direction::Uninject) => {
+                format!("{renamed}; otherwise, run `uninject --force` on the file")
+            }
+        };
+        let pointer = format!("{}{}", self.at, description.pointer);
+        let (message, offset) = (description.message, description.offset);
+        Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help)
+    }
+
+    /// Refuses to remove a volume that a foreign container mounts, even with `--force`: the API server refuses a pod that mounts
+    /// a missing volume. The volumes of `plan` stay.
+    pub(super) fn refuse_mounted_volume(
+        &self,
+        existing: &ExistingInjection,
+        plan: Option<&Plan>,
+    ) -> Option<Finding> {
+        for (volume, present) in existing.volumes() {
+            let stays = plan.is_some_and(|plan| plan.volumes().any(|kept| kept == *volume));
+            if present.is_none() || stays {
+                continue;
+            }
+            let mut containers = self.template.containers.iter();
+            let user = containers.find(|container| mounts(self.tree, container, volume.name()));
+            let Some(container) = user else {
+                continue;
+            };
+            let name = container.name.as_deref().unwrap_or("without a name");
+            let volume = volume.name();
+            let message = format!("the container {name} mounts the volume {volume} of the agent");
+            let (list, index) = (container.list.field(), container.index);
+            let pointer = format!("{}/spec/{list}/{index}", self.at);
+            let offset = self.tree.place(container.node).start;
+            let separate = "add a separate volume for the container";
+            let help = match self.renamed_agent(existing) {
+                Some(renamed) => format!("{renamed}; otherwise, {separate}"),
+                None => separate.to_owned(),
+            };
+            let refusal = Finding::new(Reason::HandEdited, message, offset, &pointer);
+            return Some(refusal.with_help(help));
+        }
+        None
+    }
+
+    /// Returns the advice to undo a new name or list of the injected agent, if it is absent and another agent is present.
+    pub(super) fn renamed_agent(&self, existing: &ExistingInjection) -> Option<String> {
+        let was_injected = existing.kinds().contains(ComponentKind::Agent);
+        if !was_injected || existing.container(ComponentKind::Agent).is_some() {
+            return None;
+        }
+        let mut containers = self.template.containers.iter();
+        let other = containers.find(|container| is_agent(self.tree, container))?;
+        Some(match other.name.as_deref() {
+            Some(CONTAINER) => format!(
+                "if the container in `{}` is it, move it back",
+                other.list.field()
+            ),
+            name => {
+                let name = name.unwrap_or("without a name");
+                format!("if the container `{name}` is it, rename it to `{CONTAINER}`")
+            }
+        })
+    }
+}

@@ -1,0 +1,342 @@
+//! The operations that add the components of a plan, and their record.
+//!
+//! The order is fixed: metadata, containers, init containers, volumes, pull secrets. Missing parents are created, a null parent is
+//! replaced. The record remembers both, so that a removal is the exact inverse of an insertion.
+
+use crate::agent::Component;
+use crate::agent::component_kind::ComponentKind;
+use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
+use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedParent};
+use crate::config::WaitForPosition;
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::Volume;
+use crate::manifest::pod_template::{ContainerList, PodVolume};
+use crate::reconcile::kept_settings::KeptSetting;
+use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
+use crate::reconcile::patch::{
+    ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, WrongKind,
+};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use yaml_json_patch::Operation;
+use yaml_json_patch::pointer::escape;
+
+impl<'a> PatchTarget<'a, '_> {
+    /// Adds the components of a plan, and their record, to a template without an existing injection.
+    ///
+    /// # Errors
+    /// When `metadata`, `annotations`, `volumes` or a list of containers is of the wrong kind.
+    pub(crate) fn insertion(
+        self,
+        plan: &Plan,
+        positions: ListPositions,
+        records: &RecordCache,
+    ) -> Result<TemplatePatch, WrongKind> {
+        let insertion = Insertion {
+            target: self,
+            plan,
+            positions,
+            record: plan.record(),
+        };
+        insertion.patch(records)
+    }
+
+    /// Adds the agent to a pod that has the init container that waits, and completes the record. The webhook does so where the
+    /// init container came with the workload.
+    ///
+    /// # Errors
+    /// As [`PatchTarget::insertion`].
+    pub(crate) fn completion(
+        self,
+        existing: &ExistingInjection,
+        agent: &Rc<Component>,
+        records: &RecordCache,
+    ) -> Result<TemplatePatch, WrongKind> {
+        let mut positions = ListPositions::default();
+        // Together, a native agent stands before the init container.
+        if let Some(container) = existing.container(ComponentKind::WaitFor) {
+            positions.init_containers = Some(container.index);
+        }
+        let plan = Plan {
+            components: vec![Rc::clone(agent)],
+        };
+        let record = match &existing.record {
+            Ok(record) => Record {
+                agent: Some(agent.record.clone()),
+                ..record.clone()
+            },
+            Err(_) => plan.record(),
+        };
+        let insertion = Insertion {
+            target: self,
+            plan: &plan,
+            positions,
+            record,
+        };
+        insertion.patch(records)
+    }
+
+    /// Adds annotations that are the user's from then on: no record names them. A parent of the wrong kind is refused later, where
+    /// the agent is added.
+    pub(super) fn kept_annotations(self, kept: &[KeptSetting]) -> TemplatePatch {
+        let mut builder = PatchBuilder::new(self.path);
+        let states = (
+            self.state(Parent::Metadata),
+            self.state(Parent::Annotations),
+        );
+        if let (Ok(metadata), Ok(annotations)) = states
+            && !kept.is_empty()
+        {
+            let mut each = Vec::new();
+            for KeptSetting { annotation, value } in kept {
+                each.push((annotation.key(), Value::from(value.as_str())));
+            }
+            add_annotations(
+                &mut builder,
+                &metadata,
+                &annotations,
+                &OwnAnnotations::of(each),
+            );
+        }
+        builder.finish()
+    }
+}
+
+/// Components on their way into a template.
+struct Insertion<'a, 't> {
+    target: PatchTarget<'a, 't>,
+    plan: &'a Plan,
+    positions: ListPositions,
+    record: Record,
+}
+
+/// The change of one list of containers.
+struct ListInsertion<'a> {
+    list: ContainerList,
+    state: ParentState,
+    components: Vec<&'a Rc<Component>>,
+    /// Index of the adopted agent, if it is in this list.
+    adopted: Option<usize>,
+}
+
+impl<'a> Insertion<'a, '_> {
+    fn patch(mut self, records: &RecordCache) -> Result<TemplatePatch, WrongKind> {
+        // First what is there: the record, which is added first, names every parent.
+        let (metadata, annotations) = self.parents_of_annotations()?;
+        let containers = self.containers(ContainerList::Containers)?;
+        let init_containers = self.containers(ContainerList::InitContainers)?;
+        let volumes = self.volumes()?;
+        let pull_secrets = self.pull_secrets();
+
+        let mut builder = PatchBuilder::new(self.target.path);
+        let own = records.annotations(&self.record);
+        add_annotations(&mut builder, &metadata, &annotations, &own);
+        for change in [containers, init_containers].into_iter().flatten() {
+            self.add_containers(&mut builder, &change);
+        }
+        self.add_volumes(&mut builder, &volumes);
+        for name in pull_secrets {
+            builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
+        }
+        Ok(builder.finish())
+    }
+
+    /// Returns the state of a parent, and records what a removal must put back.
+    fn parent(&mut self, parent: Parent) -> Result<ParentState, WrongKind> {
+        let state = self.target.state(parent)?;
+        match &state {
+            ParentState::Missing => _ = self.record.created.insert(parent),
+            // The shortest null, a key with a colon, needs no record.
+            ParentState::Replaced(ReplacedParent::Block(text)) if text.is_empty() => {}
+            ParentState::Replaced(original) => {
+                self.record.replaced.insert(parent, original.clone());
+            }
+            ParentState::Collection => {}
+        }
+        Ok(state)
+    }
+
+    fn parents_of_annotations(&mut self) -> Result<(ParentState, ParentState), WrongKind> {
+        let metadata = self.parent(Parent::Metadata)?;
+        let annotations = self.parent(Parent::Annotations)?;
+        let template = self.target.template;
+        let has_status = template.annotation(Annotation::Status.key()).is_some();
+        if has_status && self.positions.adopted.is_none() && self.record.agent.is_some() {
+            self.record.status = Some(OlderStatus::Kept);
+        }
+        // The `status` of an adopted agent goes on to be true of the injected one, and is removed with it.
+        if has_status && self.positions.adopted.is_some() && template.annotations.len() == 1 {
+            self.record.created.insert(Parent::Annotations);
+        }
+        Ok((metadata, annotations))
+    }
+
+    /// Returns the change of one list; none if it does not change.
+    fn containers(&mut self, list: ContainerList) -> Result<Option<ListInsertion<'a>>, WrongKind> {
+        let components: Vec<_> = self.plan.of_list(list).collect();
+        let adopted = match self.positions.adopted {
+            Some(adopted) if adopted.list == list => Some(adopted.index),
+            _ => None,
+        };
+        if components.is_empty() && adopted.is_none() {
+            return Ok(None);
+        }
+        let state = if list == ContainerList::InitContainers {
+            self.parent(Parent::InitContainers)?
+        } else {
+            self.target.containers_state()?
+        };
+        // A list that then has only injected containers is removed with them.
+        let only_injected = adopted.is_some() && self.count(list) == 1 && !components.is_empty();
+        if only_injected && list == ContainerList::InitContainers {
+            self.record.created.insert(Parent::InitContainers);
+        }
+        Ok(Some(ListInsertion {
+            list,
+            state,
+            components,
+            adopted,
+        }))
+    }
+
+    /// Returns the number of containers that the list has.
+    fn count(&self, list: ContainerList) -> usize {
+        let containers = self.target.template.containers.iter();
+        containers
+            .filter(|container| container.list == list)
+            .count()
+    }
+
+    fn volumes(&mut self) -> Result<ParentState, WrongKind> {
+        let added: Vec<Volume> = self.plan.volumes().collect();
+        if added.is_empty() {
+            return Ok(ParentState::Missing);
+        }
+        let replaced = added
+            .iter()
+            .filter(|volume| self.replaced_volume(**volume).is_some())
+            .count();
+        let only_injected = replaced > 0 && replaced == self.target.template.volumes.len();
+        let state = self.parent(Parent::Volumes)?;
+        if only_injected {
+            self.record.created.insert(Parent::Volumes);
+        }
+        Ok(state)
+    }
+
+    /// Returns the volume of the same name that an adopted agent brought along.
+    fn replaced_volume(&self, volume: Volume) -> Option<&'a PodVolume> {
+        self.positions.adopted?;
+        let mut volumes = self.target.template.volumes.iter();
+        volumes.find(|other| other.name.as_deref() == Some(volume.name()))
+    }
+
+    /// Returns the names of the pull secrets to add, and records them after those that are recorded.
+    fn pull_secrets(&mut self) -> Vec<&'a String> {
+        let recorded = self.record.pull_secrets.take();
+        let mut names = recorded.map_or_else(Vec::new, |recorded| recorded.names);
+        let mut added: Vec<&String> = self.plan.pull_secrets().collect();
+        added.retain(|name| !names.contains(name));
+        names.extend(added.iter().copied().cloned());
+        if !names.is_empty() {
+            let after = self.target.template.pull_secrets.len();
+            self.record.pull_secrets = Some(PullSecrets { after, names });
+        }
+        added
+    }
+
+    fn add_containers(&self, builder: &mut PatchBuilder<'_>, change: &ListInsertion<'_>) {
+        let field = change.list.field();
+        let is_init = change.list == ContainerList::InitContainers;
+        let mut index = match is_init {
+            true if self.record.position() == WaitForPosition::First => {
+                self.positions.init_containers.or(Some(0))
+            }
+            true => self.positions.init_containers,
+            false => self.positions.containers,
+        };
+        let mut components = change.components.iter().peekable();
+        if let Some(adopted) = change.adopted {
+            let is_agent = |component: &&&Rc<Component>| component.kind == ComponentKind::Agent;
+            if let Some(agent) = components.next_if(is_agent) {
+                // The agent replaces the adopted one, and further containers follow it.
+                let container = Rc::clone(&agent.container);
+                builder.replace(&format!("/spec/{field}/{adopted}"), container);
+                index = Some(adopted + 1);
+            } else if components.peek().is_none() && self.count(change.list) == 1 {
+                builder.remove(&format!("/spec/{field}"));
+            } else {
+                builder.remove(&format!("/spec/{field}/{adopted}"));
+            }
+        }
+        if change.state.takes_members() {
+            for (number, component) in components.enumerate() {
+                let container = Rc::clone(&component.container);
+                match index {
+                    Some(first) => {
+                        builder.add(&format!("/spec/{field}/{}", first + number), container)
+                    }
+                    None => builder.add(&format!("/spec/{field}/-"), container),
+                }
+            }
+            return;
+        }
+        let list = match &change.components[..] {
+            [component] => Rc::clone(&component.container_list),
+            components => {
+                let containers = components
+                    .iter()
+                    .map(|component| Value::clone(&component.container));
+                Rc::new(containers.collect())
+            }
+        };
+        builder.add(&format!("/spec/{field}"), list);
+    }
+
+    fn add_volumes(&self, builder: &mut PatchBuilder<'_>, state: &ParentState) {
+        let components = self.plan.components.iter();
+        let with_volumes = components.filter(|component| !component.volumes.is_empty());
+        // Only one kind of component has volumes.
+        for component in with_volumes {
+            if !state.takes_members() {
+                builder.add("/spec/volumes", Rc::clone(&component.volume_list));
+                continue;
+            }
+            for (volume, value) in &component.volumes {
+                match self.replaced_volume(*volume) {
+                    Some(old) => {
+                        let path = format!("/spec/volumes/{}", old.index);
+                        builder.replace(&path, Rc::clone(value));
+                    }
+                    None => builder.add("/spec/volumes/-", Rc::clone(value)),
+                }
+            }
+        }
+    }
+}
+
+fn add_annotations(
+    builder: &mut PatchBuilder<'_>,
+    metadata: &ParentState,
+    annotations: &ParentState,
+    added: &OwnAnnotations,
+) {
+    if !metadata.takes_members() {
+        // Metadata are expected before the spec.
+        builder.push(Operation::InsertBefore {
+            path: builder.pointer("/metadata"),
+            value: Rc::clone(&added.metadata),
+            before: "spec",
+        });
+        return;
+    }
+    if !annotations.takes_members() {
+        builder.add("/metadata/annotations", Rc::clone(&added.mapping));
+        return;
+    }
+    for (key, value) in &added.each {
+        let path = format!("/metadata/annotations/{}", escape(key));
+        builder.add(&path, Rc::clone(value));
+    }
+}

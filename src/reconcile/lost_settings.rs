@@ -1,0 +1,186 @@
+//! The settings of an adopted agent that the injected one does not have.
+
+use crate::agent::canonical::canonicalize;
+use crate::agent::difference::{Difference, DifferenceKind, differences};
+use crate::config::{AgentSettings, SettingRow, Spec, of_variable};
+use crate::mackerel::env::NODE_VARIABLES;
+use serde_json::Value;
+use std::fmt;
+
+/// A field of the old container, and the setting that would keep it. Its value is never shown: it may be an API key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LostSetting {
+    /// `env MACKEREL_ROLES`
+    pub(super) name: String,
+    /// None if the configuration has none for it.
+    pub(super) setting: Option<&'static str>,
+}
+
+impl fmt::Display for LostSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.setting {
+            Some(setting) => write!(f, "{} (`{setting}`)", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// Fields of the old container that are not those of the new one.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct AdoptionDifferences {
+    /// The image's tag, which belongs to the configuration, and its pull policy.
+    pub(super) image: Vec<LostSetting>,
+    /// Everything else.
+    pub(super) lost: Vec<LostSetting>,
+}
+
+impl AdoptionDifferences {
+    /// Compares two containers. `equal` are variables, and volumes of mounts, that differ in form only.
+    pub(super) fn of(old: &Value, new: &Value, equal: &[&str]) -> Self {
+        let old = canonicalize(&without_list_fields(old.clone()));
+        let new = canonicalize(&without_list_fields(new.clone()));
+        let mut found = Self::default();
+        for difference in differences(&old, &new) {
+            let Some(lost) = lost_setting(&old, &difference, equal) else {
+                continue;
+            };
+            let list = if lost.name.starts_with("image") {
+                &mut found.image
+            } else {
+                &mut found.lost
+            };
+            if !list.contains(&lost) {
+                list.push(lost);
+            }
+        }
+        found
+    }
+}
+
+/// Returns the setting that a difference loses; none for one that does not count, and for what only the new container has.
+fn lost_setting(old: &Value, difference: &Difference, equal: &[&str]) -> Option<LostSetting> {
+    let tokens: Vec<&str> = difference.old.split('/').skip(1).collect();
+    let is_new = difference.kind == DifferenceKind::New;
+    match tokens[..] {
+        [] | ["name"] => None,
+        ["env" | "volumeMounts"] if is_new => None,
+        [list @ ("env" | "volumeMounts"), item, ref inner @ ..] => {
+            let item = old.get(list)?.get(item.parse::<usize>().ok()?)?;
+            let text = |field: &str| item.get(field).and_then(Value::as_str);
+            let is_equal = text("name").is_some_and(|name| equal.contains(&name));
+            if is_equal || (is_new && inner.is_empty()) {
+                return None;
+            }
+            if list == "env" {
+                let variable = text("name").unwrap_or("without a name");
+                return Some(LostSetting {
+                    name: format!("env {variable}"),
+                    setting: Some(setting_of(variable).path),
+                });
+            }
+            let path = text("mountPath").unwrap_or("without a path");
+            Some(LostSetting {
+                name: format!("the mount at {path}"),
+                setting: None,
+            })
+        }
+        _ if is_new => None,
+        [field, ..] => {
+            // Lists are replaced as a whole.
+            let fields = tokens.iter().copied();
+            let fields = fields.take_while(|token| token.parse::<usize>().is_err());
+            Some(LostSetting {
+                name: fields.collect::<Vec<_>>().join("."),
+                setting: AgentSettings::of_field(field).map(|setting| setting.path),
+            })
+        }
+    }
+}
+
+/// Returns the setting that gives a variable, or that would if it had to.
+fn setting_of(variable: &str) -> &'static SettingRow {
+    if NODE_VARIABLES.contains(&variable) {
+        return Spec::platform();
+    }
+    of_variable(variable).map_or(AgentSettings::env(), |(setting, _)| setting)
+}
+
+/// Removes the fields that depend on the container's list.
+fn without_list_fields(mut container: Value) -> Value {
+    let variables = container
+        .get_mut("env")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    let sources = variables
+        .filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
+    for reference in sources
+        .flat_map(|source| source.values_mut())
+        .filter_map(Value::as_object_mut)
+    {
+        reference.shift_remove("optional");
+    }
+    if let Some(fields) = container.as_object_mut() {
+        fields.shift_remove("restartPolicy");
+    }
+    container
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdoptionDifferences, LostSetting, without_list_fields};
+    use crate::agent::canonical::canonicalize;
+    use serde_json::json;
+
+    #[test]
+    fn losses_are_reported_by_name_and_setting() {
+        let old = json!({
+            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
+                {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
+            "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}, {"mountPath": "/c", "name": "kept"}],
+        });
+        let new = json!({
+            "name": "injected", "image": "a:2",
+            "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
+            "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
+        });
+        let found = AdoptionDifferences::of(&old, &new, &["kept"]);
+        let shown = |settings: &[LostSetting]| -> Vec<String> {
+            settings.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(shown(&found.image), ["image (`agent.image`)"]);
+        assert_eq!(
+            shown(&found.lost),
+            [
+                "command",
+                "tty",
+                "env MACKEREL_APIKEY (`apiKey`)",
+                "env MACKEREL_ROLES (`agent.roles`)",
+                "env OTHER (`agent.env`)",
+                "resources.limits.cpu (`agent.resources`)",
+                "resources.limits.memory (`agent.resources`)",
+                "the mount at /a",
+                "the mount at /b",
+            ]
+        );
+        assert_eq!(
+            AdoptionDifferences::of(&new, &new, &[]),
+            AdoptionDifferences::default()
+        );
+    }
+
+    #[test]
+    fn what_its_list_demands_is_no_loss() {
+        let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
+        let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
+            let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
+            canonicalize(&without_list_fields(
+                json!({"name": "agent", "restartPolicy": policy, "env": env}),
+            ))
+        });
+        assert_eq!(native, container);
+    }
+}

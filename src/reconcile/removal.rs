@@ -1,0 +1,184 @@
+//! The operations that remove an existing injection, or replace it at its positions.
+
+use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
+use crate::agent::record::{Parent, Record};
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::pod_template::ContainerList;
+use crate::reconcile::kept_settings::KeptSetting;
+use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
+use serde_json::Value;
+use std::rc::Rc;
+use yaml_json_patch::pointer::escape;
+use yaml_json_patch::{NodeId, NullSource, Operation, Style};
+
+impl PatchTarget<'_, '_> {
+    /// Removes everything that the record names, and restores parents that were null or absent. `kept` are annotations that have just
+    /// been added beside it.
+    pub(super) fn removal(
+        self,
+        existing: &ExistingInjection,
+        kept: &[KeptSetting],
+    ) -> TemplatePatch {
+        let mut removal = Removal {
+            target: self,
+            record: existing.record.as_ref().ok(),
+            builder: PatchBuilder::new(self.path),
+        };
+        removal.remove_annotations(kept);
+        for list in [ContainerList::Containers, ContainerList::InitContainers] {
+            let containers = existing.containers();
+            let of_list = containers.filter(|(_, container)| container.list == list);
+            let indices = of_list.map(|(_, container)| container.index).collect();
+            let parent = match list {
+                ContainerList::InitContainers => Some(Parent::InitContainers),
+                ContainerList::Containers | ContainerList::EphemeralContainers => None,
+            };
+            removal.remove_items(list.field(), indices, parent);
+        }
+        let volumes = existing.volumes().filter_map(|(_, volume)| volume.as_ref());
+        let indices = volumes.map(|volume| volume.index).collect();
+        removal.remove_items("volumes", indices, Some(Parent::Volumes));
+        let secrets = existing
+            .pull_secrets
+            .iter()
+            .filter_map(|(_, secret)| secret.as_ref());
+        let indices: Vec<usize> = secrets.map(|secret| secret.index).collect();
+        // At the injection there were others before them; if a user has removed those since, the list goes.
+        if !indices.is_empty() && self.template.pull_secrets.is_empty() {
+            removal.builder.remove("/spec/imagePullSecrets");
+        } else {
+            removal.remove_items("imagePullSecrets", indices, None);
+        }
+        removal.builder.finish()
+    }
+
+    /// Replaces an existing injection at its positions: for a plan with the same components, lists, volumes and pull secrets.
+    pub(super) fn replacement(
+        self,
+        existing: &ExistingInjection,
+        old: &Record,
+        plan: &Plan,
+    ) -> TemplatePatch {
+        let record = Record {
+            agent: plan.record().agent,
+            wait_for: plan.record().wait_for,
+            ..old.clone()
+        };
+        let mut builder = PatchBuilder::new(self.path);
+        let key = escape(Annotation::Record.key());
+        let text = Rc::new(Value::String(record.to_string()));
+        builder.replace(&format!("/metadata/annotations/{key}"), text);
+        for (kind, container) in existing.containers() {
+            if let Some(component) = plan.component(kind) {
+                let path = format!("/spec/{}/{}", container.list.field(), container.index);
+                builder.replace(&path, Rc::clone(&component.container));
+            }
+        }
+        let components = plan.components.iter();
+        let new_volumes = components.flat_map(|component| &component.volumes);
+        for ((_, old), (_, new)) in existing.volumes().zip(new_volumes) {
+            if let Some(old) = old {
+                builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(new));
+            }
+        }
+        builder.finish()
+    }
+}
+
+/// The removal of an existing injection from its template.
+struct Removal<'a, 't> {
+    target: PatchTarget<'a, 't>,
+    /// None if it cannot be read.
+    record: Option<&'a Record>,
+    builder: PatchBuilder<'a>,
+}
+
+impl Removal<'_, '_> {
+    fn remove_annotations(&mut self, kept: &[KeptSetting]) {
+        let annotations = self.target.node(Parent::Annotations);
+        let mut keys = vec![Annotation::Record.key()];
+        if self.record.is_some_and(Record::added_status) {
+            keys.insert(0, Annotation::Status.key());
+        }
+        keys.retain(|key| self.target.child(annotations, key).is_some());
+        let only_injected = self.members(annotations) == keys.len() && kept.is_empty();
+        if only_injected {
+            let only_annotations = self.members(self.target.template.metadata) == 1;
+            if only_annotations
+                && self.has_created(Parent::Annotations)
+                && self.restore(Parent::Metadata)
+            {
+                return;
+            }
+            if self.restore(Parent::Annotations) {
+                return;
+            }
+        }
+        for key in keys {
+            let path = format!("/metadata/annotations/{}", escape(key));
+            self.builder.remove(&path);
+        }
+    }
+
+    /// Returns the number of members of a mapping.
+    fn members(&self, node: Option<NodeId>) -> usize {
+        let tree = self.target.tree;
+        node.map_or(0, |node| tree.entries(tree.alias_target(node)).count())
+    }
+
+    /// Removes items of the list `field` of the spec, or restores the list if it has no others.
+    fn remove_items(&mut self, field: &str, mut indices: Vec<usize>, parent: Option<Parent>) {
+        if let Some(parent) = parent
+            && !indices.is_empty()
+            && self.items(parent) == indices.len()
+            && self.restore(parent)
+        {
+            return;
+        }
+        // From the last to the first, so that each index stays true.
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        for index in indices {
+            self.builder.remove(&format!("/spec/{field}/{index}"));
+        }
+    }
+
+    fn items(&self, parent: Parent) -> usize {
+        let tree = self.target.tree;
+        let node = self.target.node(parent);
+        node.map_or(0, |node| tree.items(tree.alias_target(node)).count())
+    }
+
+    fn has_created(&self, parent: Parent) -> bool {
+        self.record
+            .is_some_and(|record| record.created.contains(&parent))
+    }
+
+    /// Restores a parent that has injected members only: to absent, or to null as it was written. Returns false for one that
+    /// was empty, and for a null where a tool has since changed between lines and brackets: removing the members leaves `[]`.
+    fn restore(&mut self, parent: Parent) -> bool {
+        if self.has_created(parent) {
+            self.builder.remove(parent.pointer());
+            return true;
+        }
+        let original = self.record.and_then(|record| record.replaced.get(&parent));
+        let source = match original {
+            Some(original) => original.null(),
+            // The shortest null, a key with a colon, is not recorded. There is none in brackets.
+            None if self.style(self.target.node(parent)) == Some(Style::Flow) => None,
+            None => Some(NullSource::Block(String::new())),
+        };
+        let holder_style = self.style(self.target.holder(parent));
+        let Some(source) = source.filter(|source| holder_style == Some(source.style())) else {
+            return false;
+        };
+        let path = self.builder.pointer(parent.pointer());
+        self.builder.push(Operation::RestoreNull { path, source });
+        true
+    }
+
+    fn style(&self, node: Option<NodeId>) -> Option<Style> {
+        let tree = self.target.tree;
+        Some(tree.style(tree.alias_target(node?)))
+    }
+}

@@ -1,0 +1,254 @@
+//! The difference between an existing injection and the decision of today: it is up to date, updated, removed, or left as it is.
+
+use crate::agent::canonical::Digest;
+use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
+use crate::agent::replaceable_names::ReplaceableName;
+use crate::agent::{Component, ComponentKind};
+use crate::config::OnError;
+use crate::decide::{Decision, DecisionReport};
+use crate::mackerel::annotations::Annotation;
+use crate::reconcile::apply::{Action, Addition};
+use crate::reconcile::current::CurrentState;
+use crate::reconcile::drift::Drift;
+use crate::reconcile::{Reconciled, Reconciler, place};
+use crate::report::{Class, Finding, Reason};
+use std::rc::Rc;
+
+impl Reconciler<'_, '_> {
+    /// Reconciles a template with an existing injection. `drift` is a hand edit that is not to be overwritten.
+    pub(super) fn update(
+        &self,
+        existing: &ExistingInjection,
+        drift: Option<Drift>,
+        mut report: DecisionReport,
+    ) -> Reconciled {
+        if let Some(foreign) = report.foreign_agent()
+            && drift.is_none()
+            && existing.container(ComponentKind::Agent).is_some()
+        {
+            return self.keep_beside(foreign.clone(), report.warnings);
+        }
+        match (&report.decision, drift) {
+            (Decision::Add(plan), Some(drift)) if !drift.is_wanted(existing, plan) => {
+                let refusal = self.refuse_drift(drift, existing, Some(plan));
+                Reconciled {
+                    cause: place(&refusal),
+                    ..self.refused(existing, refusal, report.warnings)
+                }
+            }
+            (Decision::Add(plan), _) => {
+                let plan = self.keep_names(existing, plan.clone(), &mut report.warnings);
+                self.replace(existing, plan, report)
+            }
+            (Decision::Refuse(refusal), _) => {
+                self.refused(existing, refusal.clone(), report.warnings)
+            }
+            (Decision::Skip(skip), drift) => {
+                self.remove(existing, drift, skip.clone(), report.warnings)
+            }
+        }
+    }
+
+    /// Replaces the existing components by those of the plan, unless they are the same.
+    fn replace(
+        &self,
+        existing: &ExistingInjection,
+        plan: Plan,
+        report: DecisionReport,
+    ) -> Reconciled {
+        let mut warnings = report.warnings;
+        let state = CurrentState {
+            template: self.template,
+            existing,
+        };
+        // With `--force` there may be drift, which the record does not show.
+        if state.is_current(&plan) && Drift::of(existing).is_none() {
+            // Notes were reported at the injection.
+            warnings.retain(|warning| warning.reason.class() != Class::Note);
+            return self
+                .report(Reason::Unchanged, existing.kinds(), warnings)
+                .with_components(&plan, report.wait_for_cause);
+        }
+        if let Some(refusal) = self.refuse_mounted_volume(existing, Some(&plan)) {
+            return self.refused(existing, refusal, warnings);
+        }
+        let no_agent = report.no_agent.as_ref();
+        let message = state.describe_update(self.options.tense, &plan, no_agent);
+        let kinds = existing.kinds().union(plan.kinds());
+        Reconciled {
+            about: Some(kinds),
+            action: Some(self.replacement_action(state, &plan)),
+            ..Reconciled::of(self.finding(Reason::Updated, message), warnings)
+                .with_components(&plan, report.wait_for_cause)
+        }
+    }
+
+    /// Returns the action that replaces the components in place, or removes the old ones and adds the new ones.
+    fn replacement_action(&self, state: CurrentState<'_>, plan: &Plan) -> Action {
+        let existing = state.existing;
+        if let Some(record) = state.replaceable(plan)
+            && !state.is_at_default_position()
+        {
+            return Action::remove(self.patch_target().replacement(existing, record, plan));
+        }
+        Action {
+            then: Some(Addition {
+                positions: state.positions(plan),
+                plan: plan.clone(),
+            }),
+            ..Action::remove(self.removal(existing))
+        }
+    }
+
+    /// Removes components that are no longer wanted, or says why they stay.
+    fn remove(
+        &self,
+        existing: &ExistingInjection,
+        drift: Option<Drift>,
+        skip: Finding,
+        warnings: Vec<Finding>,
+    ) -> Reconciled {
+        let kinds = existing.kinds();
+        // No reason to remove an agent: a container that has lost its `image` by mistake looks like a patch.
+        if matches!(skip.reason, Reason::Disabled | Reason::Patch) {
+            let message = format!(
+                "{} of an earlier run was not removed; `uninject` removes it",
+                kinds.subject()
+            );
+            return self.still_injected(skip, warnings, message);
+        }
+        let refusal = match drift {
+            Some(drift) => Some(self.refuse_drift(drift, existing, None)),
+            None => self.refuse_mounted_volume(existing, None),
+        };
+        match refusal {
+            // The template is selected: the other agent may be the injected one under a new name.
+            Some(refusal) if skip.reason == Reason::AgentPresent => {
+                self.refused(existing, refusal, warnings)
+            }
+            Some(refusal) => {
+                let message = format!(
+                    "{} is no longer selected, but was not removed: {}",
+                    kinds.subject(),
+                    refusal.message
+                );
+                self.still_injected(skip, warnings, message)
+            }
+            None => {
+                let removed = kinds.passive(self.options.tense, "removed");
+                let message = format!("{removed}: {}", skip.message);
+                Reconciled {
+                    action: Some(Action {
+                        unwanted: Some(skip),
+                        ..Action::remove(self.removal(existing))
+                    }),
+                    about: Some(kinds),
+                    ..Reconciled::of(self.finding(Reason::Removed, message), warnings)
+                }
+            }
+        }
+    }
+
+    /// Reports a skip, with a warning that the injection stays.
+    fn still_injected(
+        &self,
+        skip: Finding,
+        mut warnings: Vec<Finding>,
+        message: String,
+    ) -> Reconciled {
+        warnings.push(self.finding(Reason::StillInjected, message));
+        Reconciled::of(skip, warnings)
+    }
+
+    /// Keeps an injected agent beside a foreign one, which may have been added by mistake.
+    fn keep_beside(&self, foreign: Finding, mut warnings: Vec<Finding>) -> Reconciled {
+        let help =
+            "remove that container, or run `uninject` to remove the injected agent".to_owned();
+        warnings.push(Finding {
+            reason: Reason::StillInjected,
+            message: format!(
+                "{}; the injected agent beside it was neither updated nor removed",
+                foreign.message
+            ),
+            help: Some(help),
+            ..foreign.clone()
+        });
+        // `--adopt` refuses it.
+        let skip = Finding {
+            help: None,
+            ..foreign
+        };
+        Reconciled::of(skip, warnings)
+    }
+
+    /// Refuses a template with an existing injection.
+    fn refused(
+        &self,
+        existing: &ExistingInjection,
+        refusal: Finding,
+        mut warnings: Vec<Finding>,
+    ) -> Reconciled {
+        if self.context.config.spec.on_error == OnError::Skip {
+            let message = format!(
+                "{} of an earlier run is unchanged",
+                existing.kinds().subject()
+            );
+            warnings.push(self.finding(Reason::StillInjected, message));
+        }
+        Reconciled::of(refusal, warnings)
+    }
+
+    /// Keeps names of the agent that Renovate or kustomize have changed since, unless the configuration sets them. The init
+    /// container's image is always set by the configuration.
+    fn keep_names(
+        &self,
+        existing: &ExistingInjection,
+        mut plan: Plan,
+        warnings: &mut Vec<Finding>,
+    ) -> Plan {
+        let old = existing.component(ComponentKind::Agent);
+        let mut components = plan.components.iter_mut();
+        let new = components.find(|component| component.kind == ComponentKind::Agent);
+        if let (Some(old), Some(new)) = (old, new)
+            && let Some(record) = &old.record
+        {
+            for (name, current) in &old.names {
+                let Some(configured) = new.names.get(name) else {
+                    continue;
+                };
+                let was_changed = record
+                    .names
+                    .get(name)
+                    .is_some_and(|recorded| *recorded != Digest::of(current));
+                if was_changed && current != configured && !self.is_explicit(*name) {
+                    *new = Rc::new(Component::with(new, *name, current));
+                    warnings.push(self.value_kept(*name, current));
+                }
+            }
+        }
+        plan
+    }
+
+    fn value_kept(&self, name: ReplaceableName, current: &str) -> Finding {
+        let setting = name.setting();
+        let message =
+            format!("keeping `{setting}` at {current}, which was changed after injection");
+        let help = format!("set `{setting}` to override it");
+        self.finding(Reason::ValueKept, message).with_help(help)
+    }
+
+    /// Returns true if the configuration or an annotation sets the name.
+    fn is_explicit(&self, name: ReplaceableName) -> bool {
+        let config = self.context.config;
+        if config.is_explicit(name.setting().path) {
+            return true;
+        }
+        let Some(annotation) = name.setting().annotation() else {
+            return false;
+        };
+        let mut given = self.template.annotations.iter();
+        config.allows(annotation)
+            && given.any(|given| Annotation::of(&given.key) == Some(annotation))
+    }
+}
