@@ -35,10 +35,9 @@ const fn all_that_shows(direction: Direction) -> Options {
 
 /// Options with the place for permissions in a text: items of a ResourceList, else documents.
 pub(crate) fn placed(text: &str, mut options: Options) -> Options {
-    options.permissions = if is_call(text) {
-        Permissions::Items
-    } else {
-        Permissions::Documents
+    options.permissions = match is_call(text) {
+        true => Permissions::Items,
+        false => Permissions::Documents,
     };
     options
 }
@@ -90,11 +89,9 @@ pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Resu
     let after = patched(&first.lawful.text, second.by, INJECT)?;
     // The exception: an agent that cannot be removed although it is no longer wanted.
     let stays = |outcome: &Outcome| {
+        let mut warnings = outcome.warnings.iter();
         outcome.decision.reason.class() == Class::Refused
-            || outcome
-                .warnings
-                .iter()
-                .any(|warning| warning.reason == Reason::StillInjected)
+            || warnings.any(|warning| warning.reason == Reason::StillInjected)
     };
     if after.text != at_once.text && !after.injection.outcomes.iter().any(stays) {
         return Err(format!(
@@ -117,10 +114,8 @@ fn records(text: &str) -> usize {
 
 /// The result that failed verification.
 pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
-    injection
-        .findings
-        .iter()
-        .find(|finding| finding.reason == Reason::VerifyFailed)
+    let mut findings = injection.findings.iter();
+    findings.find(|finding| finding.reason == Reason::VerifyFailed)
 }
 
 /// Injects or uninjects once, within laws 1 and 3.
@@ -269,9 +264,8 @@ fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
             .filter(|(key, _)| tree.is_key(*key, wanted))
             .count()
     };
-    ["apiVersion", "kind", "metadata"]
-        .into_iter()
-        .any(|wanted| count(wanted) > 1)
+    let mut keys = ["apiVersion", "kind", "metadata"].into_iter();
+    keys.any(|wanted| count(wanted) > 1)
 }
 
 /// A value without the items that are permissions, also of the lists in a list.
@@ -525,10 +519,8 @@ fn way_back(
 
 /// True if a template keeps an agent that was edited by hand.
 fn stays(uninjection: &Injection) -> bool {
-    uninjection
-        .outcomes
-        .iter()
-        .any(|outcome| outcome.decision.reason.class() == Class::Refused)
+    let mut outcomes = uninjection.outcomes.iter();
+    outcomes.any(|outcome| outcome.decision.reason.class() == Class::Refused)
 }
 
 /// The configuration that a file and flags give together.
