@@ -44,7 +44,8 @@ impl AdoptionDifferences {
             let Some(lost) = lost_setting(&old, &difference, equal) else {
                 continue;
             };
-            let list = if lost.name.starts_with("image") {
+            // `image` and `imagePullPolicy`
+            let list = if difference.old.starts_with("/image") {
                 &mut found.image
             } else {
                 &mut found.lost
@@ -107,18 +108,16 @@ fn setting_of(variable: &str) -> &'static SettingRow {
 
 /// Removes the fields that depend on the container's list.
 fn without_list_fields(mut container: Value) -> Value {
-    let variables = container
-        .get_mut("env")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten();
-    let sources = variables
-        .filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
-    for reference in sources
-        .flat_map(|source| source.values_mut())
-        .filter_map(Value::as_object_mut)
-    {
-        reference.shift_remove("optional");
+    let variables = container.get_mut("env").and_then(Value::as_array_mut);
+    for variable in variables.into_iter().flatten() {
+        let Some(Value::Object(sources)) = variable.get_mut("valueFrom") else {
+            continue;
+        };
+        for reference in sources.values_mut() {
+            if let Value::Object(fields) = reference {
+                fields.shift_remove("optional");
+            }
+        }
     }
     if let Some(fields) = container.as_object_mut() {
         fields.shift_remove("restartPolicy");
