@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn losses_are_reported_by_name_and_setting() {
         let old = json!({
-            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "name": "agent", "image": "a:1", "command": ["x"], "args": ["y"],
             "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
                 {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
             "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(
             shown(&found.lost),
             [
+                "args",
                 "command",
-                "tty",
                 "env MACKEREL_APIKEY (`apiKey`)",
                 "env MACKEREL_ROLES (`agent.roles`)",
                 "env OTHER (`agent.env`)",
