@@ -84,7 +84,8 @@ impl Component {
         CanonicalForm::of(Value::clone(&self.container), self.volume_values()).value
     }
 
-    fn volume_values(&self) -> Vec<Value> {
+    /// Returns the volumes without their names.
+    pub(crate) fn volume_values(&self) -> Vec<Value> {
         self.volume_list.as_array().cloned().unwrap_or_default()
     }
 

@@ -184,11 +184,11 @@ impl ExistingComponent {
         let container = container.and_then(|container| to_json(tree, container.node).ok());
         let mut volumes = Vec::new();
         for (_, volume) in &self.volumes {
-            volumes.extend(
-                volume
-                    .as_ref()
-                    .and_then(|volume| to_json(tree, volume.node).ok()),
-            );
+            if let Some(volume) = volume
+                && let Ok(value) = to_json(tree, volume.node)
+            {
+                volumes.push(value);
+            }
         }
         let is_complete = container.is_some() && volumes.len() == self.volumes.len();
         let canonical = CanonicalForm::of(container.unwrap_or_default(), volumes);

@@ -92,7 +92,8 @@ pub(crate) struct UneditableChange {
     pub(crate) offset: usize,
 }
 
-/// Applies all changes or none.
+/// Applies all changes or none. The first step removes or replaces old components, the second adds new ones to the text without
+/// them. So the bytes are those that an injection into the original template gives.
 pub(crate) fn apply_changes(
     tree: &Tree<'_>,
     changes: &[PlannedChange],

@@ -38,18 +38,17 @@ impl<'a> CurrentState<'a> {
 
     /// Returns true if everything is at the position that an injection would choose.
     pub(crate) fn is_at_default_position(self) -> bool {
-        let Self { template, existing } = self;
-        let volumes_are_last = existing.volumes().all(|(_, volume)| {
-            let mut others = template.volumes.iter();
-            volume
-                .as_ref()
-                .is_some_and(|volume| others.all(|other| other.index < volume.index))
-        });
-        let mut annotations = template.annotations.iter();
-        self.has_containers()
-            && LISTS.into_iter().all(|list| self.is_list_at_default(list))
+        let injected = self
+            .existing
+            .volumes()
+            .filter_map(|(_, volume)| volume.as_ref());
+        let first_volume = injected.map(|volume| volume.index).min();
+        let mut volumes = self.template.volumes.iter().map(|volume| volume.index);
+        let volumes_are_last = first_volume.is_none_or(|first| volumes.all(|other| other < first));
+        let mut annotations = self.template.annotations.iter();
+        LISTS.into_iter().all(|list| self.is_list_at_default(list))
             && volumes_are_last
-            && annotations.all(|annotation| annotation.offset < existing.offset)
+            && annotations.all(|annotation| annotation.offset < self.existing.offset)
     }
 
     /// Returns true if a list has no injected containers, or has them together at the default position.
@@ -62,11 +61,6 @@ impl<'a> CurrentState<'a> {
         let others = others(self.template, list);
         let others_before_last = others.filter(|other| Some(*other) < last).count();
         others_before_first == default_index && others_before_last == default_index
-    }
-
-    fn has_containers(self) -> bool {
-        let present = self.existing.containers().map(|(kind, _)| kind);
-        self.existing.kinds() == present.collect()
     }
 
     /// Returns the indices of the injected containers in a list.
@@ -125,12 +119,8 @@ impl<'a> CurrentState<'a> {
 
     /// Returns true unless the `status` annotation that an injection added is absent.
     fn has_status(self) -> bool {
-        let was_added = self
-            .existing
-            .record
-            .as_ref()
-            .is_ok_and(Record::added_status);
-        self.existing.status || !was_added
+        let record = self.existing.record.as_ref();
+        self.existing.status || !record.is_ok_and(Record::added_status)
     }
 
     /// Returns true if an injection would add byte for byte what the record says, and image, Secret and ConfigMap have the wanted

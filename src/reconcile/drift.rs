@@ -86,7 +86,9 @@ impl Drift {
                 None => "the `record` annotation lists something that cannot be read".to_owned(),
             },
             Drift::Changed(kind) => {
-                let wanted = wanted.and_then(|plan| plan.component(kind));
+                let wanted = wanted
+                    .and_then(|plan| plan.component(kind))
+                    .map(|new| &**new);
                 if let Some(component) = existing.component(kind)
                     && let Some(description) = describe_change(tree, component, wanted)
                 {
@@ -173,7 +175,7 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
 fn describe_change(
     tree: &Tree<'_>,
     existing: &ExistingComponent,
-    wanted: Option<&std::rc::Rc<Component>>,
+    wanted: Option<&Component>,
 ) -> Option<DriftDescription> {
     let subject = ComponentKinds::from(existing.kind).subject();
     let fields = match wanted {
@@ -218,8 +220,8 @@ fn describe_change(
     }
     Some(DriftDescription {
         message,
-        offset: tree.place(first.node).start,
-        pointer: first.pointer.clone(),
+        offset: first.offset(tree),
+        pointer: first.pointer(),
         settings,
     })
 }

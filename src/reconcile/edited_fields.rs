@@ -33,13 +33,14 @@ pub(super) struct EditedField {
     current: Option<Value>,
     /// The setting that it has its value from.
     pub(super) setting: Option<EditedSetting>,
-    /// The nearest node that exists.
-    pub(super) node: NodeId,
-    /// JSON Pointer from the template.
-    pub(super) pointer: String,
+    /// The container or volume that has it.
+    part: Part,
+    /// JSON Pointer from there to its place.
+    below: String,
 }
 
 /// The container or a volume of an existing component.
+#[derive(Debug, Clone, PartialEq)]
 struct Part {
     node: NodeId,
     /// JSON Pointer from the template.
@@ -60,18 +61,12 @@ impl EditedField {
         // Like the canonical forms, but as they are written: the container, then the volumes.
         let nodes = parts.iter().map(|part| to_json(tree, part.node));
         let current: Value = nodes.map(Result::unwrap_or_default).collect();
-        let values = std::iter::once(&wanted.container)
-            .chain(wanted.volumes.iter().map(|(_, volume)| volume));
-        let wanted_values: Value = values.map(|value| Value::clone(value)).collect();
+        let mut wanted_values = vec![Value::clone(&wanted.container)];
+        wanted_values.extend(wanted.volume_values());
+        let wanted_values = Value::Array(wanted_values);
         let mut fields = Vec::new();
         for difference in differences(&wanted.canonical(), canonical) {
-            fields.extend(Self::of(
-                tree,
-                &difference,
-                &parts,
-                &wanted_values,
-                &current,
-            ));
+            fields.extend(Self::of(&difference, &parts, &wanted_values, &current));
         }
         // The init container has settings of its own.
         if wanted.kind == ComponentKind::WaitFor {
@@ -83,44 +78,58 @@ impl EditedField {
     }
 
     fn of(
-        tree: &Tree<'_>,
         difference: &Difference,
         parts: &[Part],
         wanted: &Value,
         current: &Value,
     ) -> Option<Self> {
-        let kind = difference.kind;
-        let wanted_value = wanted.pointer(&difference.old);
-        let current_value = current.pointer(&difference.new);
-        let (values, pointer) = match kind {
-            DifferenceKind::Gone => (wanted, &difference.old),
-            DifferenceKind::New | DifferenceKind::Changed => (current, &difference.new),
+        let Difference { kind, old, new } = difference;
+        let wanted_value = wanted.pointer(old).cloned();
+        let current_value = current.pointer(new).cloned();
+        // A field that is gone has no value, and is named by its place in the plan.
+        let (wanted_value, current_value, values, pointer) = match kind {
+            DifferenceKind::Gone => (wanted_value, None, wanted, old),
+            DifferenceKind::New => (None, current_value, current, new),
+            DifferenceKind::Changed => (wanted_value, current_value, current, new),
         };
         let (number, field) = split(pointer)?;
         let name = values.get(number)?.get("name")?.as_str()?;
         // A volume that is gone has no place: the container has mounted it.
-        let (part, below) = match split(&difference.new) {
+        let (part, below) = match split(new) {
             Some((number, _)) => (number, field),
             None => (0, ""),
         };
-        let place = parts.get(part)?;
-        // A field that is gone has no value to keep.
-        let has_setting = kind != DifferenceKind::Gone;
-        let setting = has_setting.then(|| EditedSetting::of_field(current.get(part)?, field));
+        let setting = match kind {
+            DifferenceKind::Gone => None,
+            _ => EditedSetting::of_field(current.get(part)?, field),
+        };
         Some(Self {
-            kind,
+            kind: *kind,
             path: field_path(&format!("/{name}{field}")),
             field: field.to_owned(),
-            wanted: wanted_value
-                .filter(|_| kind != DifferenceKind::New)
-                .cloned(),
-            current: current_value
-                .filter(|_| kind != DifferenceKind::Gone)
-                .cloned(),
-            setting: setting.flatten(),
-            node: nearest(tree, place.node, below),
-            pointer: format!("{}{below}", place.pointer),
+            wanted: wanted_value,
+            current: current_value,
+            setting,
+            part: parts.get(part)?.clone(),
+            below: below.to_owned(),
         })
+    }
+
+    /// Returns the JSON Pointer from the template.
+    pub(super) fn pointer(&self) -> String {
+        format!("{}{}", self.part.pointer, self.below)
+    }
+
+    /// Returns the byte offset of the field, or of the nearest node above it that exists.
+    pub(super) fn offset(&self, tree: &Tree<'_>) -> usize {
+        let mut nearest = self.part.node;
+        for token in self.below.split('/').skip(1) {
+            match tree.child(nearest, token) {
+                Some(child) => nearest = child,
+                None => break,
+            }
+        }
+        tree.place(nearest).start
     }
 
     /// Returns the path in backticks; that of a variable with its name.
@@ -197,18 +206,6 @@ fn split(pointer: &str) -> Option<(usize, &str)> {
     let path = pointer.strip_prefix('/')?;
     let (part, field) = path.split_at(path.find('/').unwrap_or(path.len()));
     Some((part.parse().ok()?, field))
-}
-
-/// Returns the node at a pointer, or the nearest one above it.
-fn nearest(tree: &Tree<'_>, node: NodeId, pointer: &str) -> NodeId {
-    let mut nearest = node;
-    for token in pointer.split('/').skip(1) {
-        match tree.child(nearest, token) {
-            Some(child) => nearest = child,
-            None => break,
-        }
-    }
-    nearest
 }
 
 /// Shortens a value for a message.

@@ -122,7 +122,7 @@ struct ListInsertion<'a> {
 
 impl<'a> Insertion<'a, '_> {
     fn patch(mut self, records: &RecordCache) -> Result<TemplatePatch, WrongKind> {
-        // First what is there: the record, which is added first, names every parent.
+        // The states of all parents come first: the record, which is added first, names them.
         let (metadata, annotations) = self.parents_of_annotations()?;
         let containers = self.containers(ContainerList::Containers)?;
         let init_containers = self.containers(ContainerList::InitContainers)?;
@@ -248,18 +248,10 @@ impl<'a> Insertion<'a, '_> {
 
     fn add_containers(&self, builder: &mut PatchBuilder<'_>, change: &ListInsertion<'_>) {
         let field = change.list.field();
-        let is_init = change.list == ContainerList::InitContainers;
-        let mut index = match is_init {
-            true if self.record.position() == WaitForPosition::First => {
-                self.positions.init_containers.or(Some(0))
-            }
-            true => self.positions.init_containers,
-            false => self.positions.containers,
-        };
+        let mut index = self.index(change.list);
         let mut components = change.components.iter().peekable();
         if let Some(adopted) = change.adopted {
-            let is_agent = |component: &&&Rc<Component>| component.kind == ComponentKind::Agent;
-            if let Some(agent) = components.next_if(is_agent) {
+            if let Some(agent) = components.next_if(|next| next.kind == ComponentKind::Agent) {
                 // The agent replaces the adopted one, and further containers follow it.
                 let container = Rc::clone(&agent.container);
                 builder.replace(&format!("/spec/{field}/{adopted}"), container);
@@ -292,6 +284,17 @@ impl<'a> Insertion<'a, '_> {
             }
         };
         builder.add(&format!("/spec/{field}"), list);
+    }
+
+    /// Returns the index for new containers; none for the end of the list.
+    fn index(&self, list: ContainerList) -> Option<usize> {
+        if list != ContainerList::InitContainers {
+            return self.positions.containers;
+        }
+        match self.record.position() {
+            WaitForPosition::First => self.positions.init_containers.or(Some(0)),
+            WaitForPosition::Last => self.positions.init_containers,
+        }
     }
 
     fn add_volumes(&self, builder: &mut PatchBuilder<'_>, state: &ParentState) {

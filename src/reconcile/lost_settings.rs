@@ -44,7 +44,8 @@ impl AdoptionDifferences {
             let Some(lost) = lost_setting(&old, &difference, equal) else {
                 continue;
             };
-            let list = if lost.name.starts_with("image") {
+            // `image` and `imagePullPolicy`
+            let list = if difference.old.starts_with("/image") {
                 &mut found.image
             } else {
                 &mut found.lost
@@ -107,18 +108,16 @@ fn setting_of(variable: &str) -> &'static SettingRow {
 
 /// Removes the fields that depend on the container's list.
 fn without_list_fields(mut container: Value) -> Value {
-    let variables = container
-        .get_mut("env")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten();
-    let sources = variables
-        .filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
-    for reference in sources
-        .flat_map(|source| source.values_mut())
-        .filter_map(Value::as_object_mut)
-    {
-        reference.shift_remove("optional");
+    let variables = container.get_mut("env").and_then(Value::as_array_mut);
+    for variable in variables.into_iter().flatten() {
+        let Some(Value::Object(sources)) = variable.get_mut("valueFrom") else {
+            continue;
+        };
+        for reference in sources.values_mut() {
+            if let Value::Object(fields) = reference {
+                fields.shift_remove("optional");
+            }
+        }
     }
     if let Some(fields) = container.as_object_mut() {
         fields.shift_remove("restartPolicy");
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn losses_are_reported_by_name_and_setting() {
         let old = json!({
-            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "name": "agent", "image": "a:1", "command": ["x"], "args": ["y"],
             "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
                 {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
             "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
@@ -155,8 +154,8 @@ mod tests {
         assert_eq!(
             shown(&found.lost),
             [
+                "args",
                 "command",
-                "tty",
                 "env MACKEREL_APIKEY (`apiKey`)",
                 "env MACKEREL_ROLES (`agent.roles`)",
                 "env OTHER (`agent.env`)",

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | current | `agent/existing.rs`, `current.rs` | the existing injection, found by its record |
 //! | desired | `desired.rs`, `adopt.rs` | the plan: the decision about the template without it, with names and settings that are kept |
-//! | difference | `drift.rs`, `edited_fields.rs` | between the existing injection and its record: an edit by hand, which is refused |
+//! | difference | `drift.rs`, `edited_fields.rs` | between the existing injection and its record: an edit by hand. `hand_edits.rs` refuses it, unless `--force` overwrites it or the plan has the same value |
 //! | | `update.rs` | between the existing injection and the plan: unchanged, updated or removed |
 //! | operations | `insertion.rs`, `removal.rs`, `apply.rs` | JSON Patch for the difference, and the edits of the text |
 //!
