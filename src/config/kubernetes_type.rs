@@ -4,7 +4,7 @@ use crate::config::quantity;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
 use crate::config::scalar_type::ScalarType;
-use crate::config::setting::{ListItem, Shape, Shaped, items, nullable};
+use crate::config::setting::{ListItem, Shape, Shaped, item, nullable};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
@@ -33,7 +33,10 @@ macro_rules! kubernetes_types {
 }
 
 kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
-items!(EnvVar);
+
+impl Shaped for EnvVar {
+    const SHAPE: Shape = item::<Self>();
+}
 
 impl ListItem for EnvVar {
     const FIELDS: Shape = Shape::Kubernetes(Self::known);
@@ -100,17 +103,19 @@ pub(crate) fn merge(
     known: &Json,
     into: &mut Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
-    if path.is_empty() && is_null(value) {
-        context.given(value);
+    if path.is_empty() && value.is_null() {
+        context.given(value.span);
         *into = Json::Null;
         return;
     }
-    let Some(given) = context.without_errors(|context| read(known, path, value, context)) else {
+    let errors = context.errors.len();
+    let given = read(known, path, value, context);
+    if context.errors.len() > errors {
         return;
-    };
+    }
     json_patch::merge(into, &given);
     remove_empty(into);
     if *into == json!({}) {
@@ -124,11 +129,7 @@ fn remove_empty(json: &mut Json) {
         return;
     };
     object.values_mut().for_each(remove_empty);
-    object.retain(|_, inner| inner.as_object().is_none_or(|inner| !inner.is_empty()));
-}
-
-fn is_null(value: &ConfigValue<'_>) -> bool {
-    value.is_null() || matches!(value, ConfigValue::Text { text: "null", .. })
+    object.retain(|_, member| *member != json!({}));
 }
 
 /// Reads a value of a type, or its part at `path` if that is not empty. Violations go to `context`, and reading continues, so
@@ -136,89 +137,115 @@ fn is_null(value: &ConfigValue<'_>) -> bool {
 pub(crate) fn read(
     schema: &Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) -> Json {
-    let is_of = |name: &str| {
-        schema["type"] == name
-            || schema["type"]
-                .as_array()
-                .is_some_and(|types| types.contains(&name.into()))
-    };
-    if path.is_empty() && is_of("null") && is_null(value) {
-        context.given(value);
+    if path.is_empty() && has_type(schema, "null") && value.is_null() {
+        context.given(value.span);
         return Json::Null;
     }
-    if is_of("object") {
-        let mut fields = Map::new();
-        let mut field = |name: &str,
-                         path: &[String],
-                         value: &ConfigValue<'_>,
-                         context: &mut ReadContext<'_>| {
-            let known = schema["properties"].as_object();
-            let Some(inner) =
-                known.map_or(schema.get("additionalProperties"), |known| known.get(name))
-            else {
-                return context.no_field(
-                    name,
-                    known.into_iter().flatten().map(|(known, _)| known.as_str()),
-                );
-            };
-            context.within(name, None, |context| {
-                fields.insert(name.to_owned(), read(inner, path, value, context));
-            });
-        };
-        match path {
-            [part, rest @ ..] => field(part, rest, value, context),
-            [] => value.mapping(context, |name, value, context| {
-                field(name, &[], value, context)
-            }),
-        }
-        return Json::Object(fields);
+    if has_type(schema, "object") {
+        return read_object(schema, path, value, context);
     }
     if let [part, ..] = path {
         context.no_parts(part);
         return Json::Null;
     }
-    if is_of("array") {
+    let span = value.span.clone();
+    if has_type(schema, "array") {
+        context.given(span);
         let mut items = Vec::new();
-        context.given(value);
-        value.list(context, |index, value, context| {
-            context.within_item(index, |context| {
-                items.push(read(&schema["items"], &[], value, context))
-            });
-        });
+        for (index, item) in value.items(context).into_iter().enumerate() {
+            context.enter_item(index);
+            items.push(read(&schema["items"], &[], item, context));
+            context.leave();
+        }
         return Json::Array(items);
     }
-    let read = if is_of("number") {
-        value
-            .scalar(ScalarType::Quantity)
-            .and_then(|text| quantity::check(&text).map(|()| json!(text)))
-    } else if is_of("integer") {
-        let whole = |text: &str| {
-            let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
-            text.parse::<i64>().map(Json::from).map_err(violation)
-        };
-        value
-            .scalar(ScalarType::Integer)
-            .and_then(|text| whole(&text))
-    } else if is_of("boolean") {
-        value
-            .scalar(ScalarType::Boolean)
-            .and_then(|text| bool::parse(&text))
-            .map(Json::from)
-    } else {
-        value.scalar(ScalarType::Text).map(|text| json!(text))
-    };
-    match read {
+    match read_scalar(schema, &value) {
         Ok(read) => {
-            context.given(value);
+            context.given(span);
             read
         }
         Err(violation) => {
-            context.error(value.range(), violation);
+            context.error(span, violation);
             Json::Null
         }
+    }
+}
+
+fn read_object(
+    schema: &Json,
+    path: &[String],
+    value: ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Json {
+    let mut object = json!({});
+    if let [name, rest @ ..] = path {
+        if let Some(read) = read_member(schema, name, rest, value, context) {
+            object[name] = read;
+        }
+        return object;
+    }
+    for member in value.members(context) {
+        context.name_span = member.name_span;
+        if let Some(read) = read_member(schema, &member.name, &[], member.value, context) {
+            object[&*member.name] = read;
+        }
+    }
+    object
+}
+
+fn read_member(
+    schema: &Json,
+    name: &str,
+    path: &[String],
+    value: ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Option<Json> {
+    let fields = schema["properties"].as_object();
+    let member = match fields {
+        Some(fields) => fields.get(name),
+        None => schema.get("additionalProperties"),
+    };
+    let Some(member) = member else {
+        let known: Vec<&str> = fields
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
+        context.no_field(name, &known);
+        return None;
+    };
+    context.enter(name, None);
+    let read = read(member, path, value, context);
+    context.leave();
+    Some(read)
+}
+
+fn read_scalar(schema: &Json, value: &ConfigValue<'_>) -> Result<Json, Violation> {
+    if has_type(schema, "number") {
+        let text = value.scalar(ScalarType::Quantity)?;
+        quantity::check(&text)?;
+        return Ok(json!(text));
+    }
+    if has_type(schema, "integer") {
+        let text = value.scalar(ScalarType::Integer)?;
+        let number = text.parse::<i64>();
+        let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
+        return number.map(Json::from).map_err(violation);
+    }
+    if has_type(schema, "boolean") {
+        let text = value.scalar(ScalarType::Boolean)?;
+        return bool::parse(&text).map(Json::from);
+    }
+    value.scalar(ScalarType::Text).map(|text| json!(text))
+}
+
+fn has_type(schema: &Json, name: &str) -> bool {
+    match &schema["type"] {
+        Json::Array(types) => types.contains(&name.into()),
+        one => one == name,
     }
 }
 
