@@ -7,7 +7,8 @@ use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{ListItem, Shape, Shaped, item, nullable};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
+use crate::mackerel::names::Volume;
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -32,7 +33,7 @@ macro_rules! kubernetes_types {
     )*};
 }
 
-kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
+kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext, VolumeMount);
 
 impl Shaped for EnvVar {
     const SHAPE: Shape = item::<Self>();
@@ -65,6 +66,80 @@ impl ListItem for EnvVar {
     fn complete_schema(schema: &mut Json) {
         schema["required"] = json!(["name"]);
     }
+}
+
+impl Shaped for VolumeMount {
+    const SHAPE: Shape = item::<Self>();
+}
+
+impl ListItem for VolumeMount {
+    const FIELDS: Shape = Shape::Kubernetes(Self::known);
+    const IDENTITY: Option<&'static str> = Some("mountPath");
+
+    /// Checks what the API server would refuse, or what would keep the container from starting.
+    fn check(&self) -> Result<(), Violation> {
+        let (name, path) = (&self.name, &self.mount_path);
+        let is_injected = Volume::ALL.iter().any(|volume| volume.name() == name);
+        let is_invalid =
+            !path.starts_with('/') || path.contains(':') || path.trim_matches('/').is_empty();
+        let (what, help) = if name.is_empty() {
+            (
+                "needs a `name`".to_owned(),
+                "use that of a volume of the pod",
+            )
+        } else if is_injected {
+            let what = format!("names the volume `{name}`, which is injected");
+            (what, "use the name of a volume of the pod")
+        } else if is_invalid {
+            let what = format!("needs an absolute `mountPath`, found `{path}`");
+            (what, "use a path below `/`, without `:`")
+        } else if self.sub_path.is_some() && self.sub_path_expr.is_some() {
+            let what = "has both `subPath` and `subPathExpr`";
+            (what.to_owned(), "remove one of them")
+        } else if leaves_volume(self.sub_path.as_deref())
+            || leaves_volume(self.sub_path_expr.as_deref())
+        {
+            let what = "has a path that leaves the volume";
+            (what.to_owned(), "use a relative path without `..`")
+        } else {
+            return check_words(self);
+        };
+        Err(Violation::new(what).with_help(help))
+    }
+
+    fn json(&self) -> Json {
+        json!(self)
+    }
+
+    fn complete_schema(schema: &mut Json) {
+        schema["required"] = json!(["name", "mountPath"]);
+    }
+}
+
+/// Returns true for a path below a volume that is not within it.
+fn leaves_volume(path: Option<&str>) -> bool {
+    let path = path.unwrap_or_default();
+    path.starts_with('/') || path.split('/').any(|part| part == "..")
+}
+
+/// Checks the options of a mount that are words.
+fn check_words(mount: &VolumeMount) -> Result<(), Violation> {
+    let propagation = mount.mount_propagation.as_deref().unwrap_or("None");
+    let recursive = mount.recursive_read_only.as_deref().unwrap_or("Disabled");
+    if !["None", "HostToContainer"].contains(&propagation) {
+        let what = format!("has an invalid `mountPropagation`: `{propagation}`");
+        // `Bidirectional` is for privileged containers.
+        return Err(Violation::new(what).with_help("use `None` or `HostToContainer`"));
+    }
+    if !["Disabled", "IfPossible", "Enabled"].contains(&recursive) {
+        let what = format!("has an invalid `recursiveReadOnly`: `{recursive}`");
+        return Err(Violation::new(what).with_help("use `Disabled`, `IfPossible` or `Enabled`"));
+    }
+    if recursive != "Disabled" && (mount.read_only != Some(true) || propagation != "None") {
+        let what = "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`";
+        return Err(Violation::new(what).with_help("set `readOnly: true` alone beside it"));
+    }
+    Ok(())
 }
 
 /// A value of Kubernetes that is merged with its default field by field. Without any field it is written as `null`: reading `{}`

@@ -198,10 +198,12 @@ fn read_list(item: Shape, value: ConfigValue<'_>, context: &mut ReadContext<'_>)
         let span = value.span.clone();
         context.enter_item(index);
         if let Some(read) = read(item, value, context) {
-            if let Some(name) = identity.and_then(|field| read[field].as_str()) {
+            if let Some(field) = identity
+                && let Some(name) = read[field].as_str()
+            {
                 let first = *names.entry(name.to_owned()).or_insert(index);
                 if first != index {
-                    let what = format!("has the same name as item {first}: `{name}`");
+                    let what = format!("has the same {field} as item {first}: `{name}`");
                     context.error(span, Violation::new(what));
                 }
             }
