@@ -29,10 +29,20 @@ pub struct InvalidAnnotation {
 /// Every annotation of a template that is invalid or conflicts with another setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotations {
-    /// The first.
+    /// The first in the order of the manifest.
     pub first: InvalidAnnotation,
     /// The others, in the order of the manifest.
     pub others: Vec<InvalidAnnotation>,
+}
+
+impl InvalidAnnotations {
+    fn of(mut all: Vec<InvalidAnnotation>) -> Option<Self> {
+        if all.is_empty() {
+            return None;
+        }
+        let first = all.remove(0);
+        Some(InvalidAnnotations { first, others: all })
+    }
 }
 
 /// The request of a template's annotation `inject`.
@@ -131,90 +141,93 @@ pub fn overlay<'c>(
     config: &'c Config,
     annotations: &[Given<'_>],
 ) -> Result<Cow<'c, Config>, InvalidAnnotations> {
-    let is_limited =
-        |key: &str| Annotation::of(key).is_some_and(|known| known != Annotation::Record);
-    let mut long = annotations
-        .iter()
-        .filter_map(|given| too_long(*given))
-        .filter(|invalid| is_limited(&invalid.key));
-    if let Some(first) = long.next() {
-        return Err(InvalidAnnotations {
-            first,
-            others: long.collect(),
-        });
+    let mut long = Vec::new();
+    let mut overrides = Vec::new();
+    for given in annotations {
+        let (key, value, offset) = *given;
+        let Some(annotation) = Annotation::of(key) else {
+            continue;
+        };
+        if annotation != Annotation::Record {
+            long.extend(too_long(*given));
+        }
+        if let Some(setting) = annotation.setting()
+            && is_setting(annotation, value)
+        {
+            overrides.push(Override {
+                annotation,
+                setting,
+                key,
+                value,
+                offset,
+            });
+        }
     }
-    let known: Vec<(Annotation, &str, Given<'_>)> = annotations
-        .iter()
-        .filter_map(|given| {
-            let annotation = Annotation::of(given.0)?;
-            Some((annotation, annotation.setting()?, *given))
-        })
-        .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
-        .collect();
-    if known.is_empty() {
-        Ok(Cow::Borrowed(config))
-    } else {
-        annotated(config, annotations, known).map(Cow::Owned)
+    if let Some(invalid) = InvalidAnnotations::of(long) {
+        return Err(invalid);
+    }
+    if overrides.is_empty() {
+        return Ok(Cow::Borrowed(config));
+    }
+    annotated(config, annotations, &overrides).map(Cow::Owned)
+}
+
+/// An annotation that overrides a setting.
+struct Override<'a> {
+    annotation: Annotation,
+    /// Dotted path below `spec`.
+    setting: &'static str,
+    key: &'a str,
+    value: &'a str,
+    offset: usize,
+}
+
+impl Override<'_> {
+    fn invalid(&self, violation: Violation) -> InvalidAnnotation {
+        invalid(self.key, self.offset, violation)
+    }
+
+    /// Reports an alias beside its annotation with another value.
+    fn differs_from_its_alias(&self, overrides: &[Override<'_>]) -> Option<InvalidAnnotation> {
+        let name = self.annotation.key();
+        let other = overrides.iter().rfind(|other| other.key == name)?;
+        if self.key == name || self.value == other.value {
+            return None;
+        }
+        let (value, other) = (self.value, other.value);
+        let what = format!("is `{value}`, but its alias `{name}` is `{other}`");
+        Some(self.invalid(Violation::new(what).with_help("remove one of them")))
     }
 }
 
 fn annotated(
     config: &Config,
     annotations: &[Given<'_>],
-    known: Vec<(Annotation, &str, Given<'_>)>,
+    overrides: &[Override<'_>],
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = TemplateConfig::new(config);
-    let mut found: Vec<InvalidAnnotation> = known
-        .iter()
-        .filter_map(|given| differs_from_its_alias(given, &known))
-        .collect();
-    reset_overridden(&mut annotated, annotations);
-    for (annotation, path, (key, value, offset)) in known {
-        let value = if annotation == Annotation::Roles {
-            Cow::Owned(role_list(value))
-        } else {
-            Cow::Borrowed(value)
-        };
-        let violations = annotated.set(path, &value, key, offset);
-        found.extend(
-            violations
-                .into_iter()
-                .map(|violation| invalid(key, offset, violation)),
-        );
+    let mut found = Vec::new();
+    for given in overrides {
+        found.extend(given.differs_from_its_alias(overrides));
     }
-    if found.is_empty() {
-        let config = annotated.finish();
-        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
-        if found.is_empty() {
-            return Ok(config);
+    reset_overridden(&mut annotated, annotations);
+    for given in overrides {
+        let value = match given.annotation {
+            Annotation::Roles => Cow::Owned(role_list(given.value)),
+            _ => Cow::Borrowed(given.value),
+        };
+        for violation in annotated.set(given.setting, &value, given.key, given.offset) {
+            found.push(given.invalid(violation));
         }
     }
-    let first = found.remove(0);
-    Err(InvalidAnnotations {
-        first,
-        others: found,
-    })
-}
-
-/// Reports an alias beside its annotation with another value.
-fn differs_from_its_alias(
-    (annotation, _, (key, value, offset)): &(Annotation, &str, Given<'_>),
-    known: &[(Annotation, &str, Given<'_>)],
-) -> Option<InvalidAnnotation> {
-    if *key == annotation.key() {
-        return None;
+    let config = annotated.finish();
+    if found.is_empty() {
+        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
     }
-    let (.., (named, other, _)) = known
-        .iter()
-        .rfind(|(.., (key, ..))| *key == annotation.key())?;
-    let what = format!("is `{value}`, but its alias `{named}` is `{other}`");
-    (other != value).then(|| {
-        invalid(
-            key,
-            *offset,
-            Violation::new(what).with_help("remove one of them"),
-        )
-    })
+    match InvalidAnnotations::of(found) {
+        Some(invalid) => Err(invalid),
+        None => Ok(config),
+    }
 }
 
 /// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
@@ -245,12 +258,12 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     if has(Annotation::AgentConfigMapName) {
         annotated.reset(AgentConfig::location());
     }
-    for asked in Annotation::ALL
-        .iter()
-        .filter(|asked| has(**asked))
-        .filter_map(|asked| asked.setting())
-    {
-        annotated.remove_variables_of(asked);
+    for annotation in Annotation::ALL {
+        if let Some(setting) = annotation.setting()
+            && has(*annotation)
+        {
+            annotated.remove_variables_of(setting);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::agent::environment::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
 use crate::config::{
     AgentSettings, Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp,
-    rows,
+    rows, unknown_word,
 };
 use crate::diagnostic::closest::closest;
 use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, Least, PLUGIN, PROBE, ValueForm};
@@ -351,22 +351,13 @@ impl Check<'_, '_> {
         }
     }
 
-    fn one_of(&mut self, place: &str, value: NodeId, words: &[&str]) {
+    fn one_of(&mut self, place: &str, value: NodeId, words: &[&'static str]) {
         let Some(text) = self.text(value) else {
             return self.must_be(place, value, "text");
         };
         if !words.contains(&&*text) {
-            let help =
-                closest(&text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-            let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            self.invalid(
-                value,
-                &format!(
-                    "`{place}` must be one of {}, found `{text}`",
-                    listed.join(", ")
-                ),
-                help,
-            );
+            let Violation { what, help } = unknown_word(&text, words);
+            self.invalid(value, &format!("`{place}` {what}"), help);
         }
     }
 
