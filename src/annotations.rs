@@ -87,20 +87,15 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
 const MAX_VALUE: usize = 4096;
 
 /// Returns the refusal of a value that is too long to be read.
-pub(crate) fn too_long((key, value, offset): Given<'_>) -> Option<InvalidAnnotation> {
-    let what = || {
-        format!(
-            "has a value of {} bytes; at most {MAX_VALUE} are allowed",
-            value.len()
-        )
-    };
-    (value.len() > MAX_VALUE).then(|| {
-        invalid(
-            key,
-            offset,
-            Violation::new(what()).with_help("shorten the value"),
-        )
-    })
+pub(crate) fn too_long(given: Given<'_>) -> Option<InvalidAnnotation> {
+    let (key, value, offset) = given;
+    let length = value.len();
+    if length <= MAX_VALUE {
+        return None;
+    }
+    let what = format!("has a value of {length} bytes; at most {MAX_VALUE} are allowed");
+    let violation = Violation::new(what).with_help("shorten the value");
+    Some(invalid(key, offset, violation))
 }
 
 /// Returns the boolean that people mean by a word; `None` if they may mean neither.
