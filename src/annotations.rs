@@ -1,14 +1,17 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
+mod unknown_key;
+
 use crate::config::{
     AgentConfig, AnnotationConflict, Config, Kubelet, Platform, Spec, TemplateConfig, Violation,
     WarningId, annotation_conflicts, role_list,
 };
-use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::report::ReasonSet;
 use std::borrow::Cow;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
+pub(crate) use unknown_key::unprefixed_request;
+pub use unknown_key::{UnknownAnnotation, unknown};
 
 /// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);
@@ -29,10 +32,20 @@ pub struct InvalidAnnotation {
 /// Every annotation of a template that is invalid or conflicts with another setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotations {
-    /// The first.
+    /// The first in the order of the manifest.
     pub first: InvalidAnnotation,
     /// The others, in the order of the manifest.
     pub others: Vec<InvalidAnnotation>,
+}
+
+impl InvalidAnnotations {
+    fn of(mut all: Vec<InvalidAnnotation>) -> Option<Self> {
+        if all.is_empty() {
+            return None;
+        }
+        let first = all.remove(0);
+        Some(InvalidAnnotations { first, others: all })
+    }
 }
 
 /// The request of a template's annotation `inject`.
@@ -74,20 +87,15 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
 const MAX_VALUE: usize = 4096;
 
 /// Returns the refusal of a value that is too long to be read.
-pub(crate) fn too_long((key, value, offset): Given<'_>) -> Option<InvalidAnnotation> {
-    let what = || {
-        format!(
-            "has a value of {} bytes; at most {MAX_VALUE} are allowed",
-            value.len()
-        )
-    };
-    (value.len() > MAX_VALUE).then(|| {
-        invalid(
-            key,
-            offset,
-            Violation::new(what()).with_help("shorten the value"),
-        )
-    })
+pub(crate) fn too_long(given: Given<'_>) -> Option<InvalidAnnotation> {
+    let (key, value, offset) = given;
+    let length = value.len();
+    if length <= MAX_VALUE {
+        return None;
+    }
+    let what = format!("has a value of {length} bytes; at most {MAX_VALUE} are allowed");
+    let violation = Violation::new(what).with_help("shorten the value");
+    Some(invalid(key, offset, violation))
 }
 
 /// Returns the boolean that people mean by a word; `None` if they may mean neither.
@@ -131,90 +139,93 @@ pub fn overlay<'c>(
     config: &'c Config,
     annotations: &[Given<'_>],
 ) -> Result<Cow<'c, Config>, InvalidAnnotations> {
-    let is_limited =
-        |key: &str| Annotation::of(key).is_some_and(|known| known != Annotation::Record);
-    let mut long = annotations
-        .iter()
-        .filter_map(|given| too_long(*given))
-        .filter(|invalid| is_limited(&invalid.key));
-    if let Some(first) = long.next() {
-        return Err(InvalidAnnotations {
-            first,
-            others: long.collect(),
-        });
+    let mut long = Vec::new();
+    let mut overrides = Vec::new();
+    for given in annotations {
+        let (key, value, offset) = *given;
+        let Some(annotation) = Annotation::of(key) else {
+            continue;
+        };
+        if annotation != Annotation::Record {
+            long.extend(too_long(*given));
+        }
+        if let Some(setting) = annotation.setting()
+            && is_setting(annotation, value)
+        {
+            overrides.push(Override {
+                annotation,
+                setting,
+                key,
+                value,
+                offset,
+            });
+        }
     }
-    let known: Vec<(Annotation, &str, Given<'_>)> = annotations
-        .iter()
-        .filter_map(|given| {
-            let annotation = Annotation::of(given.0)?;
-            Some((annotation, annotation.setting()?, *given))
-        })
-        .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
-        .collect();
-    if known.is_empty() {
-        Ok(Cow::Borrowed(config))
-    } else {
-        annotated(config, annotations, known).map(Cow::Owned)
+    if let Some(invalid) = InvalidAnnotations::of(long) {
+        return Err(invalid);
+    }
+    if overrides.is_empty() {
+        return Ok(Cow::Borrowed(config));
+    }
+    annotated(config, annotations, &overrides).map(Cow::Owned)
+}
+
+/// An annotation that overrides a setting.
+struct Override<'a> {
+    annotation: Annotation,
+    /// Dotted path below `spec`.
+    setting: &'static str,
+    key: &'a str,
+    value: &'a str,
+    offset: usize,
+}
+
+impl Override<'_> {
+    fn invalid(&self, violation: Violation) -> InvalidAnnotation {
+        invalid(self.key, self.offset, violation)
+    }
+
+    /// Reports an alias beside its annotation with another value.
+    fn differs_from_its_alias(&self, overrides: &[Override<'_>]) -> Option<InvalidAnnotation> {
+        let name = self.annotation.key();
+        let other = overrides.iter().rfind(|other| other.key == name)?;
+        if self.key == name || self.value == other.value {
+            return None;
+        }
+        let (value, other) = (self.value, other.value);
+        let what = format!("is `{value}`, but its alias `{name}` is `{other}`");
+        Some(self.invalid(Violation::new(what).with_help("remove one of them")))
     }
 }
 
 fn annotated(
     config: &Config,
     annotations: &[Given<'_>],
-    known: Vec<(Annotation, &str, Given<'_>)>,
+    overrides: &[Override<'_>],
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = TemplateConfig::new(config);
-    let mut found: Vec<InvalidAnnotation> = known
-        .iter()
-        .filter_map(|given| differs_from_its_alias(given, &known))
-        .collect();
-    reset_overridden(&mut annotated, annotations);
-    for (annotation, path, (key, value, offset)) in known {
-        let value = if annotation == Annotation::Roles {
-            Cow::Owned(role_list(value))
-        } else {
-            Cow::Borrowed(value)
-        };
-        let violations = annotated.set(path, &value, key, offset);
-        found.extend(
-            violations
-                .into_iter()
-                .map(|violation| invalid(key, offset, violation)),
-        );
+    let mut found = Vec::new();
+    for given in overrides {
+        found.extend(given.differs_from_its_alias(overrides));
     }
-    if found.is_empty() {
-        let config = annotated.finish();
-        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
-        if found.is_empty() {
-            return Ok(config);
+    reset_overridden(&mut annotated, annotations);
+    for given in overrides {
+        let value = match given.annotation {
+            Annotation::Roles => Cow::Owned(role_list(given.value)),
+            _ => Cow::Borrowed(given.value),
+        };
+        for violation in annotated.set(given.setting, &value, given.key, given.offset) {
+            found.push(given.invalid(violation));
         }
     }
-    let first = found.remove(0);
-    Err(InvalidAnnotations {
-        first,
-        others: found,
-    })
-}
-
-/// Reports an alias beside its annotation with another value.
-fn differs_from_its_alias(
-    (annotation, _, (key, value, offset)): &(Annotation, &str, Given<'_>),
-    known: &[(Annotation, &str, Given<'_>)],
-) -> Option<InvalidAnnotation> {
-    if *key == annotation.key() {
-        return None;
+    let config = annotated.finish();
+    if found.is_empty() {
+        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
     }
-    let (.., (named, other, _)) = known
-        .iter()
-        .rfind(|(.., (key, ..))| *key == annotation.key())?;
-    let what = format!("is `{value}`, but its alias `{named}` is `{other}`");
-    (other != value).then(|| {
-        invalid(
-            key,
-            *offset,
-            Violation::new(what).with_help("remove one of them"),
-        )
-    })
+    match InvalidAnnotations::of(found) {
+        Some(invalid) => Err(invalid),
+        None => Ok(config),
+    }
 }
 
 /// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
@@ -245,128 +256,13 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     if has(Annotation::AgentConfigMapName) {
         annotated.reset(AgentConfig::location());
     }
-    for asked in Annotation::ALL
-        .iter()
-        .filter(|asked| has(**asked))
-        .filter_map(|asked| asked.setting())
-    {
-        annotated.remove_variables_of(asked);
-    }
-}
-
-/// A key that looks like one of the injector's annotations but is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownAnnotation {
-    /// The annotation that the user most likely meant.
-    pub meant: Option<Annotation>,
-    /// True if the name resembles `inject`: with its right name, the annotation would decide about the template.
-    pub is_request: bool,
-    /// True if the name means the opposite of `inject`, as `skip` does.
-    pub is_opposite: bool,
-}
-
-impl UnknownAnnotation {
-    fn like(meant: Option<Annotation>) -> Self {
-        Self {
-            meant,
-            is_request: false,
-            is_opposite: false,
+    for annotation in Annotation::ALL {
+        if let Some(setting) = annotation.setting()
+            && has(*annotation)
+        {
+            annotated.remove_variables_of(setting);
         }
     }
-
-    /// Returns what to write instead: the key, and for `inject` the value that means the same as this one.
-    #[must_use]
-    pub fn suggestion(&self, value: &str) -> Option<String> {
-        let key = self.meant?.key();
-        let injects = match meant_boolean(value) {
-            Some(meant) => Some(meant != self.is_opposite),
-            None => self.is_opposite.then_some(false),
-        };
-        let injects = injects.filter(|_| self.meant == Some(Annotation::Inject));
-        Some(injects.map_or_else(|| key.to_owned(), |injects| format!("{key}: \"{injects}\"")))
-    }
-}
-
-/// Edits between our prefix and one that was meant to be it.
-const PREFIX_EDITS: usize = 3;
-
-/// Edits between `inject` and a name that was meant to be it.
-const REQUEST_EDITS: usize = 2;
-
-/// Names that other injectors have for `inject`, and for its opposite; also with it, as `no-inject` and `injection-disabled`.
-const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
-const OPPOSITE_NAMES: [&str; 9] = [
-    "disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot",
-];
-
-/// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it, is the beginning
-/// of it or names Mackerel.
-#[must_use]
-pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
-    let known = PREFIX.trim_end_matches('/');
-    let named = |name: &str| {
-        Annotation::ALL
-            .iter()
-            .copied()
-            .find(|meant| meant.names().any(|of| of == name))
-    };
-    let Some((prefix, name)) = key.split_once('/') else {
-        // A dot or a backslash for the slash, or the prefix alone.
-        let name = key
-            .strip_prefix(known)?
-            .trim_start_matches(['.', '-', '_', '\\']);
-        return Some(UnknownAnnotation::like(
-            named(name).or(name.is_empty().then_some(Annotation::Inject)),
-        ));
-    };
-    if prefix != known {
-        let meant = named(name)?;
-        let is_first_part = known
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.starts_with('.'));
-        let names_mackerel = prefix.to_ascii_lowercase().contains("mackerel");
-        let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
-        return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
-    }
-    if Annotation::of(key).is_some() {
-        return None;
-    }
-    let inject = Annotation::Inject;
-    let word = normalize(name)
-        .replace("injection", "")
-        .replace("inject", "");
-    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
-    let like_inject = UnknownAnnotation {
-        is_opposite,
-        ..UnknownAnnotation::like(Some(inject))
-    };
-    if name.to_ascii_lowercase().starts_with(inject.name())
-        || is_within(REQUEST_EDITS, name, inject.name())
-    {
-        return Some(UnknownAnnotation {
-            is_request: true,
-            ..like_inject
-        });
-    }
-    if is_opposite || OTHER_NAMES.contains(&&*word) {
-        return Some(like_inject);
-    }
-    let names = Annotation::ALL
-        .iter()
-        .flat_map(|annotation| annotation.names());
-    Some(UnknownAnnotation::like(
-        closest(name, names).and_then(named),
-    ))
-}
-
-/// Recognises `inject` without any prefix, if its value is a boolean.
-pub(crate) fn unprefixed_request<'v>(
-    key: &str,
-    value: impl FnOnce() -> Cow<'v, str>,
-) -> Option<UnknownAnnotation> {
-    let inject = Annotation::Inject;
-    (key == inject.name() && meant_boolean(&value()).is_some())
-        .then(|| UnknownAnnotation::like(Some(inject)))
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
@@ -670,55 +566,5 @@ mod tests {
                     .all(|error| pairs[error.offset].0 == error.key)
             );
         }
-    }
-
-    #[test]
-    fn a_misspelt_key_is_recognised() {
-        let meant = |key: &str| unknown(key).map(|unknown| unknown.meant);
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io/injekt"),
-            Some(Some(Annotation::Inject))
-        );
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io/memory_limit"),
-            Some(Some(Annotation::MemoryLimit))
-        );
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
-            Some(Some(Annotation::ApiKeySecretName))
-        );
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io/replicas"),
-            Some(None)
-        );
-        assert_eq!(
-            meant("agent-injector.contib.mackerel.io/inject"),
-            Some(Some(Annotation::Inject))
-        );
-        assert_eq!(meant("mackerel.io/inject"), Some(Some(Annotation::Inject)));
-        assert_eq!(
-            meant("agent-injector/inject"),
-            Some(Some(Annotation::Inject))
-        );
-        assert_eq!(meant("agent/inject"), None);
-        assert_eq!(meant("inject"), None);
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io.inject"),
-            Some(Some(Annotation::Inject))
-        );
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io"),
-            Some(Some(Annotation::Inject))
-        );
-        assert_eq!(
-            meant("agent-injector.contrib.mackerel.io.replicas"),
-            Some(None)
-        );
-        assert_eq!(meant("sidecar.istio.io/inject"), None);
-        for annotation in Annotation::ALL {
-            assert_eq!(meant(annotation.key()), None);
-            assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
-        }
-        assert_eq!(meant("app.kubernetes.io/name"), None);
     }
 }

@@ -94,6 +94,15 @@ impl Component {
         self.volumes.iter().any(|(volume, _)| volume.name() == name)
     }
 
+    /// Returns true if its container mounts this volume.
+    pub(crate) fn mounts_volume(&self, name: &str) -> bool {
+        let mounts = self.container["volumeMounts"].as_array();
+        mounts
+            .into_iter()
+            .flatten()
+            .any(|mount| mount["name"] == name)
+    }
+
     /// Returns true if it uses the token that Kubernetes mounts into every container of the pod.
     pub(crate) fn relies_on_the_pods_token(&self) -> bool {
         let needs_token = matches!(

@@ -10,7 +10,7 @@ use crate::config::{AgentSettings, CONFIG_FOLDER, Config, variables};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -28,12 +28,14 @@ pub(crate) struct Agents {
 }
 
 /// The pod's properties that an agent depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AgentShape {
     pub(crate) sidecar: Sidecar,
     pub(crate) token: Token,
     pub(crate) amounts: AgentResources,
     pub(crate) pull_secrets: Vec<String>,
+    /// The mounts of `agent.volumeMounts` whose volumes the pod has.
+    pub(crate) volume_mounts: Vec<VolumeMount>,
 }
 
 /// The source of the token that the agent shows to the kubelet.
@@ -141,7 +143,8 @@ fn is_optional(variable: &EnvVar) -> bool {
 
 fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Value {
     let agent = &config.spec.agent;
-    let mounts: Vec<Value> = volumes.iter().map(|(volume, _)| mount(*volume)).collect();
+    let mut mounts: Vec<Value> = volumes.iter().map(|(volume, _)| mount(*volume)).collect();
+    mounts.extend(shape.volume_mounts.iter().map(|mount| json!(mount)));
     let mut container = json!({
         "name": CONTAINER,
         "image": agent.image,
@@ -181,11 +184,19 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
 }
 
 fn mount(volume: Volume) -> Value {
-    let name = volume.name();
+    let mut mount = json!({"name": volume.name(), "mountPath": mount_path(volume)});
+    if volume != Volume::Tmp {
+        mount["readOnly"] = json!(true);
+    }
+    mount
+}
+
+/// Returns the folder at which the agent has a volume.
+pub(crate) fn mount_path(volume: Volume) -> &'static str {
     match volume {
-        Volume::Tmp => json!({"name": name, "mountPath": TMP_FOLDER}),
-        Volume::Token => json!({"name": name, "mountPath": TOKEN_FOLDER, "readOnly": true}),
-        Volume::Config => json!({"name": name, "mountPath": CONFIG_FOLDER, "readOnly": true}),
+        Volume::Tmp => TMP_FOLDER,
+        Volume::Token => TOKEN_FOLDER,
+        Volume::Config => CONFIG_FOLDER,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
-use crate::config::setting::{SettingRow, groups, settings};
+use crate::config::setting::{SettingRow, settings};
 use crate::config::string_enum::string_enum;
 use k8s_openapi::api::core::v1::{
-    Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext,
+    Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 
 settings! {
     /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
-    pub(crate) struct AgentSettings at "agent." {
+    pub(crate) group AgentSettings at "agent." {
         /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
         "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), check Image, annotation Image;
         /// When the image is pulled. Default: `IfNotPresent`.
@@ -58,6 +58,8 @@ settings! {
             annotation LogLevel;
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
+        /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A list, replaced as a whole. Default: none.
+        "volumeMounts" volume_mounts: Vec<VolumeMount> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
         "resources" resources: Merged<ResourceRequirements> = Merged(default_resources()),
             annotation CpuRequest of ".requests.cpu",
@@ -75,7 +77,7 @@ settings! {
 
 settings! {
     /// The token of the pod's ServiceAccount, as the agent gets it.
-    pub(crate) struct AgentToken at "agent.token." {
+    pub(crate) group AgentToken at "agent.token." {
         /// The pods in which the agent gets its own token volume. Default: `auto`.
         "mount" mount: TokenMount = TokenMount::Auto;
         /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
@@ -105,7 +107,7 @@ string_enum! {
 
 settings! {
     /// The agent's scratch space.
-    pub(crate) struct Tmp at "agent.tmp." {
+    pub(crate) group Tmp at "agent.tmp." {
         /// The size limit, in bytes or with a suffix such as `Mi`. Above it, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
     }
@@ -113,7 +115,7 @@ settings! {
 
 settings! {
     /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
-    pub(crate) struct AgentConfig at "agent.config." {
+    pub(crate) group AgentConfig at "agent.config." {
         /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
         "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
@@ -126,15 +128,13 @@ settings! {
 
 settings! {
     /// The ConfigMap with the agent's configuration, and the key in it.
-    pub(crate) struct ConfigMapKeyRef at "agent.config.configMapKeyRef." {
+    pub(crate) group ConfigMapKeyRef at "agent.config.configMapKeyRef." {
         /// The ConfigMap's name. Default: none.
         "name" name: Option<String> = None, check ObjectName, annotation AgentConfigMapName;
         /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
         "key" key: String = "mackerel-agent.conf".to_owned(), check DataKey, annotation AgentConfigMapKey;
     }
 }
-
-groups!(AgentSettings, AgentToken, Tmp, AgentConfig, ConfigMapKeyRef);
 
 impl AgentSettings {
     /// Returns the setting that gives a field of the container as it is.

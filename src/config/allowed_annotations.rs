@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{groups, settings};
+use crate::config::setting::settings;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations::{Annotation, PREFIX};
@@ -11,13 +11,11 @@ use std::fmt;
 
 settings! {
     /// The annotations that templates may use.
-    pub(crate) struct AnnotationSettings at "annotations." {
+    pub(crate) group AnnotationSettings at "annotations." {
         /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
         "allow" allow: Option<Vec<AnnotationName>> = None;
     }
 }
-
-groups!(AnnotationSettings);
 
 /// The name of an annotation, without the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

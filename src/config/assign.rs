@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::read_context::ReadContext;
 use crate::config::read_value;
-use crate::config::setting::{SettingRow, Shape, Shaped as _};
+use crate::config::setting::{SettingRow, Shaped as _};
 use crate::config::spec::Spec;
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
@@ -15,27 +15,27 @@ impl Config {
     pub(crate) fn set(
         &mut self,
         path: &[String],
-        value: &ConfigValue<'_>,
+        value: ConfigValue<'_>,
         context: &mut ReadContext<'_>,
     ) {
+        let span = value.span.clone();
         // Most templates set a few settings by annotation: the others need not become JSON for that.
         let assigned = match single(path) {
             Some((row, rest)) => {
-                let mut group = json!({ row.name: self.spec.get(&row.names()) });
-                context.within_group_of(row, |context| {
-                    read_value::set_member(row, &mut group, rest, value, context);
-                });
-                self.assign(row, group[row.name].take())
+                let mut setting = self.spec.get(&row.names());
+                context.enter_groups_of(row);
+                read_value::set_row(row, &mut setting, rest, value, context);
+                context.leave_all();
+                self.assign(row, setting)
             }
             None => {
                 let mut values = json!(self.spec);
-                read_value::set(Shape::Group(Spec::ROWS), &mut values, path, value, context);
+                read_value::set_members(Spec::ROWS, &mut values, path, value, context);
                 self.spec.put(&[], values)
             }
         };
         if let Err(error) = assigned {
-            let violation = Violation::new(format!("is not accepted: {error}"));
-            context.error(value.range(), violation);
+            context.error(span, Violation::new(format!("is not accepted: {error}")));
         }
     }
 

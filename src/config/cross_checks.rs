@@ -280,11 +280,8 @@ fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<
         SourceKind::Annotation { key: variable.name },
         BTreeMap::new(),
     );
-    let value = ConfigValue::Text {
-        text: &value,
-        spans: SpanMap::Within(0..0),
-    };
-    Config::default().set(&path::parts(setting.path), &value, &mut context);
+    let value = ConfigValue::untyped(&value, SpanMap::Within(0..0));
+    Config::default().set(&path::parts(setting.path), value, &mut context);
     context
         .errors
         .into_iter()

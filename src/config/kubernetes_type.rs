@@ -4,10 +4,11 @@ use crate::config::quantity;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
 use crate::config::scalar_type::ScalarType;
-use crate::config::setting::{ListItem, Shape, Shaped, items, nullable};
+use crate::config::setting::{ListItem, Shape, Shaped, item, nullable};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
+use crate::mackerel::names::Volume;
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -32,8 +33,11 @@ macro_rules! kubernetes_types {
     )*};
 }
 
-kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
-items!(EnvVar);
+kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext, VolumeMount);
+
+impl Shaped for EnvVar {
+    const SHAPE: Shape = item::<Self>();
+}
 
 impl ListItem for EnvVar {
     const FIELDS: Shape = Shape::Kubernetes(Self::known);
@@ -62,6 +66,80 @@ impl ListItem for EnvVar {
     fn complete_schema(schema: &mut Json) {
         schema["required"] = json!(["name"]);
     }
+}
+
+impl Shaped for VolumeMount {
+    const SHAPE: Shape = item::<Self>();
+}
+
+impl ListItem for VolumeMount {
+    const FIELDS: Shape = Shape::Kubernetes(Self::known);
+    const IDENTITY: Option<&'static str> = Some("mountPath");
+
+    /// Checks what the API server would refuse, or what would keep the container from starting.
+    fn check(&self) -> Result<(), Violation> {
+        let (name, path) = (&self.name, &self.mount_path);
+        let is_injected = Volume::ALL.iter().any(|volume| volume.name() == name);
+        let is_invalid =
+            !path.starts_with('/') || path.contains(':') || path.trim_matches('/').is_empty();
+        let (what, help) = if name.is_empty() {
+            (
+                "needs a `name`".to_owned(),
+                "use that of a volume of the pod",
+            )
+        } else if is_injected {
+            let what = format!("names the volume `{name}`, which is injected");
+            (what, "use the name of a volume of the pod")
+        } else if is_invalid {
+            let what = format!("needs an absolute `mountPath`, found `{path}`");
+            (what, "use a path below `/`, without `:`")
+        } else if self.sub_path.is_some() && self.sub_path_expr.is_some() {
+            let what = "has both `subPath` and `subPathExpr`";
+            (what.to_owned(), "remove one of them")
+        } else if leaves_volume(self.sub_path.as_deref())
+            || leaves_volume(self.sub_path_expr.as_deref())
+        {
+            let what = "has a path that leaves the volume";
+            (what.to_owned(), "use a relative path without `..`")
+        } else {
+            return check_words(self);
+        };
+        Err(Violation::new(what).with_help(help))
+    }
+
+    fn json(&self) -> Json {
+        json!(self)
+    }
+
+    fn complete_schema(schema: &mut Json) {
+        schema["required"] = json!(["name", "mountPath"]);
+    }
+}
+
+/// Returns true for a path below a volume that is not within it.
+fn leaves_volume(path: Option<&str>) -> bool {
+    let path = path.unwrap_or_default();
+    path.starts_with('/') || path.split('/').any(|part| part == "..")
+}
+
+/// Checks the options of a mount that are words.
+fn check_words(mount: &VolumeMount) -> Result<(), Violation> {
+    let propagation = mount.mount_propagation.as_deref().unwrap_or("None");
+    let recursive = mount.recursive_read_only.as_deref().unwrap_or("Disabled");
+    if !["None", "HostToContainer"].contains(&propagation) {
+        let what = format!("has an invalid `mountPropagation`: `{propagation}`");
+        // `Bidirectional` is for privileged containers.
+        return Err(Violation::new(what).with_help("use `None` or `HostToContainer`"));
+    }
+    if !["Disabled", "IfPossible", "Enabled"].contains(&recursive) {
+        let what = format!("has an invalid `recursiveReadOnly`: `{recursive}`");
+        return Err(Violation::new(what).with_help("use `Disabled`, `IfPossible` or `Enabled`"));
+    }
+    if recursive != "Disabled" && (mount.read_only != Some(true) || propagation != "None") {
+        let what = "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`";
+        return Err(Violation::new(what).with_help("set `readOnly: true` alone beside it"));
+    }
+    Ok(())
 }
 
 /// A value of Kubernetes that is merged with its default field by field. Without any field it is written as `null`: reading `{}`
@@ -100,17 +178,19 @@ pub(crate) fn merge(
     known: &Json,
     into: &mut Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
-    if path.is_empty() && is_null(value) {
-        context.given(value);
+    if path.is_empty() && value.is_null() {
+        context.given(value.span);
         *into = Json::Null;
         return;
     }
-    let Some(given) = context.without_errors(|context| read(known, path, value, context)) else {
+    let errors = context.errors.len();
+    let given = read(known, path, value, context);
+    if context.errors.len() > errors {
         return;
-    };
+    }
     json_patch::merge(into, &given);
     remove_empty(into);
     if *into == json!({}) {
@@ -124,11 +204,7 @@ fn remove_empty(json: &mut Json) {
         return;
     };
     object.values_mut().for_each(remove_empty);
-    object.retain(|_, inner| inner.as_object().is_none_or(|inner| !inner.is_empty()));
-}
-
-fn is_null(value: &ConfigValue<'_>) -> bool {
-    value.is_null() || matches!(value, ConfigValue::Text { text: "null", .. })
+    object.retain(|_, member| *member != json!({}));
 }
 
 /// Reads a value of a type, or its part at `path` if that is not empty. Violations go to `context`, and reading continues, so
@@ -136,89 +212,115 @@ fn is_null(value: &ConfigValue<'_>) -> bool {
 pub(crate) fn read(
     schema: &Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) -> Json {
-    let is_of = |name: &str| {
-        schema["type"] == name
-            || schema["type"]
-                .as_array()
-                .is_some_and(|types| types.contains(&name.into()))
-    };
-    if path.is_empty() && is_of("null") && is_null(value) {
-        context.given(value);
+    if path.is_empty() && has_type(schema, "null") && value.is_null() {
+        context.given(value.span);
         return Json::Null;
     }
-    if is_of("object") {
-        let mut fields = Map::new();
-        let mut field = |name: &str,
-                         path: &[String],
-                         value: &ConfigValue<'_>,
-                         context: &mut ReadContext<'_>| {
-            let known = schema["properties"].as_object();
-            let Some(inner) =
-                known.map_or(schema.get("additionalProperties"), |known| known.get(name))
-            else {
-                return context.no_field(
-                    name,
-                    known.into_iter().flatten().map(|(known, _)| known.as_str()),
-                );
-            };
-            context.within(name, None, |context| {
-                fields.insert(name.to_owned(), read(inner, path, value, context));
-            });
-        };
-        match path {
-            [part, rest @ ..] => field(part, rest, value, context),
-            [] => value.mapping(context, |name, value, context| {
-                field(name, &[], value, context)
-            }),
-        }
-        return Json::Object(fields);
+    if has_type(schema, "object") {
+        return read_object(schema, path, value, context);
     }
     if let [part, ..] = path {
         context.no_parts(part);
         return Json::Null;
     }
-    if is_of("array") {
+    let span = value.span.clone();
+    if has_type(schema, "array") {
+        context.given(span);
         let mut items = Vec::new();
-        context.given(value);
-        value.list(context, |index, value, context| {
-            context.within_item(index, |context| {
-                items.push(read(&schema["items"], &[], value, context))
-            });
-        });
+        for (index, item) in value.items(context).into_iter().enumerate() {
+            context.enter_item(index);
+            items.push(read(&schema["items"], &[], item, context));
+            context.leave();
+        }
         return Json::Array(items);
     }
-    let read = if is_of("number") {
-        value
-            .scalar(ScalarType::Quantity)
-            .and_then(|text| quantity::check(&text).map(|()| json!(text)))
-    } else if is_of("integer") {
-        let whole = |text: &str| {
-            let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
-            text.parse::<i64>().map(Json::from).map_err(violation)
-        };
-        value
-            .scalar(ScalarType::Integer)
-            .and_then(|text| whole(&text))
-    } else if is_of("boolean") {
-        value
-            .scalar(ScalarType::Boolean)
-            .and_then(|text| bool::parse(&text))
-            .map(Json::from)
-    } else {
-        value.scalar(ScalarType::Text).map(|text| json!(text))
-    };
-    match read {
+    match read_scalar(schema, &value) {
         Ok(read) => {
-            context.given(value);
+            context.given(span);
             read
         }
         Err(violation) => {
-            context.error(value.range(), violation);
+            context.error(span, violation);
             Json::Null
         }
+    }
+}
+
+fn read_object(
+    schema: &Json,
+    path: &[String],
+    value: ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Json {
+    let mut object = json!({});
+    if let [name, rest @ ..] = path {
+        if let Some(read) = read_member(schema, name, rest, value, context) {
+            object[name] = read;
+        }
+        return object;
+    }
+    for member in value.members(context) {
+        context.name_span = member.name_span;
+        if let Some(read) = read_member(schema, &member.name, &[], member.value, context) {
+            object[&*member.name] = read;
+        }
+    }
+    object
+}
+
+fn read_member(
+    schema: &Json,
+    name: &str,
+    path: &[String],
+    value: ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Option<Json> {
+    let fields = schema["properties"].as_object();
+    let member = match fields {
+        Some(fields) => fields.get(name),
+        None => schema.get("additionalProperties"),
+    };
+    let Some(member) = member else {
+        let known: Vec<&str> = fields
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
+        context.no_field(name, &known);
+        return None;
+    };
+    context.enter(name, None);
+    let read = read(member, path, value, context);
+    context.leave();
+    Some(read)
+}
+
+fn read_scalar(schema: &Json, value: &ConfigValue<'_>) -> Result<Json, Violation> {
+    if has_type(schema, "number") {
+        let text = value.scalar(ScalarType::Quantity)?;
+        quantity::check(&text)?;
+        return Ok(json!(text));
+    }
+    if has_type(schema, "integer") {
+        let text = value.scalar(ScalarType::Integer)?;
+        let number = text.parse::<i64>();
+        let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
+        return number.map(Json::from).map_err(violation);
+    }
+    if has_type(schema, "boolean") {
+        let text = value.scalar(ScalarType::Boolean)?;
+        return bool::parse(&text).map(Json::from);
+    }
+    value.scalar(ScalarType::Text).map(|text| json!(text))
+}
+
+fn has_type(schema: &Json, name: &str) -> bool {
+    match &schema["type"] {
+        Json::Array(types) => types.contains(&name.into()),
+        one => one == name,
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) use spec::{
     Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,
     SidecarKind, Spec, WaitForPosition, WaitForSettings,
 };
+pub(crate) use string_enum::unknown_word;
 pub(crate) use version::KubernetesVersion;
 pub(crate) use warning::WarningId;
 

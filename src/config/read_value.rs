@@ -6,37 +6,38 @@ use crate::config::read_context::ReadContext;
 use crate::config::scalar::shape_of;
 use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{ItemShape, ScalarShape, SettingRow, Shape};
-use crate::config::value::ConfigValue;
+use crate::config::value::{ConfigValue, Member};
 use crate::config::violation::Violation;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
 /// Reads a value into the part at `path` of a setting, whose JSON is `target`. If the value is wrong, the violations go to
 /// `context` and the old value stays.
-pub(crate) fn set(
+fn set(
     shape: Shape,
     target: &mut Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
     match (shape, path) {
-        (Shape::Group(rows), []) => value.mapping(context, |name, value, context| {
-            if let Some(row) = member(rows, name, context) {
-                set_member(row, target, &[], value, context);
-            }
-        }),
-        (Shape::Group(rows), [name, rest @ ..]) => {
-            if let Some(row) = member(rows, name, context) {
-                set_member(row, target, rest, value, context);
-            }
-        }
+        (Shape::Group(rows), _) => set_members(rows, target, path, value, context),
         (Shape::Kubernetes(known), _) => {
             kubernetes_type::merge(known(), target, path, value, context);
         }
-        (Shape::Labels, [key]) => set_label(target, key, value, context),
+        (Shape::Labels, [key]) => {
+            let span = value.span.clone();
+            context.enter(key, context.constraint());
+            if let Some(text) = read_label(key, value, context) {
+                context.given(span);
+                target[key] = text;
+            }
+            context.leave();
+        }
         (Shape::Labels, [key, part, ..]) => {
-            context.within_entry(key, |context| context.no_parts(part));
+            context.enter(key, None);
+            context.no_parts(part);
+            context.leave();
         }
         (_, [part, ..]) => context.no_parts(part),
         (_, []) => {
@@ -47,56 +48,79 @@ pub(crate) fn set(
     }
 }
 
-/// Returns the row of this name; without one, that goes to `context`.
-fn member(
+/// Reads a value into the member at `path` of a group, or all members if that is empty.
+pub(crate) fn set_members(
+    rows: &[&'static SettingRow],
+    group: &mut Json,
+    path: &[String],
+    value: ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) {
+    if let [name, rest @ ..] = path {
+        if let Some(row) = row_of(rows, name, context) {
+            set_row(row, &mut group[row.name], rest, value, context);
+        }
+        return;
+    }
+    for member in value.members(context) {
+        context.name_span = member.name_span;
+        if let Some(row) = row_of(rows, &member.name, context) {
+            set_row(row, &mut group[row.name], &[], member.value, context);
+        }
+    }
+}
+
+/// Returns the row of this name, or reports that there is none.
+fn row_of(
     rows: &[&'static SettingRow],
     name: &str,
     context: &mut ReadContext<'_>,
 ) -> Option<&'static SettingRow> {
     let row = rows.iter().find(|row| row.name == name);
     if row.is_none() {
-        context.unknown_field(name, rows.iter().map(|row| row.name));
+        let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
+        context.unknown_field(name, &known);
     }
     row.copied()
 }
 
-/// Reads a value into the part at `path` of a member of a group, whose JSON is `group`.
-pub(crate) fn set_member(
+/// Reads a value into the part at `path` of the setting of a row, whose JSON is `target`.
+pub(crate) fn set_row(
     row: &SettingRow,
-    group: &mut Json,
+    target: &mut Json,
     path: &[String],
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
-    let is_null = value.is_null() || (value.is_null_text() && !row.shape.takes_null_text());
-    let member = &mut group[row.name];
+    context.enter(row.name, row.check);
+    let is_null = value.is_null() && !(value.is_untyped() && row.shape.takes_null_text());
     if path.is_empty() && is_null && !row.shape.takes_null() {
-        context.forget(row.name);
-        *member = (row.default)();
-        return;
+        context.forget();
+        *target = (row.default)();
+    } else {
+        // A group within an item of a list begins here.
+        if target.is_null() && !row.members().is_empty() {
+            *target = (row.default)();
+        }
+        set(row.shape, target, path, value, context);
     }
-    // A group within an item of a list begins here.
-    if member.is_null() && !row.members().is_empty() {
-        *member = (row.default)();
-    }
-    context.within(row.name, row.check, |context| {
-        set(row.shape, member, path, value, context)
-    });
+    context.leave();
 }
 
 /// Reads a whole value.
-fn read(shape: Shape, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
+fn read(shape: Shape, value: ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
+    let span = value.span.clone();
     let read = match shape {
-        Shape::Optional(Shape::Scalar(scalar)) if is_unset(scalar, value, context) => Json::Null,
+        Shape::Optional(Shape::Scalar(scalar)) if is_unset(scalar, &value, context) => Json::Null,
         Shape::Optional(inner) => return read(*inner, value, context),
-        Shape::Scalar(scalar) => read_scalar(scalar, value, context)?,
+        Shape::Scalar(scalar) => read_scalar(scalar, &value, context)?,
         Shape::List(item) => return read_list(*item, value, context),
-        Shape::Item(item) => return read_item(item, value, context),
+        Shape::Item(item) => read_item(item, value, context)?,
         Shape::Labels => read_labels(value, context)?,
         // They are members or items, which `set` and `read_item` read.
         Shape::Kubernetes(_) | Shape::Group(_) => return None,
     };
-    context.given(value);
+    context.given(span);
     Some(read)
 }
 
@@ -106,140 +130,141 @@ fn read_scalar(
     value: &ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) -> Option<Json> {
-    let parsed = value
-        .scalar(scalar.yaml_type)
-        .map_err(|violation| or_better(scalar, value, violation))
-        .and_then(|text| {
-            let parsed = (scalar.read)(&text)?;
-            context
-                .constraint()
-                .map_or(Ok(()), |constraint| constraint.check(&text))?;
-            Ok(parsed)
-        });
-    parsed
-        .map_err(|violation| context.error(value.range(), violation))
-        .ok()
+    match checked_scalar(scalar, value, context.constraint()) {
+        Ok(read) => Some(read),
+        Err(violation) => {
+            context.error(value.span.clone(), violation);
+            None
+        }
+    }
+}
+
+fn checked_scalar(
+    scalar: &ScalarShape,
+    value: &ConfigValue<'_>,
+    constraint: Option<Constraint>,
+) -> Result<Json, Violation> {
+    let text = match (value.scalar(scalar.yaml_type), value.written()) {
+        (Ok(text), _) => text,
+        // "Put it in quotes" is no help if the value is wrong in quotes too.
+        (Err(violation), Some(written))
+            if scalar.yaml_type == ScalarType::Text && !written.is_empty() =>
+        {
+            (scalar.read)(written)?;
+            return Err(violation);
+        }
+        (Err(violation), _) => return Err(violation),
+    };
+    let read = (scalar.read)(&text)?;
+    if let Some(constraint) = constraint {
+        constraint.check(&text)?;
+    }
+    Ok(read)
 }
 
 /// Reads text; a violation goes to `context`.
 pub(crate) fn read_text(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<String> {
-    match read_scalar(&const { shape_of::<String>() }, value, context)? {
+    match read_scalar(shape_of::<String>(), value, context)? {
         Json::String(text) => Some(text),
         _ => None,
     }
 }
 
-/// Replaces "put it in quotes" if the value is wrong in quotes too.
-fn or_better(scalar: &ScalarShape, value: &ConfigValue<'_>, violation: Violation) -> Violation {
-    match value.written() {
-        Some(written) if scalar.yaml_type == ScalarType::Text && !written.is_empty() => {
-            (scalar.read)(written).err().unwrap_or(violation)
-        }
-        _ => violation,
-    }
-}
-
 /// Returns true for a value that unsets an optional setting.
 fn is_unset(scalar: &ScalarShape, value: &ConfigValue<'_>, context: &ReadContext<'_>) -> bool {
+    let text = value.scalar(scalar.yaml_type);
     // Empty text unsets, except for an API group, where it is the core group.
-    let is_empty = |text: &str| {
-        text.is_empty()
-            && context
-                .constraint()
-                .is_none_or(|constraint| constraint.check("").is_err())
-    };
-    match value {
-        ConfigValue::Node { .. } => {
-            let text = value.scalar(scalar.yaml_type);
-            value.is_null() || text.is_ok_and(|text| is_empty(&text))
-        }
-        // `null` unsets, unless it is a valid value of the type.
-        ConfigValue::Text { text, .. } => {
-            is_empty(text) || (*text == "null" && (scalar.read)(text).is_err())
-        }
+    if text.as_deref() == Ok("") {
+        let constraint = context.constraint();
+        return constraint.is_none_or(|constraint| constraint.check("").is_err());
     }
+    if value.is_untyped() {
+        // `null` unsets, unless it is a valid value of the type.
+        return text.as_deref() == Ok("null") && (scalar.read)("null").is_err();
+    }
+    value.is_null()
 }
 
-fn read_list(item: Shape, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
-    let mut items = Vec::new();
-    let mut names: HashMap<String, usize> = HashMap::new();
-    let mut ranges = Vec::new();
+fn read_list(item: Shape, value: ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
     let identity = match item {
         Shape::Item(item) => item.identity,
         _ => None,
     };
-    context.without_errors(|context| {
-        value.list(context, |index, value, context| {
-            ranges.push(value.range());
-            context.within_item(index, |context| {
-                let Some(read) = read(item, value, context) else {
-                    return;
-                };
-                let name = identity.and_then(|field| read[field].as_str());
-                if let Some(name) = name {
-                    let first = *names.entry(name.to_owned()).or_insert(index);
-                    if first != index {
-                        let what = format!("has the same name as item {first}: `{name}`");
-                        return context.error(value.range(), Violation::new(what));
-                    }
+    let errors = context.errors.len();
+    context.given(value.span.clone());
+    let mut items = Vec::new();
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for (index, value) in value.items(context).into_iter().enumerate() {
+        let span = value.span.clone();
+        context.enter_item(index);
+        if let Some(read) = read(item, value, context) {
+            if let Some(field) = identity
+                && let Some(name) = read[field].as_str()
+            {
+                let first = *names.entry(name.to_owned()).or_insert(index);
+                if first != index {
+                    let what = format!("has the same {field} as item {first}: `{name}`");
+                    context.error(span, Violation::new(what));
                 }
-                items.push(read);
-            });
-        });
-    })?;
-    context.given(value);
-    context.given_items(ranges);
-    Some(Json::Array(items))
+            }
+            items.push(read);
+        }
+        context.leave();
+    }
+    (context.errors.len() == errors).then_some(Json::Array(items))
 }
 
 fn read_item(
     item: &ItemShape,
-    value: &ConfigValue<'_>,
+    value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) -> Option<Json> {
+    let span = value.span.clone();
+    let errors = context.errors.len();
     let fields = match item.fields {
-        Shape::Kubernetes(known) => {
-            context.without_errors(|context| kubernetes_type::read(known(), &[], value, context))?
-        }
+        Shape::Kubernetes(known) => kubernetes_type::read(known(), &[], value, context),
         shape => {
             let mut fields = Json::Object(Map::new());
-            context.without_errors(|context| set(shape, &mut fields, &[], value, context))?;
+            set(shape, &mut fields, &[], value, context);
             fields
         }
     };
-    (item.read)(fields)
-        .map_err(|violation| context.error(value.range(), violation))
-        .ok()
-}
-
-fn read_labels(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
-    let mut labels = Json::Object(Map::new());
-    context.without_errors(|context| {
-        value.mapping(context, |key, value, context| {
-            context.within_entry(key, |context| {
-                if let Some(text) = read_label(key, value, context) {
-                    labels[key] = text;
-                }
-            });
-        });
-    })?;
-    Some(labels)
-}
-
-fn set_label(labels: &mut Json, key: &str, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-    context.within_entry(key, |context| {
-        if let Some(text) = read_label(key, value, context) {
-            context.given(value);
-            labels[key] = text;
+    if context.errors.len() > errors {
+        return None;
+    }
+    match (item.read)(fields) {
+        Ok(read) => Some(read),
+        Err(violation) => {
+            context.error(span, violation);
+            None
         }
-    });
+    }
 }
 
-fn read_label(key: &str, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
+fn read_labels(value: ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
+    let errors = context.errors.len();
+    let mut labels = Map::new();
+    for Member {
+        name,
+        name_span,
+        value,
+    } in value.members(context)
+    {
+        context.name_span = name_span;
+        context.enter(&name, context.constraint());
+        if let Some(text) = read_label(&name, value, context) {
+            labels.insert(name.into_owned(), text);
+        }
+        context.leave();
+    }
+    (context.errors.len() == errors).then_some(Json::Object(labels))
+}
+
+fn read_label(key: &str, value: ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
     if let Err(violation) = Constraint::MetadataName.check(key) {
         let what = format!("has an invalid label key: it {}", violation.what);
         context.error_at_name(Violation { what, ..violation });
         return None;
     }
-    read_text(value, context).map(Json::String)
+    read_text(&value, context).map(Json::String)
 }

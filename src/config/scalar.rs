@@ -20,12 +20,14 @@ pub(crate) trait Scalar: Serialize + Sized {
 }
 
 /// Returns the shape of a type.
-pub(crate) const fn shape_of<T: Scalar>() -> ScalarShape {
-    ScalarShape {
-        yaml_type: T::TYPE,
-        words: T::WORDS,
-        read: |text| T::parse(text).map(|value| json!(value)),
-        schema: T::schema,
+pub(crate) const fn shape_of<T: Scalar>() -> &'static ScalarShape {
+    &const {
+        ScalarShape {
+            yaml_type: T::TYPE,
+            words: T::WORDS,
+            read: |text| T::parse(text).map(|value| json!(value)),
+            schema: T::schema,
+        }
     }
 }
 
@@ -34,7 +36,7 @@ macro_rules! scalars {
     ($($Type:ty),*) => {$(
         impl $crate::config::setting::Shaped for $Type {
             const SHAPE: $crate::config::setting::Shape =
-                $crate::config::setting::Shape::Scalar(&const { $crate::config::scalar::shape_of::<$Type>() });
+                $crate::config::setting::Shape::Scalar($crate::config::scalar::shape_of::<$Type>());
         }
     )*};
 }

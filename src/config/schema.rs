@@ -1,6 +1,6 @@
 //! The configuration's JSON Schema, built from the table of settings.
 
-use crate::config::setting::{Shape, describe};
+use crate::config::setting::{Shaped as _, describe};
 use crate::config::spec::Spec;
 use crate::config::{API_VERSION, KIND};
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 /// Returns the JSON Schema (2020-12) of the configuration object: every setting with its description and default.
 #[must_use]
 pub fn schema() -> Json {
-    let mut spec = Shape::Group(Spec::ROWS).schema();
+    let mut spec = Spec::SHAPE.schema();
     describe(&mut spec, "The settings. Each has a default.", None);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

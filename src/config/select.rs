@@ -2,7 +2,7 @@
 
 use crate::config::constraint::Constraint;
 use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{ListItem, Shape, groups, items, require, settings};
+use crate::config::setting::{ListItem, Shape, require, settings};
 use crate::config::string_enum::string_enum;
 use crate::config::violation::Violation;
 use crate::report::Reason;
@@ -12,7 +12,7 @@ use std::fmt;
 
 settings! {
     /// Which pod templates are looked at. Every condition must hold.
-    pub(crate) struct Select at "select." {
+    pub(crate) group Select at "select." {
         /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
         "kinds" kinds: Vec<KindPattern> = Vec::new();
         /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
@@ -30,7 +30,7 @@ settings! {
 
 settings! {
     /// Resources to leave alone: those that match every field given.
-    pub(crate) struct Exclusion at "" {
+    pub(crate) item Exclusion at "" {
         /// The API group, such as `apps`; `""` is the core group. Default: any.
         "group" group: Option<String> = None, check Group;
         /// The kind. `Pod` matches only pods without a controller. Default: any.
@@ -46,7 +46,7 @@ settings! {
 
 settings! {
     /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
-    pub(crate) struct LabelSelector at "select.podSelector." {
+    pub(crate) group LabelSelector at "select.podSelector." {
         /// Labels that must have these values. Default: none.
         "matchLabels" match_labels: BTreeMap<String, String> = BTreeMap::new(), check LabelValue;
         /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
@@ -56,7 +56,7 @@ settings! {
 
 settings! {
     /// A condition on one label.
-    pub(crate) struct LabelRequirement at "" {
+    pub(crate) item LabelRequirement at "" {
         /// The label.
         "key" key: String = String::new(), check MetadataName;
         /// The relation of the label to the values; never none once read.
@@ -79,9 +79,6 @@ string_enum! {
         DoesNotExist = "DoesNotExist",
     }
 }
-
-groups!(Select, LabelSelector);
-items!(Exclusion, LabelRequirement);
 
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.

@@ -92,19 +92,23 @@ pub(crate) trait ListItem: Serialize + DeserializeOwned {
     fn complete_schema(schema: &mut Json);
 }
 
-/// Returns the shape of a type.
-pub(crate) const fn item_shape<T: ListItem>() -> ItemShape {
-    ItemShape {
-        fields: T::FIELDS,
-        identity: T::IDENTITY,
-        read: |fields| {
-            let refused = |error| Violation::new(format!("is not accepted: {error}"));
-            let item: T = serde_json::from_value(fields).map_err(refused)?;
-            item.check()?;
-            Ok(item.json())
+/// Returns the shape of a mapping in a list.
+pub(crate) const fn item<T: ListItem>() -> Shape {
+    Shape::Item(
+        &const {
+            ItemShape {
+                fields: T::FIELDS,
+                identity: T::IDENTITY,
+                read: |fields| {
+                    let refused = |error| Violation::new(format!("is not accepted: {error}"));
+                    let item: T = serde_json::from_value(fields).map_err(refused)?;
+                    item.check()?;
+                    Ok(item.json())
+                },
+                complete_schema: T::complete_schema,
+            }
         },
-        complete_schema: T::complete_schema,
-    }
+    )
 }
 
 /// Removes members that are null or empty.
@@ -353,8 +357,8 @@ pub(crate) fn require(schema: &mut Json, names: &[&str]) {
     }
 }
 
-/// Declares a group of settings below a path. A row has the doc comment that users see, the name, the field with its type and
-/// default, and what [`SettingRow`] has beyond that, in this order:
+/// Declares a group of settings, or the settings of an item of a list. A row has the doc comment that users see, the name, the
+/// field with its type and default, and what [`SettingRow`] has beyond that, in this order:
 ///
 /// ```text
 /// check Port, variable "MACKEREL_MEMO" as List override Forbidden, file "memo", annotation Memo of ".part"
@@ -364,7 +368,7 @@ pub(crate) fn require(schema: &mut Json, names: &[&str]) {
 macro_rules! settings {
     (
         $(#[doc = $doc:literal])*
-        pub(crate) struct $Name:ident at $at:literal {
+        pub(crate) $shape:ident $Name:ident at $at:literal {
             $(
                 $(#[doc = $field_doc:literal])*
                 $written:literal $field:ident: $Type:ty = $default:expr
@@ -388,24 +392,26 @@ macro_rules! settings {
             }
         }
 
+        impl $crate::config::setting::Shaped for $Name {
+            const SHAPE: $crate::config::setting::Shape = $crate::config::setting::shape!($shape $Name);
+
+            fn get(&self, path: &[&str]) -> serde_json::Value {
+                match path {
+                    $([$written, path @ ..] => $crate::config::setting::Shaped::get(&self.$field, path),)*
+                    _ => serde_json::json!(self),
+                }
+            }
+
+            fn put(&mut self, path: &[&str], value: serde_json::Value) -> serde_json::Result<()> {
+                match path {
+                    $([$written, path @ ..] => $crate::config::setting::Shaped::put(&mut self.$field, path, value)?,)*
+                    _ => *self = serde_json::from_value(value)?,
+                }
+                Ok(())
+            }
+        }
+
         impl $Name {
-            /// Returns the value of a member as JSON.
-            #[allow(dead_code, reason = "an item of a list is read as a whole")]
-            fn member(&self, name: &str, path: &[&str]) -> serde_json::Value {
-                match name {
-                    $($written => $crate::config::setting::Shaped::get(&self.$field, path),)*
-                    _ => serde_json::Value::Null,
-                }
-            }
-
-            #[allow(dead_code, reason = "an item of a list is read as a whole")]
-            fn put_member(&mut self, name: &str, path: &[&str], value: serde_json::Value) -> serde_json::Result<()> {
-                match name {
-                    $($written => $crate::config::setting::Shaped::put(&mut self.$field, path, value),)*
-                    _ => Ok(()),
-                }
-            }
-
             pub(crate) const ROWS: &'static [&'static $crate::config::setting::SettingRow] = &[$(Self::$field(),)*];
 
             $(pub(crate) const fn $field() -> &'static $crate::config::setting::SettingRow {
@@ -436,6 +442,16 @@ macro_rules! settings {
     };
 }
 
+/// Expands to the shape of a struct that [`settings!`] declares.
+macro_rules! shape {
+    (group $Name:ident) => {
+        $crate::config::setting::Shape::Group($Name::ROWS)
+    };
+    (item $Name:ident) => {
+        $crate::config::setting::item::<$Name>()
+    };
+}
+
 /// Expands to `Some` of a value, or to `None` without one.
 macro_rules! optional {
     () => {
@@ -446,40 +462,4 @@ macro_rules! optional {
     };
 }
 
-/// Makes mappings in a list the types of settings.
-macro_rules! items {
-    ($($Name:ident),*) => {$(
-        impl $crate::config::setting::Shaped for $Name {
-            const SHAPE: $crate::config::setting::Shape =
-                $crate::config::setting::Shape::Item(&const { $crate::config::setting::item_shape::<$Name>() });
-        }
-    )*};
-}
-
-/// Makes groups the types of settings.
-macro_rules! groups {
-    ($($Name:ident),*) => {$(
-        impl $crate::config::setting::Shaped for $Name {
-            const SHAPE: $crate::config::setting::Shape = $crate::config::setting::Shape::Group($Name::ROWS);
-
-            fn get(&self, path: &[&str]) -> serde_json::Value {
-                match path {
-                    [] => serde_json::json!(self),
-                    [name, path @ ..] => self.member(name, path),
-                }
-            }
-
-            fn put(&mut self, path: &[&str], value: serde_json::Value) -> serde_json::Result<()> {
-                match path {
-                    [] => {
-                        *self = serde_json::from_value(value)?;
-                        Ok(())
-                    }
-                    [name, path @ ..] => self.put_member(name, path, value),
-                }
-            }
-        }
-    )*};
-}
-
-pub(crate) use {groups, items, optional, settings};
+pub(crate) use {optional, settings, shape};

@@ -1,11 +1,12 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
+use crate::config::constraint::Constraint;
 use crate::config::cross_checks::{conflicts, webhook_conflicts};
 use crate::config::origin::Origin;
-use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
+use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::read_value::read_text;
 use crate::config::spec::Spec;
-use crate::config::value::{ConfigValue, SpanMap};
+use crate::config::value::{ConfigValue, Member, SpanMap};
 use crate::config::violation::Violation;
 use crate::config::{API_VERSION, Config, KIND};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
@@ -146,11 +147,8 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     if let Some(namespace) = sources.namespace {
         let mut context =
             ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
-        let value = ConfigValue::Text {
-            text: namespace,
-            spans: SpanMap::From(0),
-        };
-        config.set(&path::parts(Spec::namespace().path), &value, &mut context);
+        let value = ConfigValue::untyped(namespace, SpanMap::From(0));
+        config.set(&path::parts(Spec::namespace().path), value, &mut context);
         diagnostics.extend(finish(
             context,
             &mut config,
@@ -186,28 +184,15 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
         lines: LineCounter::new(text.as_bytes()),
     };
     let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
-    match *base {
-        Base::Defaults => {}
-        Base::Text { .. } => match yaml::read(text) {
-            Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
-                Some(root) => read_object(&tree, root, 0, config, &mut context),
-                // An empty file is an error: it was truncated, or is the wrong file.
-                None => {
-                    let help = format!(
-                        "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or omit the option"
-                    );
-                    context.error(0..0, Violation::new("is empty").with_help(help));
-                }
-            },
-            Err(error) => {
-                let violation = Violation::new(format!("is not valid YAML: {}", error.message));
-                context.error(error.offset..error.offset, violation);
-            }
-        },
-        Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
+    let object = match *base {
+        Base::Defaults => None,
+        Base::Text { .. } => parse_file(text, &mut context),
         Base::Node {
             start, tree, node, ..
-        } => read_object(tree, node, start, config, &mut context),
+        } => Some(ConfigValue::of_node(tree, node, &SpanMap::From(start))),
+    };
+    if let Some(object) = object.filter(|object| !object.is_nothing()) {
+        read_object(object, config, &mut context);
     }
     finish(
         context,
@@ -216,144 +201,154 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     )
 }
 
-/// Returns true for `null` and `{}`.
-fn is_nothing(tree: &Tree<'_>, node: NodeId) -> bool {
-    let value = ConfigValue::Node {
-        tree,
-        id: node,
-        spans: SpanMap::From(0),
-    };
-    value.is_null()
-        || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none())
+/// Parses a file. An empty one is an error: it was truncated, or is the wrong file.
+fn parse_file<'a>(text: &'a str, context: &mut ReadContext<'_>) -> Option<ConfigValue<'a>> {
+    match yaml::read(text) {
+        Ok(tree) => {
+            let root = tree
+                .root()
+                .map(|root| ConfigValue::of_node(&tree, root, &SpanMap::From(0)));
+            let object = root.filter(|root| !root.is_nothing());
+            if object.is_none() {
+                let help = format!(
+                    "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or omit the option"
+                );
+                context.error(0..0, Violation::new("is empty").with_help(help));
+            }
+            object
+        }
+        Err(error) => {
+            let violation = Violation::new(format!("is not valid YAML: {}", error.message));
+            context.error(error.offset..error.offset, violation);
+            None
+        }
+    }
+}
+
+/// The objects that hold a configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ObjectKind {
+    AgentInjector,
+    ConfigMap,
+}
+
+impl ObjectKind {
+    fn of(members: &[Member<'_>]) -> Self {
+        let has = |name: &str, text: &str| {
+            let mut named = members.iter().filter(|member| member.name == name);
+            named.any(|member| member.value.characters().as_deref() == Some(text))
+        };
+        if has("kind", "ConfigMap") && has("apiVersion", "v1") {
+            ObjectKind::ConfigMap
+        } else {
+            ObjectKind::AgentInjector
+        }
+    }
 }
 
 /// Reads an `AgentInjector` or a `ConfigMap`.
-fn read_object(
-    tree: &Tree<'_>,
-    node: NodeId,
-    start: usize,
-    config: &mut Config,
-    context: &mut ReadContext<'_>,
-) {
-    let object = ConfigValue::Node {
-        tree,
-        id: node,
-        spans: SpanMap::From(start),
+fn read_object(object: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
+    let start = object.span.start;
+    let errors = context.errors.len();
+    let members = object.members(context);
+    if members.is_empty() && context.errors.len() > errors {
+        return;
+    }
+    let kind = ObjectKind::of(&members);
+    let mut missing = match kind {
+        ObjectKind::AgentInjector => vec![("apiVersion", API_VERSION), ("kind", KIND)],
+        ObjectKind::ConfigMap => Vec::new(),
     };
-    let text_of = |key: &str| {
-        tree.get(node, key)
-            .and_then(|value| tree.scalar(value))
-            .unwrap_or_default()
-    };
-    let is_config_map = text_of("kind") == "ConfigMap" && text_of("apiVersion") == "v1";
-    let mut is_named = [false; 2];
-    object.mapping(context, |name, value, context| match name {
-        "apiVersion" | "kind" => {
-            is_named[usize::from(name == "kind")] = true;
-            let wanted = if name == "kind" { KIND } else { API_VERSION };
-            context.within(name, None, |context| {
-                let Some(found) = read_text(value, context) else {
-                    return;
-                };
-                if !is_config_map && found != wanted {
-                    let mut violation =
-                        Violation::new(format!("must be `{wanted}`, found `{found}`"));
-                    if name == "kind" {
-                        violation = violation
-                            .with_help("a ConfigMap with dotted paths in `data` is also supported");
-                    }
-                    context.error(value.range(), violation);
-                }
-            });
-        }
-        "metadata" => context.within(name, None, |context| read_metadata(value, config, context)),
-        "spec" if !is_config_map => {
-            if !value.is_null() {
-                config.set(&[], value, context);
+    for Member {
+        name,
+        name_span,
+        value,
+    } in members
+    {
+        missing.retain(|(required, _)| *required != name);
+        context.name_span = name_span;
+        match (&*name, kind) {
+            ("apiVersion" | "kind" | "immutable", ObjectKind::ConfigMap) => {}
+            ("apiVersion", _) => read_type("apiVersion", API_VERSION, &value, context),
+            ("kind", _) => read_type("kind", KIND, &value, context),
+            ("metadata", _) => read_metadata(value, config, context),
+            ("spec", ObjectKind::AgentInjector) | ("data", ObjectKind::ConfigMap)
+                if value.is_null() => {}
+            ("spec", ObjectKind::AgentInjector) => config.set(&[], value, context),
+            ("data", ObjectKind::ConfigMap) => read_data(value, config, context),
+            (_, ObjectKind::AgentInjector) if Spec::ROWS.iter().any(|row| row.name == name) => {
+                let what = format!("has the setting `{name}` outside of `spec`");
+                let violation = Violation::new(what);
+                context.error_at_name(violation.with_help("indent the settings below `spec:`"));
             }
-        }
-        "data" if is_config_map => {
-            if !value.is_null() {
-                read_data(value, config, context);
-            }
-        }
-        "immutable" if is_config_map => {}
-        _ if Spec::ROWS.iter().any(|row| row.name == name) && !is_config_map => {
-            let violation = Violation::new(format!("has the setting `{name}` outside of `spec`"));
-            context.error_at_name(violation.with_help("indent the settings below `spec:`"));
-        }
-        _ => {
-            let known: &[&str] = if is_config_map {
-                &["metadata", "data"]
-            } else {
-                &["metadata", "spec"]
-            };
-            context.unknown_field(name, known.iter().copied());
-        }
-    });
-    let is_mapping = tree.kind(node) == yaml::Kind::Mapping;
-    for (is_there, name, value) in [
-        (is_named[0], "apiVersion", API_VERSION),
-        (is_named[1], "kind", KIND),
-    ] {
-        if is_mapping && !is_there && !is_config_map {
-            let start = object.range().start;
-            let violation = Violation::new(format!("has no `{name}`"));
-            context.error(
-                start..start,
-                violation.with_help(format!("write `{name}: {value}`")),
-            );
+            (_, ObjectKind::AgentInjector) => context.unknown_field(&name, &["metadata", "spec"]),
+            (_, ObjectKind::ConfigMap) => context.unknown_field(&name, &["metadata", "data"]),
         }
     }
+    for (name, value) in missing {
+        let violation = Violation::new(format!("has no `{name}`"));
+        let help = format!("write `{name}: {value}`");
+        context.error(start..start, violation.with_help(help));
+    }
+}
+
+/// Checks `apiVersion` or `kind`.
+fn read_type(name: &str, wanted: &str, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+    context.enter(name, None);
+    if let Some(found) = read_text(value, context)
+        && found != wanted
+    {
+        let mut violation = Violation::new(format!("must be `{wanted}`, found `{found}`"));
+        if wanted == KIND {
+            violation =
+                violation.with_help("a ConfigMap with dotted paths in `data` is also supported");
+        }
+        context.error(value.span.clone(), violation);
+    }
+    context.leave();
 }
 
 /// Reads `metadata.name`; other metadata is for the tools that handle the object.
-fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
+fn read_metadata(value: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
     if value.is_null() {
         return;
     }
-    value.mapping(context, |name, value, context| {
-        if name == "name" {
-            context.within(
-                name,
-                Some(crate::config::constraint::Constraint::ObjectName),
-                |context| {
-                    if let Some(name) = read_text(value, context) {
-                        config.name = name;
-                    }
-                },
-            );
+    context.enter("metadata", None);
+    for member in value.members(context) {
+        if member.name == "name" {
+            context.enter("name", Some(Constraint::ObjectName));
+            if let Some(name) = read_text(&member.value, context) {
+                config.name = name;
+            }
+            context.leave();
         }
-    });
+    }
+    context.leave();
 }
 
 /// Reads the dotted paths in a ConfigMap's `data`.
-fn read_data(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
-    value.mapping(context, |dotted, value, context| {
-        let ConfigValue::Node { tree, id, spans } = value else {
-            return;
-        };
-        let Some(text) = tree.scalar(*id) else {
+fn read_data(value: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
+    for Member {
+        name,
+        name_span,
+        value,
+    } in value.members(context)
+    {
+        let (Some(text), Some(written)) = (value.characters(), value.written()) else {
             let violation =
                 Violation::new(format!("must be a string, found {}", value.type_name()));
-            return context.error_below(&[dotted.to_owned()], value.range(), violation);
+            context.error_at(&name, value.span, violation);
+            continue;
         };
-        // In `"[a, b]"` the text is found verbatim behind the quote.
-        let within = tree.place(*id);
-        let verbatim = tree
-            .raw(*id)
-            .find(text.as_ref())
-            .map(|at| spans.range(within.start + at..within.end).start);
-        let spans = match verbatim {
-            Some(start) => SpanMap::From(start),
-            None => SpanMap::Within(spans.range(within)),
+        context.name_span = name_span;
+        // In `"[a, b]"` the text is found verbatim after the quote.
+        let spans = match written.find(text.as_ref()) {
+            Some(offset) => SpanMap::From(value.span.start + offset),
+            None => SpanMap::Within(value.span),
         };
-        config.set(
-            &path::parts(dotted),
-            &ConfigValue::Text { text: &text, spans },
-            context,
-        );
-    });
+        let untyped = ConfigValue::untyped(&text, spans);
+        config.set(&path::parts(&name), untyped, context);
+    }
 }
 
 fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
@@ -372,12 +367,9 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
         SourceKind::Argument { number },
         std::mem::take(&mut config.origins),
     );
-    context.set_name_span(0..path.len());
-    let value = ConfigValue::Text {
-        text,
-        spans: SpanMap::From(path.len() + 1),
-    };
-    config.set(&path::parts(path), &value, &mut context);
+    context.name_span = 0..path.len();
+    let value = ConfigValue::untyped(text, SpanMap::From(path.len() + 1));
+    config.set(&path::parts(path), value, &mut context);
     finish(
         context,
         config,
@@ -392,17 +384,16 @@ fn finish<'a>(
     source: Place<'a>,
 ) -> Vec<Diagnostic<'a>> {
     config.origins = context.origins;
-    let diagnostic = |error: ConfigError| {
-        let message = error.message();
+    let mut diagnostics = Vec::new();
+    for error in context.errors {
+        let diagnostic = Diagnostic::error(error.message());
         let place = Place {
-            range: error.range,
+            range: error.span,
             ..source.clone()
         };
-        Diagnostic::error(message)
-            .at(place)
-            .with_help(error.violation.help)
-    };
-    context.errors.into_iter().map(diagnostic).collect()
+        diagnostics.push(diagnostic.at(place).with_help(error.violation.help));
+    }
+    diagnostics
 }
 
 /// Returns the diagnostic of a conflict, placed where the first of its settings is set.

@@ -3,7 +3,7 @@
 use crate::config::agent::AgentSettings;
 use crate::config::allowed_annotations::AnnotationSettings;
 use crate::config::select::Select;
-use crate::config::setting::{groups, settings};
+use crate::config::setting::settings;
 use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
@@ -12,7 +12,7 @@ use crate::mackerel::names::{API_KEY, PLATFORM};
 
 settings! {
     /// The settings.
-    pub(crate) struct Spec at "" {
+    pub(crate) group Spec at "" {
         /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
         "injection" injection: InjectionMode = InjectionMode::Always;
         /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
@@ -133,7 +133,7 @@ string_enum! {
 
 settings! {
     /// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
-    pub(crate) struct Kubelet at "kubelet." {
+    pub(crate) group Kubelet at "kubelet." {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
         "port" port: u16 = 10250, check Port,
             variable "MACKEREL_KUBERNETES_KUBELET_PORT" as Connection,
@@ -151,7 +151,7 @@ settings! {
 
 settings! {
     /// The Secret that holds the Mackerel API key.
-    pub(crate) struct ApiKey at "apiKey." {
+    pub(crate) group ApiKey at "apiKey." {
         /// The Secret and the key in it.
         "secretKeyRef" secret_key_ref: SecretKeyRef = SecretKeyRef::default();
     }
@@ -159,7 +159,7 @@ settings! {
 
 settings! {
     /// The Secret that holds the Mackerel API key, and the key in it.
-    pub(crate) struct SecretKeyRef at "apiKey.secretKeyRef." {
+    pub(crate) group SecretKeyRef at "apiKey.secretKeyRef." {
         /// The Secret's name. Default: `mackerel-container-agent`.
         "name" name: String = "mackerel-container-agent".to_owned(), check ObjectName, annotation ApiKeySecretName;
         /// The key in the Secret. Default: `MACKEREL_APIKEY`.
@@ -169,7 +169,7 @@ settings! {
 
 settings! {
     /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-    pub(crate) struct WaitForSettings at "waitFor." {
+    pub(crate) group WaitForSettings at "waitFor." {
         /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
         "image" image: Option<String> = None, check Image;
         /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
@@ -183,15 +183,13 @@ settings! {
 
 settings! {
     /// The permissions that the agent needs to read from the kubelet.
-    pub(crate) struct Rbac at "rbac." {
+    pub(crate) group Rbac at "rbac." {
         /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Files are not supported; use the command `rbac`. Default: `false`.
         "generate" generate: bool = false;
         /// Allow `nodes/proxy` in them if it is required: below Kubernetes 1.33, and on EKS Fargate. A process with the pod's token can then run commands in any container of any node. Default: `false`.
         "allowNodesProxy" allow_nodes_proxy: bool = false;
     }
 }
-
-groups!(Spec, Kubelet, ApiKey, SecretKeyRef, WaitForSettings, Rbac);
 
 /// The connection by which the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,13 +50,12 @@ macro_rules! string_enum {
 
 pub(crate) use string_enum;
 
-use crate::config::violation::Violation;
+use crate::config::violation::{Violation, listed};
 use crate::diagnostic::closest::closest;
 use serde_json::{Value as Json, json};
 
 /// Returns the violation about a word that is none of the choices.
 pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
-    let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let is_cloud = ["aks", "eks", "gke"]
         .iter()
         .any(|cloud| text.eq_ignore_ascii_case(cloud));
@@ -75,7 +74,7 @@ pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
             .map(|word| format!("did you mean `{word}`?")),
     };
     Violation {
-        what: format!("must be one of {}, found `{text}`", listed.join(", ")),
+        what: format!("must be one of {}, found `{text}`", listed(words)),
         help,
     }
 }

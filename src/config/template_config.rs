@@ -53,11 +53,8 @@ impl TemplateConfig {
     ) -> Vec<Violation> {
         let origins = std::mem::take(&mut self.0.origins);
         let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
-        let value = ConfigValue::Text {
-            text: value,
-            spans: SpanMap::Within(offset..offset),
-        };
-        self.0.set(&parts(dotted), &value, &mut context);
+        let value = ConfigValue::untyped(value, SpanMap::Within(offset..offset));
+        self.0.set(&parts(dotted), value, &mut context);
         self.0.origins = context.origins;
         context
             .errors

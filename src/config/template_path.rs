@@ -1,7 +1,7 @@
 //! `podTemplates`: paths to the pod templates of further kinds.
 
 use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{ListItem, Shape, items, require, settings};
+use crate::config::setting::{ListItem, Shape, require, settings};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 settings! {
     /// A kind with pod templates.
-    pub(crate) struct PodTemplatePath at "" {
+    pub(crate) item PodTemplatePath at "" {
         /// The API group, without version.
         "group" group: String = String::new(), check Group;
         /// The kind.
@@ -73,8 +73,6 @@ impl Scalar for TemplatePath {
         json!({"type": "string", "pattern": r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"})
     }
 }
-
-items!(PodTemplatePath);
 
 impl ListItem for PodTemplatePath {
     const FIELDS: Shape = Shape::Group(Self::ROWS);

@@ -1,4 +1,4 @@
-//! Values before they are read: a located node of a document, or text without a type of its own.
+//! Values before they are read, each with its span in the source.
 
 use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
@@ -6,21 +6,43 @@ use std::borrow::Cow;
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree};
 
-/// A value with its span in the source.
+/// A value of a source.
 #[derive(Debug, Clone)]
-pub(crate) enum ConfigValue<'v> {
-    /// A node of a document, which has a YAML type.
-    Node {
-        tree: &'v Tree<'v>,
-        id: NodeId,
+pub(crate) struct ConfigValue<'v> {
+    pub(crate) span: Range<usize>,
+    pub(crate) form: Form<'v>,
+}
+
+/// The form of a value.
+#[derive(Debug, Clone)]
+pub(crate) enum Form<'v> {
+    /// Text of `--set`, a ConfigMap's data or an annotation: the setting decides its type; lists and mappings are YAML.
+    Untyped {
+        text: &'v str,
         spans: SpanMap,
     },
-    /// Text of `--set`, a ConfigMap's data or an annotation: the field decides its type; lists and maps are YAML.
-    Text { text: &'v str, spans: SpanMap },
+    /// A scalar of a document.
+    Scalar {
+        /// None if it does not match its tag.
+        value: Option<ScalarValue<'v>>,
+        written: &'v str,
+    },
+    List(Vec<ConfigValue<'v>>),
+    /// Keys and values.
+    Mapping(Vec<(ConfigValue<'v>, ConfigValue<'v>)>),
+    Alias,
+}
+
+/// A member of a mapping.
+#[derive(Debug)]
+pub(crate) struct Member<'v> {
+    pub(crate) name: Cow<'v, str>,
+    pub(crate) name_span: Range<usize>,
+    pub(crate) value: ConfigValue<'v>,
 }
 
 /// Maps spans within a value to spans in its source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum SpanMap {
     /// The source has the value verbatim from this offset on.
     From(usize),
@@ -38,109 +60,131 @@ impl SpanMap {
 }
 
 impl<'v> ConfigValue<'v> {
-    /// Returns the span of the value in its source.
-    pub(crate) fn range(&self) -> Range<usize> {
-        match self {
-            ConfigValue::Node { tree, id, spans } => spans.range(tree.place(*id)),
-            ConfigValue::Text { text, spans } => spans.range(0..text.len()),
+    /// A value without a type of its own.
+    pub(crate) fn untyped(text: &'v str, spans: SpanMap) -> Self {
+        ConfigValue {
+            span: spans.range(0..text.len()),
+            form: Form::Untyped { text, spans },
         }
     }
 
-    /// Returns true for text that is YAML's `null`.
-    pub(crate) fn is_null_text(&self) -> bool {
-        matches!(
-            self,
-            ConfigValue::Text {
-                text: "null" | "~",
-                ..
+    /// A value of a document.
+    pub(crate) fn of_node(tree: &Tree<'v>, id: NodeId, spans: &SpanMap) -> Self {
+        let value = |id| Self::of_node(tree, id, spans);
+        let form = match tree.kind(id) {
+            Kind::Alias => Form::Alias,
+            Kind::Scalar => Form::Scalar {
+                value: yaml::scalar_value(tree, id).ok(),
+                written: tree.raw(id),
+            },
+            Kind::Sequence => Form::List(tree.items(id).map(value).collect()),
+            Kind::Mapping => {
+                let entries = tree.entries(id);
+                Form::Mapping(
+                    entries
+                        .map(|(key, item)| (value(key), value(item)))
+                        .collect(),
+                )
             }
-        )
+        };
+        ConfigValue {
+            span: spans.range(tree.place(id)),
+            form,
+        }
     }
 
-    /// Returns true for a document's `null`; never for text, whose type the field decides.
+    /// Returns true for `null`, in a document or as text.
     pub(crate) fn is_null(&self) -> bool {
-        match self {
-            ConfigValue::Node { tree, id, .. } => {
-                tree.kind(*id) == Kind::Scalar
-                    && yaml::scalar_value(tree, *id) == Ok(ScalarValue::Null)
-            }
-            ConfigValue::Text { .. } => false,
+        match &self.form {
+            Form::Untyped { text, .. } => matches!(*text, "null" | "~"),
+            Form::Scalar { value, .. } => *value == Some(ScalarValue::Null),
+            _ => false,
         }
+    }
+
+    /// Returns true for `null` and `{}`.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.is_null() || matches!(&self.form, Form::Mapping(members) if members.is_empty())
+    }
+
+    pub(crate) fn is_untyped(&self) -> bool {
+        matches!(self.form, Form::Untyped { .. })
     }
 
     /// Names the value's type for messages.
     pub(crate) fn type_name(&self) -> &'static str {
-        let ConfigValue::Node { tree, id, .. } = self else {
-            return "text";
-        };
-        match tree.kind(*id) {
-            Kind::Mapping => "a mapping",
-            Kind::Sequence => "a list",
-            Kind::Alias => "an alias",
-            Kind::Scalar => match yaml::scalar_value(tree, *id) {
-                Ok(ScalarValue::Null) => "nothing",
-                Ok(ScalarValue::Bool(_)) => "true or false",
-                Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => "a number",
-                Ok(ScalarValue::Str(_)) => "a string",
-                Err(_) => "a value that does not match its tag",
+        match &self.form {
+            Form::Untyped { .. } => "text",
+            Form::Mapping(_) => "a mapping",
+            Form::List(_) => "a list",
+            Form::Alias => "an alias",
+            Form::Scalar { value, .. } => match value {
+                Some(ScalarValue::Null) => "nothing",
+                Some(ScalarValue::Bool(_)) => "true or false",
+                Some(ScalarValue::Int(_) | ScalarValue::Float(_)) => "a number",
+                Some(ScalarValue::Str(_)) => "a string",
+                None => "a value that does not match its tag",
             },
+        }
+    }
+
+    /// Returns the characters of a document's scalar, whatever its type.
+    pub(crate) fn characters(&self) -> Option<Cow<'v, str>> {
+        match &self.form {
+            Form::Scalar {
+                value: Some(ScalarValue::Str(text)),
+                ..
+            } => Some(text.clone()),
+            _ => self.written().map(Cow::Borrowed),
         }
     }
 
     /// Returns a document's scalar as it is written.
     pub(crate) fn written(&self) -> Option<&'v str> {
-        match self {
-            ConfigValue::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => {
-                Some(tree.raw(*id))
-            }
+        match self.form {
+            Form::Scalar { written, .. } => Some(written),
             _ => None,
         }
     }
 
     /// Returns the characters of a scalar of the wanted type.
     pub(crate) fn scalar(&self, wanted: ScalarType) -> Result<Cow<'v, str>, Violation> {
-        let (tree, id) = match self {
-            ConfigValue::Text { text, .. } => return Ok(Cow::Borrowed(text)),
-            ConfigValue::Node { tree, id, .. } => (tree, *id),
+        let (value, written) = match &self.form {
+            Form::Untyped { text, .. } => return Ok(Cow::Borrowed(text)),
+            Form::Alias => return Err(no_alias()),
+            Form::Scalar { value, written } => (value.as_ref(), *written),
+            Form::List(_) | Form::Mapping(_) => (None, ""),
         };
-        let violation = || {
-            Violation::new(format!(
-                "must be {}, found {}",
-                wanted.name(),
-                self.type_name()
-            ))
-        };
-        if tree.kind(id) == Kind::Alias {
-            return Err(no_alias());
-        }
-        if tree.kind(id) != Kind::Scalar {
-            return Err(violation());
-        }
-        match (wanted, yaml::scalar_value(tree, id)) {
-            (ScalarType::Text | ScalarType::Quantity, Ok(ScalarValue::Str(text))) => Ok(text),
-            (ScalarType::Integer | ScalarType::Quantity, Ok(ScalarValue::Int(number))) => {
-                Ok(Cow::Owned(number.to_string()))
+        let what = format!("must be {}, found {}", wanted.name(), self.type_name());
+        let violation = Violation::new(what);
+        Err(match (wanted, value) {
+            (ScalarType::Text | ScalarType::Quantity, Some(ScalarValue::Str(text))) => {
+                return Ok(text.clone());
             }
-            (ScalarType::Quantity, Ok(ScalarValue::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
-            (ScalarType::Boolean, Ok(ScalarValue::Bool(value))) => {
-                Ok(Cow::Borrowed(if value { "true" } else { "false" }))
+            (ScalarType::Integer | ScalarType::Quantity, Some(ScalarValue::Int(number))) => {
+                return Ok(number.to_string().into());
             }
-            (ScalarType::Text, Ok(ScalarValue::Null)) => Err(violation()),
-            (ScalarType::Text, _) => {
-                Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id))))
+            (ScalarType::Quantity, Some(ScalarValue::Float(_))) => return Ok(written.into()),
+            (ScalarType::Boolean, Some(ScalarValue::Bool(value))) => {
+                return Ok(value.to_string().into());
             }
-            (ScalarType::Integer | ScalarType::Boolean, Ok(ScalarValue::Str(text)))
-                if wanted.fits(&text) =>
+            (ScalarType::Text, value)
+                if value != Some(&ScalarValue::Null) && !written.is_empty() =>
             {
-                Err(violation().with_help(format!("write it without quotes: `{text}`")))
+                violation.with_help(format!("put it in quotes: `\"{written}\"`"))
             }
-            _ => Err(violation()),
-        }
+            (ScalarType::Integer | ScalarType::Boolean, Some(ScalarValue::Str(text)))
+                if wanted.fits(text) =>
+            {
+                violation.with_help(format!("write it without quotes: `{text}`"))
+            }
+            _ => violation,
+        })
     }
 }
 
 /// Returns the violation about an alias: a configuration is short enough to be written out.
 pub(crate) fn no_alias() -> Violation {
-    Violation::new("is an alias, which a configuration does not support".to_owned())
-        .with_help("replace the alias with its value".to_owned())
+    Violation::new("is an alias, which a configuration does not support")
+        .with_help("replace the alias with its value")
 }

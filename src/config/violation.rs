@@ -20,3 +20,9 @@ impl Violation {
         self
     }
 }
+
+/// Lists names for a message: `a`, `b`.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,7 +1,7 @@
 //! `warnings`: the warnings that users have acknowledged.
 
 use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{groups, settings};
+use crate::config::setting::settings;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::report::{Reason, ReasonSet};
@@ -10,13 +10,11 @@ use std::fmt;
 
 settings! {
     /// The treatment of warnings.
-    pub(crate) struct WarningSettings at "warnings." {
+    pub(crate) group WarningSettings at "warnings." {
         /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
         "ignore" ignore: Vec<WarningId> = Vec::new();
     }
 }
-
-groups!(WarningSettings);
 
 /// The id of a warning that may be ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

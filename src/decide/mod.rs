@@ -12,7 +12,7 @@
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
 //! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `nodes-proxy-refused`, `nodes-proxy` |
-//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `plain_api_key`, `token`, `qos`, `pull_secrets` | as the file |
+//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `plain_api_key`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
 //! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |
 //! | 13 | does Knative accept the pod? | `knative` | `knative-features` |
@@ -39,6 +39,7 @@ mod qos;
 pub(crate) mod record_lost;
 mod scope;
 mod token;
+mod volume_mounts;
 mod wait_for;
 mod windows;
 
@@ -328,11 +329,13 @@ impl<'a> Evaluation<'a, '_> {
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;
         let pull_secrets = self.pull_secrets(config);
+        let volume_mounts = self.volume_mounts(config)?;
         Ok(AgentShape {
             sidecar,
             token,
             amounts,
             pull_secrets,
+            volume_mounts,
         })
     }
 

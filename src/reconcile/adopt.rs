@@ -220,6 +220,7 @@ impl Reconciler<'_, '_> {
     fn is_left_behind(&self, adoption: &Adoptable, volume: &PodVolume, agent: &Component) -> bool {
         let name = volume.name.as_deref().unwrap_or_default();
         !agent.adds_volume(name)
+            && !agent.mounts_volume(name)
             && mounts(self.tree, &adoption.old, name)
             && !is_mounted(self.tree, &adoption.without.containers, name)
     }

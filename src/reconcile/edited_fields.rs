@@ -9,7 +9,7 @@ use crate::config::{
     AgentConfig, AgentSettings, Config, SecretKeyRef, SettingRow, Tmp, of_variable,
 };
 use crate::mackerel::env::VariableForm;
-use crate::mackerel::names::API_KEY;
+use crate::mackerel::names::{API_KEY, Volume};
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::{PodTemplate, PodVolume};
 use serde_json::Value;
@@ -235,6 +235,12 @@ impl EditedSetting {
         let tokens: Vec<&str> = field.split('/').skip(1).collect();
         match tokens[..] {
             ["env", index, ..] => Self::of_variable(part.pointer(&format!("/env/{index}"))?),
+            ["volumeMounts", index, ..] => {
+                let name = part.pointer(&format!("/volumeMounts/{index}/name"))?;
+                let mut injected = Volume::ALL.iter();
+                let is_injected = injected.any(|volume| name == volume.name());
+                (!is_injected).then(|| Self::of_row(AgentSettings::volume_mounts()))
+            }
             ["emptyDir", "sizeLimit"] => Some(Self::of_row(Tmp::size_limit())),
             [field, ..] => {
                 let setting = AgentSettings::of_field(field)?;

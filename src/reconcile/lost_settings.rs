@@ -4,6 +4,7 @@ use crate::agent::canonical::canonicalize;
 use crate::agent::difference::{Difference, DifferenceKind, differences};
 use crate::config::{AgentSettings, SettingRow, Spec, of_variable};
 use crate::mackerel::env::NODE_VARIABLES;
+use crate::mackerel::names::Volume;
 use serde_json::Value;
 use std::fmt;
 
@@ -80,9 +81,11 @@ fn lost_setting(old: &Value, difference: &Difference, equal: &[&str]) -> Option<
                 });
             }
             let path = text("mountPath").unwrap_or("without a path");
+            let mut injected = Volume::ALL.iter();
+            let is_injected = injected.any(|volume| text("name") == Some(volume.name()));
             Some(LostSetting {
                 name: format!("the mount at {path}"),
-                setting: None,
+                setting: (!is_injected).then_some(AgentSettings::volume_mounts().path),
             })
         }
         _ if is_new => None,
@@ -161,8 +164,8 @@ mod tests {
                 "env OTHER (`agent.env`)",
                 "resources.limits.cpu (`agent.resources`)",
                 "resources.limits.memory (`agent.resources`)",
-                "the mount at /a",
-                "the mount at /b",
+                "the mount at /a (`agent.volumeMounts`)",
+                "the mount at /b (`agent.volumeMounts`)",
             ]
         );
         assert_eq!(

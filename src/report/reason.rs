@@ -70,7 +70,7 @@ reasons! {
     HandEdited = "hand-edited", Refused, "the agent was modified after injection";
     ContainerConflict = "container-conflict", Refused, "another container has the name of the injected one";
     AdoptRefused = "adopt-refused", Refused, "the existing agent cannot be adopted";
-    VolumeConflict = "volume-conflict", Refused, "another volume has the name of an injected one";
+    VolumeConflict = "volume-conflict", Refused, "a volume or mount conflicts with an injected one";
     QosRefused = "qos-refused", Refused, "the agent would change the QoS class of the pod, and `qos` is `refuse`";
     NamespaceRequired = "namespace-required", Refused, "RBAC objects cannot be generated because the namespace of the pod is unknown";
     NodesProxyRefused = "nodes-proxy-refused", Refused, "the agent needs `nodes/proxy`, and `rbac.allowNodesProxy` is not set";
@@ -93,6 +93,7 @@ reasons! {
     TokenAutomountOff = "token-automount-off", Warning, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
+    VolumeMissing = "volume-missing", Warning, "the pod lacks a volume that the configuration mounts into the agent";
     PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
     QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
     ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
@@ -134,6 +135,7 @@ impl Reason {
                 | Reason::NeverCompletes
                 | Reason::HostNetwork
                 | Reason::TokenAutomountOff
+                | Reason::VolumeMissing
                 | Reason::PullSecrets
                 | Reason::QosChanged
                 | Reason::ImmutableTemplate

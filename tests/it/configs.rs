@@ -395,6 +395,12 @@ pub(crate) const DOORS: &[Door] = &[
         None,
     ),
     (
+        "agent.volumeMounts",
+        "[{name: sockets, mountPath: /run/web}]",
+        "{agent: {volumeMounts: [{name: sockets, mountPath: /run/web}]}}",
+        None,
+    ),
+    (
         "agent.resources",
         "{limits: {cpu: 1}}",
         "{agent: {resources: {limits: {cpu: '1'}}}}",

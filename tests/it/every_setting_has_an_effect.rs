@@ -18,6 +18,7 @@ spec:
       imagePullSecrets: [{name: own}]
       initContainers: [{name: migrate, image: migrate}]
       containers: [{name: web, image: web}]
+      volumes: [{name: sockets, emptyDir: {}}]
 ---
 apiVersion: apps/v1
 kind: Deployment

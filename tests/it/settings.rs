@@ -27,6 +27,9 @@ spec:
       containers:
       - name: web
         image: web
+      volumes:
+      - name: sockets
+        emptyDir: {}
 ";
 
 /// Values as `--set` and annotations have them.

@@ -1,19 +1,17 @@
 //! Looks at one configuration file as the agent would read it.
 
+mod values;
+
 use crate::agent::environment::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
-use crate::config::{
-    AgentSettings, Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp,
-    rows,
-};
+use crate::config::{AgentSettings, Config, Constraint, SettingRow, Shape, rows};
 use crate::diagnostic::closest::closest;
-use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, Least, PLUGIN, PROBE, ValueForm};
-use crate::mackerel::names::CONTAINER;
+use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, PLUGIN, PROBE, ValueForm};
 use crate::report::Reason;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
-use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 /// The use of sudo by plugins of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,32 +89,6 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
             }]
         }
     }
-}
-
-/// Returns true if a regular expression is sure not to match the injected container: one of words only, perhaps with anchors
-/// and `|`.
-fn misses_the_agent(pattern: &str) -> bool {
-    let whole = pattern
-        .strip_prefix("^(")
-        .and_then(|rest| rest.strip_suffix(")$"));
-    whole.unwrap_or(pattern).split('|').all(|word| {
-        let (from_start, word) = word
-            .strip_prefix('^')
-            .map_or((whole.is_some(), word), |rest| (true, rest));
-        let (to_end, word) = word
-            .strip_suffix('$')
-            .map_or((whole.is_some(), word), |rest| (true, rest));
-        let is_plain = word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-        let matches = match (from_start, to_end) {
-            (true, true) => CONTAINER == word,
-            (true, false) => CONTAINER.starts_with(word),
-            (false, true) => CONTAINER.ends_with(word),
-            (false, false) => CONTAINER.contains(word),
-        };
-        is_plain && !matches
-    })
 }
 
 /// Returns the keys of the file, beginning with those that outrank settings.
@@ -321,136 +293,6 @@ impl Check<'_, '_> {
         }
     }
 
-    fn is_text(&mut self, place: &str, value: NodeId) {
-        if self.text(value).is_none() {
-            self.must_be(place, value, "text");
-        }
-    }
-
-    fn pattern(&mut self, place: &str, node: NodeId, value: NodeId) {
-        let Some(pattern) = self.text(value) else {
-            return self.must_be(place, value, "text");
-        };
-        if let Err(why) = go_regexp::check(&pattern) {
-            let message = format!("`{place}` is not a valid Go regular expression: {why}");
-            self.invalid(value, &message, None);
-        } else if pattern.is_empty() {
-            let message = format!(
-                "`{place}` is empty and matches every container, so the agent reports none"
-            );
-            self.invalid(value, &message, Some("remove it".to_owned()));
-        } else if misses_the_agent(&pattern) {
-            let message = format!(
-                "`{place}` replaces the pattern of the injector, so the agent also reports its own container"
-            );
-            let help = format!(
-                "set `{}` instead, which is combined with the pattern of the injector",
-                AgentSettings::ignore_container()
-            );
-            self.invalid(node, &message, Some(help));
-        }
-    }
-
-    fn one_of(&mut self, place: &str, value: NodeId, words: &[&str]) {
-        let Some(text) = self.text(value) else {
-            return self.must_be(place, value, "text");
-        };
-        if !words.contains(&&*text) {
-            let help =
-                closest(&text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-            let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            self.invalid(
-                value,
-                &format!(
-                    "`{place}` must be one of {}, found `{text}`",
-                    listed.join(", ")
-                ),
-                help,
-            );
-        }
-    }
-
-    fn roles(&mut self, roles: NodeId) {
-        for (index, role) in self.list("roles", roles).into_iter().enumerate() {
-            let place = format!("roles[{index}]");
-            match self.text(role).map(|text| Role::parse(&text)) {
-                None => self.must_be(&place, role, "a role"),
-                Some(Err(Violation { what, help })) => {
-                    let message =
-                        format!("`{place}` {what}; Mackerel rejects it, so the agent exits");
-                    self.invalid(role, &message, help);
-                }
-                Some(Ok(_)) => {}
-            }
-        }
-    }
-
-    /// Checks a whole number. The agent drops a fraction.
-    fn whole(&mut self, place: &str, value: NodeId, least: Least) {
-        let is_below = match scalar_value(self.tree, self.tree.alias_target(value)) {
-            Ok(ScalarValue::Int(number)) => number < 0,
-            Ok(ScalarValue::Float(number)) => number < 0.0,
-            _ => return self.must_be(place, value, "a whole number"),
-        };
-        if is_below && least == Least::Zero {
-            self.invalid(
-                value,
-                &format!("`{place}` is below 0; the agent exits"),
-                None,
-            );
-        }
-    }
-
-    /// Checks a port, which the agent reads as text: a number, or the name of a service.
-    fn port(&mut self, place: &str, value: NodeId) {
-        let Some(port) = self.text(value) else {
-            return self.must_be(place, value, "a port");
-        };
-        let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && port.parse::<u16>().unwrap_or_default() == 0 {
-            let message = format!(
-                "`{place}` must be a port from 1 to 65535, found `{port}`; the probe never succeeds"
-            );
-            self.invalid(value, &message, None);
-        }
-    }
-
-    fn command(&mut self, place: &str, value: NodeId) {
-        let value = self.tree.alias_target(value);
-        let is_words = self.tree.kind(value) == Kind::Sequence
-            && self.tree.items(value).all(|word| self.text(word).is_some());
-        if !is_words && self.text(value).is_none() {
-            self.must_be(place, value, "text or a list of words");
-        }
-    }
-
-    fn user(&mut self, place: &str, node: NodeId, value: NodeId) {
-        self.is_text(place, value);
-        if self.pod.sudo == Sudo::Fails && !self.is_blank(value) {
-            let message = format!(
-                "`{place}` needs sudo, which the security context of the agent does not allow"
-            );
-            let help = format!(
-                "remove it to run the command as the user of the agent, or relax `{}`",
-                AgentSettings::security_context()
-            );
-            self.invalid(node, &message, Some(help));
-        }
-    }
-
-    fn variables(&mut self, place: &str, env: NodeId) {
-        for (name, node, value) in self.entries(env, place) {
-            if name.contains('=') {
-                self.invalid(
-                    node,
-                    &format!("the name `{name}` contains `=`; the agent exits"),
-                    None,
-                );
-            }
-            self.is_text(&format!("{place}.{name}"), value);
-        }
-    }
-
     /// The entries of a mapping, without those that it merges.
     fn entries(&mut self, mapping: NodeId, place: &str) -> Vec<Entry> {
         if self.tree.kind(self.tree.alias_target(mapping)) != Kind::Mapping {
@@ -481,32 +323,6 @@ impl Check<'_, '_> {
         }
         self.must_be(place, list, "a list");
         Vec::new()
-    }
-
-    fn is_blank(&self, node: NodeId) -> bool {
-        let node = self.tree.alias_target(node);
-        match self.tree.kind(node) {
-            Kind::Sequence => self.tree.items(node).next().is_none(),
-            _ => self.is_nothing(node) || self.text(node).is_some_and(|text| text.is_empty()),
-        }
-    }
-
-    fn is_nothing(&self, node: NodeId) -> bool {
-        matches!(
-            scalar_value(self.tree, self.tree.alias_target(node)),
-            Ok(ScalarValue::Null)
-        )
-    }
-
-    fn is_word(&self, node: NodeId, word: &str) -> bool {
-        self.text(node).is_some_and(|text| text == word)
-    }
-
-    /// Returns the text of a scalar.
-    fn text(&self, node: NodeId) -> Option<String> {
-        self.tree
-            .scalar(self.tree.alias_target(node))
-            .map(|text| text.into_owned())
     }
 
     /// Reports a value that cannot be read into the type that it must have.
@@ -659,26 +475,6 @@ plugin:
             assert!(
                 fault.starts_with(&format!("{line} ")) && fault.contains(part),
                 "{line} {part}: {seen:#?}"
-            );
-        }
-    }
-
-    #[test]
-    fn only_patterns_that_miss_the_agent_are_reported() {
-        for (pattern, is_reported) in [
-            ("proxy", true),
-            ("^(proxy|cache)$", true),
-            ("^mackerel$", true),
-            ("agent|^proxy", false),
-            ("mackerel", false),
-            ("(mackerel|proxy)-.*", false),
-            ("a|", false),
-            (".", false),
-        ] {
-            assert_eq!(
-                faults(&format!("ignoreContainer: {pattern}")).len(),
-                usize::from(is_reported),
-                "{pattern}"
             );
         }
     }

@@ -1,0 +1,175 @@
+//! Keys that look like annotations of the injector but are none.
+
+use crate::annotations::{Annotation, PREFIX, meant_boolean};
+use crate::diagnostic::closest::{closest, is_within, normalize};
+use std::borrow::Cow;
+
+/// A key that looks like one of the injector's annotations but is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownAnnotation {
+    /// The annotation that the user most likely meant.
+    pub meant: Option<Annotation>,
+    /// True if the name resembles `inject`: with its right name, the annotation would decide about the template.
+    pub is_request: bool,
+    /// True if the name means the opposite of `inject`, as `skip` does.
+    pub is_opposite: bool,
+}
+
+impl UnknownAnnotation {
+    fn like(meant: Option<Annotation>) -> Self {
+        Self {
+            meant,
+            is_request: false,
+            is_opposite: false,
+        }
+    }
+
+    /// Returns what to write instead: the key, and for `inject` the value that means the same as this one.
+    #[must_use]
+    pub fn suggestion(&self, value: &str) -> Option<String> {
+        let key = self.meant?.key();
+        let injects = match meant_boolean(value) {
+            Some(meant) => Some(meant != self.is_opposite),
+            None => self.is_opposite.then_some(false),
+        };
+        let injects = injects.filter(|_| self.meant == Some(Annotation::Inject));
+        Some(injects.map_or_else(|| key.to_owned(), |injects| format!("{key}: \"{injects}\"")))
+    }
+}
+
+/// Edits between our prefix and one that was meant to be it.
+const PREFIX_EDITS: usize = 3;
+
+/// Edits between `inject` and a name that was meant to be it.
+const REQUEST_EDITS: usize = 2;
+
+/// Names that other injectors have for `inject`, and for its opposite; also with it, as `no-inject` and `injection-disabled`.
+const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
+const OPPOSITE_NAMES: [&str; 9] = [
+    "disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot",
+];
+
+/// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it, is the beginning
+/// of it or names Mackerel.
+#[must_use]
+pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
+    let known = PREFIX.trim_end_matches('/');
+    let named = |name: &str| {
+        Annotation::ALL
+            .iter()
+            .copied()
+            .find(|meant| meant.names().any(|of| of == name))
+    };
+    let Some((prefix, name)) = key.split_once('/') else {
+        // A dot or a backslash for the slash, or the prefix alone.
+        let name = key
+            .strip_prefix(known)?
+            .trim_start_matches(['.', '-', '_', '\\']);
+        return Some(UnknownAnnotation::like(
+            named(name).or(name.is_empty().then_some(Annotation::Inject)),
+        ));
+    };
+    if prefix != known {
+        let meant = named(name)?;
+        let is_first_part = known
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with('.'));
+        let names_mackerel = prefix.to_ascii_lowercase().contains("mackerel");
+        let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
+        return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
+    }
+    if Annotation::of(key).is_some() {
+        return None;
+    }
+    let inject = Annotation::Inject;
+    let word = normalize(name)
+        .replace("injection", "")
+        .replace("inject", "");
+    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
+    let like_inject = UnknownAnnotation {
+        is_opposite,
+        ..UnknownAnnotation::like(Some(inject))
+    };
+    if name.to_ascii_lowercase().starts_with(inject.name())
+        || is_within(REQUEST_EDITS, name, inject.name())
+    {
+        return Some(UnknownAnnotation {
+            is_request: true,
+            ..like_inject
+        });
+    }
+    if is_opposite || OTHER_NAMES.contains(&&*word) {
+        return Some(like_inject);
+    }
+    let names = Annotation::ALL
+        .iter()
+        .flat_map(|annotation| annotation.names());
+    Some(UnknownAnnotation::like(
+        closest(name, names).and_then(named),
+    ))
+}
+
+/// Recognises `inject` without any prefix, if its value is a boolean.
+pub(crate) fn unprefixed_request<'v>(
+    key: &str,
+    value: impl FnOnce() -> Cow<'v, str>,
+) -> Option<UnknownAnnotation> {
+    let inject = Annotation::Inject;
+    (key == inject.name() && meant_boolean(&value()).is_some())
+        .then(|| UnknownAnnotation::like(Some(inject)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_recognised() {
+        let meant = |key: &str| unknown(key).map(|unknown| unknown.meant);
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/injekt"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/memory_limit"),
+            Some(Some(Annotation::MemoryLimit))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
+            Some(Some(Annotation::ApiKeySecretName))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/replicas"),
+            Some(None)
+        );
+        assert_eq!(
+            meant("agent-injector.contib.mackerel.io/inject"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(meant("mackerel.io/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(
+            meant("agent-injector/inject"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(meant("agent/inject"), None);
+        assert_eq!(meant("inject"), None);
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io.inject"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io.replicas"),
+            Some(None)
+        );
+        assert_eq!(meant("sidecar.istio.io/inject"), None);
+        for annotation in Annotation::ALL {
+            assert_eq!(meant(annotation.key()), None);
+            assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
+        }
+        assert_eq!(meant("app.kubernetes.io/name"), None);
+    }
+}
