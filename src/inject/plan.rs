@@ -11,7 +11,7 @@ use crate::inject::earlier_run::{self, earlier_templates};
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{Outcome, Remark};
-use crate::inject::refusal::{duplicate_key, refuse};
+use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
 use crate::inject::template_form::{self, Formed, has_record};
 use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
@@ -253,19 +253,24 @@ impl<'c> Planner<'c> {
                 wait_for: reconciled.wait_for.filter(|_| explains),
                 patch: Patch(Vec::new()),
             });
-            match (change, duplicate) {
+            let Some(change) = change else { continue };
+            let on_error = self.config.spec.on_error;
+            if let Some(key) = duplicate {
+                refuse(
+                    &mut plan.outcomes,
+                    change,
+                    duplicate_key(tree, key),
+                    on_error,
+                );
                 // The resource as a whole is refused: the same need not be said of more of its templates.
-                (Some(change), Some(key)) => {
-                    refuse(
-                        &mut plan.outcomes,
-                        change,
-                        duplicate_key(tree, key),
-                        self.config.spec.on_error,
-                    );
-                    break;
+                break;
+            }
+            match tree.key_named_as_written(resource.node, &change.template) {
+                Some(key) => {
+                    let refusal = key_named_as_written(tree, key);
+                    refuse(&mut plan.outcomes, change, refusal, on_error);
                 }
-                (Some(change), None) => plan.changes.push(change),
-                (None, _) => {}
+                None => plan.changes.push(change),
             }
         }
     }

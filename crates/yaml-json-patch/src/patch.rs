@@ -51,6 +51,9 @@ impl Error {
 ///
 /// All operations are carried out, in their order, or none. The result is read again and compared with what RFC 6902 says.
 ///
+/// A path names keys as YAML 1.1 reads them, and else as they are written: both `/true` and `/on` name the member `on: push`.
+/// RFC 6902 knows only the first of them, so that its `add` at `/on` would add a member; here it replaces the value.
+///
 /// ```
 /// use yaml_json_patch::{Error, ErrorKind, Patch, apply};
 ///

@@ -112,6 +112,19 @@ pub(crate) fn is_word(text: &str) -> bool {
         && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
+/// The name that a key written like this has, if it is another one: `true` for `on`.
+pub(crate) fn other_name(text: &str) -> Option<String> {
+    if is_word(text) {
+        return None;
+    }
+    let name = match untagged(Cow::Borrowed(text)) {
+        ScalarValue::Bool(value) => value.to_string(),
+        ScalarValue::Int(value) => value.to_string(),
+        ScalarValue::Null | ScalarValue::Float(_) | ScalarValue::Str(_) => return None,
+    };
+    (name != text).then_some(name)
+}
+
 /// The words with a meaning of their own.
 fn known(text: &str) -> Option<ScalarValue<'static>> {
     // No word is longer: most strings leave here.

@@ -1,6 +1,12 @@
 //! Checks the result: the new text is the old document with the patch applied, and nothing else.
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
+//!
+//! The law that holds: the new text is read as RFC 6902 changes the old text's JSON. It has one exception, which is made where
+//! a path is followed (`MemberList::position`): a token that names no member as its key is read, but one as its key is
+//! written, names that one. `/on` names the member `on: push`, whose JSON has the name `true`. So `add` replaces that member,
+//! and does not write a second `on`; `remove`, `replace`, `test`, `move` and `copy` find it, where RFC 6902 finds nothing. The
+//! result is then what RFC 6902 says about the path `/true`.
 
 use crate::splice::key::is_key;
 use crate::splice::members::{Key, MemberList};

@@ -1,7 +1,7 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{is_key, name_of};
+use super::key::{is_key, name_as_read, name_of};
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
@@ -52,7 +52,11 @@ impl Reading {
                 };
                 match known {
                     Known::Merged(value) => return Ok(value.pointer(path.as_str()).cloned()),
-                    Known::Members(members) => members.get(token.decoded().as_ref()).copied(),
+                    Known::Members(members) => {
+                        let name = token.decoded();
+                        let other = || members.get(&name_in(tree, at, &name)?);
+                        members.get(name.as_ref()).or_else(other).copied()
+                    }
                     Known::Items(items) => element(&token, items.len())
                         .and_then(|at| items.get(at))
                         .copied(),
@@ -92,13 +96,28 @@ fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Result<Option<Node
         return Ok(element(token, usize::MAX).and_then(|at| tree.items(node).nth(at)));
     }
     let name = token.decoded();
+    match last_member(tree, node, &name)? {
+        None => match name_in(tree, node, &name) {
+            Some(name) => last_member(tree, node, &name),
+            None => Ok(None),
+        },
+        found => Ok(found),
+    }
+}
+
+fn last_member(tree: &Tree<'_>, node: NodeId, name: &str) -> Result<Option<NodeId>, SpliceError> {
     let mut found = None;
     for (key, value) in tree.entries(node) {
-        if is_key(tree, key, &name)? {
+        if is_key(tree, key, name)? {
             found = Some(value);
         }
     }
     Ok(found)
+}
+
+/// The name of a key of the mapping that is written like this and read otherwise.
+fn name_in(tree: &Tree<'_>, mapping: NodeId, written: &str) -> Option<String> {
+    name_as_read(tree, tree.entries(mapping).map(|(key, _)| key), written)
 }
 
 /// The node as JSON.
