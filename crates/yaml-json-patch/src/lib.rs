@@ -52,6 +52,7 @@
 //!
 //! | for | take |
 //! | --- | --- |
+//! | one document, some values | [`Editor`] |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
 //! | reading without printing | [`read()`], or [`read_json`] for JSON that YAML would refuse: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
@@ -81,6 +82,7 @@ pub mod pointer;
 
 mod documents;
 pub mod edit;
+mod position;
 
 mod splice;
 
@@ -95,14 +97,15 @@ pub use json::{is_merge_key, to_json};
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Error, apply, edits};
+pub use patch::{Editor, Error, apply, edits};
+pub use position::Position;
 pub use quote::{Context, quote};
 pub use read::{read, read_into, read_json, read_piece};
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
 pub use splice::{
-    Cache, ErrorKind, NullSource, Operation, SpliceError, Spliced, Uneditable,
+    Cache, ErrorKind, FailedOperation, NullSource, Operation, SpliceError, Spliced, Uneditable,
     ends_in_open_block_scalar, find_uneditable, null_source, operations, place_of_new_member,
     splice,
 };

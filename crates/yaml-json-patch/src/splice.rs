@@ -31,6 +31,8 @@
 
 mod block;
 mod cache;
+mod carry;
+mod content;
 mod edits;
 mod error;
 mod flow;
@@ -46,11 +48,12 @@ mod render;
 mod writer;
 
 pub use cache::Cache;
-pub use error::{ErrorKind, SpliceError};
+pub use error::{ErrorKind, FailedOperation, SpliceError};
 pub use operation::{NullSource, Operation, operations};
 
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
+pub(crate) use content::Carrying;
 use overlay::Overlay;
 use writer::Writer;
 
@@ -94,14 +97,28 @@ pub fn splice(
 ) -> Result<Spliced, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
     overlay::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
-    let edits = Writer::new(tree, cache)
-        .document(&overlay)
-        .map_err(|errors| first(&errors).in_source(tree))?;
-    Ok(Spliced { edits, overlay })
+    write(tree, overlay, Carrying::Text, cache)
+}
+
+/// Turns the patched document into edits.
+pub(crate) fn write(
+    tree: &Tree<'_>,
+    overlay: Overlay,
+    carrying: Carrying,
+    cache: &Cache,
+) -> Result<Spliced, SpliceError> {
+    match Writer::new(tree, cache, carrying).document(&overlay) {
+        Ok(edits) => Ok(Spliced { edits, overlay }),
+        Err(errors) => {
+            // There always is one.
+            let first = errors.into_iter().next();
+            Err(first.unwrap_or(ErrorKind::Layout.at(0)).in_source(tree))
+        }
+    }
 }
 
 /// One of several reasons why patches cannot be carried out together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Uneditable {
     /// The index of the patch whose operation does not fit; none where the place of the error tells.
@@ -128,7 +145,7 @@ pub fn find_uneditable(
         }));
     }
     if found.is_empty() {
-        let errors = Writer::new(tree, cache)
+        let errors = Writer::new(tree, cache, Carrying::Text)
             .document(&overlay)
             .err()
             .unwrap_or_default();
@@ -138,11 +155,6 @@ pub fn find_uneditable(
         }));
     }
     found
-}
-
-/// There always is one.
-fn first(errors: &[SpliceError]) -> SpliceError {
-    errors.first().copied().unwrap_or(ErrorKind::Layout.at(0))
 }
 
 /// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.

@@ -8,9 +8,10 @@
 //! and does not write a second `on`; `remove`, `replace`, `test`, `move` and `copy` find it, where RFC 6902 finds nothing. The
 //! result is then what RFC 6902 says about the path `/true`.
 
+use crate::json::to_json;
 use crate::splice::key::is_key;
 use crate::splice::members::{Key, MemberList};
-use crate::splice::overlay::{MemberOverlay, Overlay, is_whole};
+use crate::splice::overlay::{MemberOverlay, Overlay, equal, is_whole};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -83,6 +84,11 @@ impl Pair<'_, '_, '_> {
                     self.cache.remember_verified(value, column, raw);
                 }
                 Ok(())
+            }
+            Overlay::Carried { value, .. } => {
+                let found = to_json(self.new, at);
+                let same = found.is_ok_and(|found| equal(&found, value));
+                self.expect(same && self.new.anchor(at).is_none(), at)
             }
             // A null comes back with the tag it had.
             Overlay::Null(_) => self.expect(

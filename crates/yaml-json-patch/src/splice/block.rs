@@ -1,17 +1,19 @@
 //! Edits inside block collections: whole lines come and go.
 
+use super::content::{Content, Name};
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
 use super::layout::{self, Layout};
 use super::operation::NullSource;
+use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
-use super::render::{self, Block};
+use super::reading::Source;
+use super::render::{self, Block, BlockPlace};
 use super::writer::{Slot, Writer};
+use crate::quote::{Context, quote, single_quoted};
 use crate::tree::{Kind, NodeId, Style};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
-
-use super::overlay::Overlay;
 
 /// Kind and columns of a block collection.
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +175,19 @@ impl Writer<'_, '_> {
     ) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, first_line);
         for new in new {
-            let layout = block.layout(shape.column, shape.gap);
+            let at = BlockPlace {
+                name: new.name,
+                column: shape.column,
+                gap: shape.gap,
+                at: place,
+            };
+            if let Some(source) = new.source
+                && let Some(text) = self.carried(source, &at, block.layout)
+            {
+                block.carried(&at, &text)?;
+                continue;
+            }
+            let layout = block.placement(shape.column, shape.gap);
             let known = new
                 .shared
                 .and_then(|value| self.cache.text(new.name, value, &layout));
@@ -183,8 +197,8 @@ impl Writer<'_, '_> {
             }
             let start = block.text.len();
             match new.name {
-                Some(name) => block.member(shape.column, name, new.value)?,
-                None => block.item(shape.column, shape.gap, new.value)?,
+                Some(name) => block.member(shape.column, Name::New(name), self.content(new))?,
+                None => block.item(shape.column, shape.gap, self.content(new))?,
             }
             if let Some(value) = new.shared {
                 self.cache
@@ -332,13 +346,23 @@ impl Writer<'_, '_> {
         let old = element.value;
         let new = match new {
             Overlay::Null(source) => return self.restore(element, mark, source),
-            Overlay::New(value) => value,
-            _ => return Ok(()),
+            _ => plan::new(None, new),
         };
-        match (
-            plan::is_inline(self.tree, old),
-            render::inline(new, self.layout()),
-        ) {
+        let is_inline = plan::is_inline(self.tree, old);
+        if let Some(source) = new.source {
+            if let Some(text) = self.carried_on_one_line(source).filter(|_| is_inline) {
+                self.token(element, mark, text);
+                return Ok(());
+            }
+            if shape.kind == Kind::Mapping && self.replace_carried(shape, element, mark, source)? {
+                return Ok(());
+            }
+        }
+        let layout = self.layout();
+        let inline = self
+            .in_style_of(old, new.value)
+            .or_else(|| render::inline(self.content(&new), layout));
+        match (is_inline, inline) {
             (true, Some(text)) => {
                 self.token(element, mark, text);
                 Ok(())
@@ -346,6 +370,50 @@ impl Writer<'_, '_> {
             _ if shape.kind == Kind::Sequence => self.replace_item(shape, element, new),
             (true, None) => self.fill(shape, element, mark, new),
             (false, inline) => self.replace_children(shape, element, mark, new, inline),
+        }
+    }
+
+    /// Replaces the value of a member with the text of another one.
+    fn replace_carried(
+        &mut self,
+        shape: BlockStyle,
+        element: &Element,
+        mark: usize,
+        source: Source,
+    ) -> Result<bool, SpliceError> {
+        let below = self.lines.below(element.end)?;
+        let place = BlockPlace {
+            name: Some(""),
+            column: shape.column,
+            gap: shape.gap,
+            at: below,
+        };
+        let layout = self.layout();
+        let Some(text) = self.carried(source, &place, layout) else {
+            return Ok(false);
+        };
+        let is_on_one_line =
+            plan::is_inline(self.tree, element.value) && self.lines.line_end(mark) >= element.end;
+        if text.first.is_empty() && text.comment.is_empty() && is_on_one_line {
+            // The comment behind the old value stays.
+            self.out.delete(mark..element.end);
+            self.out.insert(below, text.below);
+            return Ok(true);
+        }
+        let blank = if text.first.is_empty() { "" } else { " " };
+        let text = text.behind_mark(self.lines.break_before(below));
+        self.out.replace(mark..below, format!("{blank}{text}"));
+        Ok(true)
+    }
+
+    /// The text of a string in the quotes of the scalar that it replaces, if it has any.
+    fn in_style_of(&self, old: NodeId, new: &Value) -> Option<String> {
+        match (new, self.tree.style(old)) {
+            (Value::String(text), Style::SingleQuoted) => single_quoted(text),
+            (Value::String(text), Style::DoubleQuoted) => {
+                Some(quote(text, Context::Json).into_owned())
+            }
+            _ => None,
         }
     }
 
@@ -394,23 +462,14 @@ impl Writer<'_, '_> {
         &mut self,
         shape: BlockStyle,
         element: &Element,
-        new: &Value,
+        new: New<'_>,
     ) -> Result<(), SpliceError> {
         let below = self.lines.below(element.end)?;
         let (start, first_line) = match self.own_lines(element) {
             Some(start) => (start, FirstLine::Own),
             None => (element.start, FirstLine::AfterDash),
         };
-        let text = self.lines_of(
-            shape,
-            &[New {
-                name: None,
-                value: new,
-                shared: None,
-            }],
-            self.lines.start(start),
-            first_line,
-        )?;
+        let text = self.lines_of(shape, &[new], self.lines.start(start), first_line)?;
         self.out.replace(start..below, text);
         Ok(())
     }
@@ -421,7 +480,7 @@ impl Writer<'_, '_> {
         shape: BlockStyle,
         element: &Element,
         mark: usize,
-        new: &Value,
+        new: New<'_>,
     ) -> Result<(), SpliceError> {
         let start = self.tree.outer_start(element.value).max(mark);
         let below = self.lines.below(element.end)?;
@@ -511,11 +570,11 @@ impl Writer<'_, '_> {
     fn children_of(
         &mut self,
         shape: BlockStyle,
-        new: &Value,
+        new: New<'_>,
         place: usize,
     ) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, FirstLine::Own);
-        block.children(shape.column, new)?;
+        block.children(shape.column, self.content(&new))?;
         Ok(block.text)
     }
 
@@ -525,7 +584,7 @@ impl Writer<'_, '_> {
         shape: BlockStyle,
         element: &Element,
         mark: usize,
-        new: &Value,
+        new: New<'_>,
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
         let first = layout::first(self.tree, element.value);
@@ -584,15 +643,12 @@ impl Writer<'_, '_> {
     }
 
     fn whole(&mut self, new: &Value, place: usize) -> Result<String, SpliceError> {
+        let new = Content::Value(new);
         if let Some(text) = render::inline(new, self.layout()) {
             return Ok([&text, self.lines.break_before(place)].concat());
         }
         let mut block = self.new_block(place, FirstLine::Own);
-        match new {
-            Value::Object(members) => block.members(0, members)?,
-            Value::Array(items) => items.iter().try_for_each(|item| block.item(0, 1, item))?,
-            _ => {}
-        }
+        block.parts(0, new)?;
         Ok(block.text)
     }
 }

@@ -1,9 +1,11 @@
 //! Reasons not to edit a text, as data.
 
 use crate::tree::Tree;
+use json_patch::jsonptr::PointerBuf;
+use std::fmt;
 
 /// A text that is not edited: the place and the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .kind.sentence())]
 #[non_exhaustive]
 pub struct SpliceError {
@@ -13,9 +15,41 @@ pub struct SpliceError {
     pub kind: ErrorKind,
     /// The byte offset of the next occurrence of a duplicate key, into the same text.
     pub next_occurrence: Option<usize>,
+    /// The operation that cannot be carried out. [`splice`](crate::splice()) knows it unless the layout of the text is the
+    /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) and [`Editor`](crate::Editor) always do.
+    pub operation: Option<FailedOperation>,
+}
+
+/// An operation of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedOperation {
+    /// Its index in the patch, from 0.
+    pub index: usize,
+    /// Its path.
+    pub path: PointerBuf,
+}
+
+impl fmt::Display for FailedOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "operation {} (path `{}`)", self.index, self.path)
+    }
 }
 
 impl SpliceError {
+    /// The message, with the operation in front of it.
+    pub(crate) fn with_operation(&self) -> String {
+        match &self.operation {
+            Some(operation) => format!("{operation}: {self}"),
+            None => self.to_string(),
+        }
+    }
+
+    pub(crate) fn of_operation(self, index: usize, path: PointerBuf) -> Self {
+        let operation = Some(FailedOperation { index, path });
+        Self { operation, ..self }
+    }
+
     /// Returns an error at an offset of the document as one of the source.
     pub(crate) fn in_source(self, tree: &Tree<'_>) -> Self {
         Self {
@@ -135,6 +169,7 @@ impl ErrorKind {
             offset,
             kind: self,
             next_occurrence: None,
+            operation: None,
         }
     }
 }

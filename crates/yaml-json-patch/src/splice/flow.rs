@@ -1,12 +1,13 @@
 //! Edits inside brackets: JSON, and YAML's flow style.
 
+use super::content::{Content, Name};
 use super::error::{ErrorKind, SpliceError};
 use super::operation::NullSource;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
 use super::writer::{Slot, Writer};
-use crate::quote::Context;
+use crate::quote::{Context, quote, single_quoted};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
@@ -89,8 +90,8 @@ impl<'t> Writer<'_, 't> {
     ) -> Result<Vec<String>, SpliceError> {
         new.iter()
             .map(|new| match new.name {
-                Some(name) => brackets.member(name, new.value, at),
-                None => brackets.value(new.value, 0, at),
+                Some(name) => brackets.member(Name::New(name), self.content(new), 0, at),
+                None => brackets.value(self.content(new), 0, at),
             })
             .collect()
     }
@@ -270,16 +271,24 @@ impl<'t> Writer<'_, 't> {
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
             Overlay::Null(source) => return self.restore_in_brackets(element, source),
-            Overlay::New(value) => value,
-            _ => return Ok(()),
+            _ => plan::new(None, new),
         };
         // The style of the old value does not count.
         let without = (brackets.shown_by == Some(element.value))
             .then(|| self.brackets(node, &plan.elements, Some(element.value)));
         let brackets = without.as_ref().unwrap_or(brackets);
-        let text = self
-            .beside(brackets, element)
-            .value(new, 0, element.start)?;
+        let beside = self.beside(brackets, element);
+        let text = match (new.value, self.tree.style(element.value), beside.place) {
+            (Value::String(text), Style::SingleQuoted, Context::Flow) => single_quoted(text),
+            (Value::String(text), Style::DoubleQuoted, _) => {
+                Some(quote(text, Context::Json).into_owned())
+            }
+            _ => None,
+        };
+        let text = match text {
+            Some(text) => text,
+            None => beside.value(self.content(&new), 0, element.start)?,
+        };
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
                 let is_plain = element
@@ -363,7 +372,7 @@ impl<'t> Writer<'_, 't> {
             }),
             _ => None,
         };
-        brackets.value(value, 0, at)
+        brackets.value(Content::Value(value), 0, at)
     }
 
     fn tail(&self, end: usize) -> Tail {

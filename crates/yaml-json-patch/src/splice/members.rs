@@ -175,9 +175,9 @@ impl<V: Default> MemberList<V> {
             self.scan(tree, name)?
         } else {
             let index = self.index.get_or_init(|| Box::new(self.index(tree)));
-            let found = match (index.places.get(name), index.odd) {
-                (Some(Occurrence::Twice(duplicate)), _) => return Err(*duplicate),
-                (_, Some(odd)) => return Err(odd),
+            let found = match (index.places.get(name), &index.odd) {
+                (Some(Occurrence::Twice(duplicate)), _) => return Err(duplicate.clone()),
+                (_, Some(odd)) => return Err(odd.clone()),
                 (Some(Occurrence::Once(at)), None) => Some(*at),
                 (None, None) => None,
             };

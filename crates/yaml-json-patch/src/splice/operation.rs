@@ -78,6 +78,23 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// Returns the place of the value that the operation adds, removes, replaces or tests.
+    #[must_use]
+    pub fn path(&self) -> &PointerBuf {
+        match self {
+            Operation::Add { path, .. }
+            | Operation::InsertBefore { path, .. }
+            | Operation::Remove { path }
+            | Operation::Replace { path, .. }
+            | Operation::RestoreNull { path, .. }
+            | Operation::Move { path, .. }
+            | Operation::Copy { path, .. }
+            | Operation::Test { path, .. } => path,
+        }
+    }
+}
+
 /// The text of a null in a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NullSource {

@@ -4,7 +4,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::key::key_name;
 use super::members::{ItemList, Key, MemberList, PatchedMember};
 use super::operation::{NullSource, Operation};
-use super::reading::{Reading, element, json};
+use super::reading::{Found, Reading, Source, element, json};
 use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use json_patch::jsonptr::{Pointer, Token};
@@ -31,6 +31,8 @@ pub(crate) enum Overlay {
     },
     /// A value of the patch.
     New(Rc<Value>),
+    /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
+    Carried { value: Rc<Value>, source: Source },
     /// A null with its text.
     Null(NullSource),
 }
@@ -55,46 +57,22 @@ pub(crate) fn apply(
     root: &mut Overlay,
     operations: Vec<Operation>,
 ) -> Result<(), SpliceError> {
-    let mut document = OperationApplier {
-        tree,
-        root,
-        reading: Reading::default(),
-    };
-    for operation in operations {
-        match operation {
-            Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
-            Operation::InsertBefore {
-                path,
-                value,
-                before,
-            } => document.add(&path, Overlay::New(value), Some(before))?,
-            Operation::Replace { path, value } => document.replace(&path, Overlay::New(value))?,
-            Operation::RestoreNull { path, source } => {
-                document.replace(&path, Overlay::Null(source))?
-            }
-            Operation::Remove { path } => document.remove(&path)?,
-            Operation::Copy { from, path } => {
-                let value = document.read(&from)?;
-                document.add(&path, Overlay::New(Rc::new(value)), None)?;
-            }
-            Operation::Move { from, path } => {
-                if path.starts_with(&from) && path.len() != from.len() {
-                    return Err(ErrorKind::MovedIntoItself.at(0));
-                }
-                let value = document.read(&from)?;
-                if path != from {
-                    document.remove(&from)?;
-                    document.add(&path, Overlay::New(Rc::new(value)), None)?;
-                }
-            }
-            Operation::Test { path, value } => {
-                if !equal(&document.read(&path)?, &value) {
-                    return Err(ErrorKind::TestFailed.at(document.offset()));
-                }
-            }
-        }
+    let mut document = OperationApplier::new(tree, root);
+    for (index, operation) in operations.into_iter().enumerate() {
+        document
+            .apply(&operation)
+            .map_err(|error| error.of_operation(index, operation.path().clone()))?;
     }
     Ok(())
+}
+
+/// Applies one operation.
+pub(crate) fn apply_one(
+    tree: &Tree<'_>,
+    root: &mut Overlay,
+    operation: &Operation,
+) -> Result<(), SpliceError> {
+    OperationApplier::new(tree, root).apply(operation)
 }
 
 /// Equal as JSON, numbers by value: 1 is 1.0.
@@ -134,15 +112,65 @@ struct OperationApplier<'d, 't> {
     reading: Reading,
 }
 
-impl OperationApplier<'_, '_> {
+impl<'d, 't> OperationApplier<'d, 't> {
+    fn new(tree: &'d Tree<'t>, root: &'d mut Overlay) -> Self {
+        Self {
+            tree,
+            root,
+            reading: Reading::default(),
+        }
+    }
+
+    fn apply(&mut self, operation: &Operation) -> Result<(), SpliceError> {
+        match operation {
+            Operation::Add { path, value } => self.add(path, Overlay::New(Rc::clone(value)), None),
+            Operation::InsertBefore {
+                path,
+                value,
+                before,
+            } => self.add(path, Overlay::New(Rc::clone(value)), Some(before)),
+            Operation::Replace { path, value } => {
+                self.replace(path, Overlay::New(Rc::clone(value)))
+            }
+            Operation::RestoreNull { path, source } => {
+                self.replace(path, Overlay::Null(source.clone()))
+            }
+            Operation::Remove { path } => self.remove(path),
+            Operation::Copy { from, path } => {
+                let value = self.carried(from)?;
+                self.add(path, value, None)
+            }
+            Operation::Move { from, path } => {
+                if path.starts_with(from) && path.len() != from.len() {
+                    return Err(ErrorKind::MovedIntoItself.at(0));
+                }
+                let value = self.carried(from)?;
+                if path == from {
+                    return Ok(());
+                }
+                self.remove(from)?;
+                self.add(path, value, None)
+            }
+            Operation::Test { path, value } => {
+                if equal(&self.read(path)?.value, value) {
+                    Ok(())
+                } else {
+                    Err(ErrorKind::TestFailed.at(self.offset()))
+                }
+            }
+        }
+    }
+
     fn offset(&self) -> usize {
         self.tree
             .root()
             .map_or(0, |root| self.tree.span(root).start)
     }
 
-    fn nowhere(&self) -> SpliceError {
-        ErrorKind::InvalidPointer.at(self.offset())
+    /// Makes the error of a path that leads nowhere.
+    fn nowhere(&self) -> impl Fn() -> SpliceError + Copy + use<> {
+        let offset = self.offset();
+        move || ErrorKind::InvalidPointer.at(offset)
     }
 
     /// The collection that holds the last token of `path`, and that token; none for the whole document.
@@ -153,10 +181,15 @@ impl OperationApplier<'_, '_> {
         let Some((parent, last)) = path.split_back() else {
             return Ok(None);
         };
-        let parent = match self.target(parent)? {
-            Target::Text(Overlay::New(value)) => Target::Json(Rc::make_mut(value)),
-            parent => parent,
-        };
+        let tree = self.tree;
+        let mut parent = self.target(parent)?;
+        if let Target::Text(overlay) = parent {
+            overlay.open(tree)?;
+            parent = match overlay {
+                Overlay::New(value) => Target::Json(Rc::make_mut(value)),
+                overlay => Target::Text(overlay),
+            };
+        }
         Ok(Some((parent, last)))
     }
 
@@ -166,8 +199,8 @@ impl OperationApplier<'_, '_> {
         let mut at = Target::Text(self.root);
         for token in path.tokens() {
             at = match at {
-                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or(nowhere)?,
-                Target::Json(value) => Target::Json(json_child(value, &token).ok_or(nowhere)?),
+                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or_else(nowhere)?,
+                Target::Json(value) => Target::Json(json_child(value, &token).ok_or_else(nowhere)?),
             };
         }
         Ok(at)
@@ -186,29 +219,26 @@ impl OperationApplier<'_, '_> {
             return self.replace_root(new);
         };
         match parent {
-            Target::Text(overlay) => {
-                overlay.open(tree)?;
-                match overlay {
-                    Overlay::Map { node, members } => {
-                        match members.find(tree, *node, &last.decoded())? {
-                            Some(member) => put(tree, &mut member.value, new)?,
-                            None => {
-                                let of = in_front
-                                    .map_or(Ok(None), |of| members.position(tree, *node, of))?;
-                                members.insert(of, last.decoded().into_owned(), new);
-                            }
+            Target::Text(overlay) => match overlay {
+                Overlay::Map { node, members } => {
+                    match members.find(tree, *node, &last.decoded())? {
+                        Some(member) => put(tree, &mut member.value, new)?,
+                        None => {
+                            let of = in_front
+                                .map_or(Ok(None), |of| members.position(tree, *node, of))?;
+                            members.insert(of, last.decoded().into_owned(), new);
                         }
                     }
-                    Overlay::Seq { items, .. } => {
-                        let at = last
-                            .to_index()
-                            .ok()
-                            .and_then(|index| index.for_len_incl(items.len()).ok());
-                        items.insert(at.ok_or(nowhere)?, new);
-                    }
-                    _ => return Err(nowhere),
                 }
-            }
+                Overlay::Seq { items, .. } => {
+                    let at = last
+                        .to_index()
+                        .ok()
+                        .and_then(|index| index.for_len_incl(items.len()).ok());
+                    items.insert(at.ok_or_else(nowhere)?, new);
+                }
+                _ => return Err(nowhere()),
+            },
             Target::Json(Value::Object(members)) => {
                 members.insert(last.decoded().into_owned(), new.into_value());
             }
@@ -217,9 +247,9 @@ impl OperationApplier<'_, '_> {
                     .to_index()
                     .ok()
                     .and_then(|index| index.for_len_incl(items.len()).ok());
-                items.insert(at.ok_or(nowhere)?, new.into_value());
+                items.insert(at.ok_or_else(nowhere)?, new.into_value());
             }
-            Target::Json(_) => return Err(nowhere),
+            Target::Json(_) => return Err(nowhere()),
         }
         Ok(())
     }
@@ -246,67 +276,87 @@ impl OperationApplier<'_, '_> {
     fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
-        let (parent, last) = self.parent(path)?.ok_or(nowhere)?;
+        let (parent, last) = self.parent(path)?.ok_or_else(nowhere)?;
         match parent {
-            Target::Text(overlay) => {
-                overlay.open(tree)?;
-                match overlay {
-                    Overlay::Map { node, members } => {
-                        let removed = members
-                            .remove(tree, *node, &last.decoded())?
-                            .ok_or(nowhere)?;
-                        removed.value.may_go(tree)?;
-                        if let Key::Old(key) = removed.key {
-                            may_go(tree, key)?;
-                        }
+            Target::Text(overlay) => match overlay {
+                Overlay::Map { node, members } => {
+                    let removed = members
+                        .remove(tree, *node, &last.decoded())?
+                        .ok_or_else(nowhere)?;
+                    removed.value.may_go(tree)?;
+                    if let Key::Old(key) = removed.key {
+                        may_go(tree, key)?;
                     }
-                    Overlay::Seq { items, .. } => {
-                        let at = element(&last, items.len());
-                        at.and_then(|at| items.remove(at))
-                            .ok_or(nowhere)?
-                            .may_go(tree)?;
-                    }
-                    _ => return Err(nowhere),
                 }
-            }
+                Overlay::Seq { items, .. } => {
+                    let at = element(&last, items.len());
+                    at.and_then(|at| items.remove(at))
+                        .ok_or_else(nowhere)?
+                        .may_go(tree)?;
+                }
+                _ => return Err(nowhere()),
+            },
             Target::Json(Value::Object(members)) => {
                 members
                     .shift_remove(last.decoded().as_ref())
-                    .ok_or(nowhere)?;
+                    .ok_or_else(nowhere)?;
             }
             Target::Json(Value::Array(items)) => {
-                items.remove(element(&last, items.len()).ok_or(nowhere)?);
+                items.remove(element(&last, items.len()).ok_or_else(nowhere)?);
             }
-            Target::Json(_) => return Err(nowhere),
+            Target::Json(_) => return Err(nowhere()),
         }
         Ok(())
     }
 
-    fn read(&mut self, path: &Pointer) -> Result<Value, SpliceError> {
+    /// The value that the operation takes to another place.
+    fn carried(&mut self, from: &Pointer) -> Result<Overlay, SpliceError> {
+        let Found { value, source } = self.read(from)?;
+        let value = Rc::new(value);
+        Ok(match source {
+            Some(source) => Overlay::Carried { value, source },
+            None => Overlay::New(value),
+        })
+    }
+
+    fn read(&mut self, path: &Pointer) -> Result<Found, SpliceError> {
         let nowhere = self.nowhere();
-        let mut at = &*self.root;
+        let tree = self.tree;
+        let (mut at, mut key) = (&*self.root, None);
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let next = match at {
                 Overlay::Map { node, members } => {
-                    let at = members.position(self.tree, *node, &token.decoded())?;
-                    at.and_then(|at| members.get(at))
-                        .map(|member| &member.value)
+                    let found = members.position(tree, *node, &token.decoded())?;
+                    let member = found.and_then(|found| members.get(found));
+                    key = match member.map(|member| &member.key) {
+                        Some(Key::Old(key)) => Some(*key),
+                        _ => None,
+                    };
+                    member.map(|member| &member.value)
                 }
                 Overlay::Seq { items, .. } => {
+                    key = None;
                     element(&token, items.len()).and_then(|at| items.get(at))
                 }
                 _ => break,
             };
-            at = next.ok_or(nowhere)?;
+            at = next.ok_or_else(nowhere)?;
             path = rest;
         }
-        let value = match at {
-            Overlay::Old(node) => self.reading.value(self.tree, *node, path)?,
-            Overlay::New(value) => value.pointer(path.as_str()).cloned(),
-            other => other.to_value(self.tree)?.pointer(path.as_str()).cloned(),
-        };
-        value.ok_or(nowhere)
+        match at {
+            Overlay::Old(node) => {
+                let source = Source { node: *node, key };
+                self.reading.find(tree, source, path)?
+            }
+            Overlay::New(value) => Found::within(value, path),
+            Overlay::Carried { value, source } if path.is_root() => Some(Found {
+                value: Value::clone(value),
+                source: Some(*source),
+            }),
+            other => Found::within(&other.to_value(tree)?, path),
+        }
+        .ok_or_else(nowhere)
     }
 }
 
@@ -320,6 +370,9 @@ fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceErro
 impl Overlay {
     /// Makes the members or items of an old collection accessible, when it may be changed.
     fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+        if let Overlay::Carried { value, .. } = self {
+            *self = Overlay::New(Rc::clone(value));
+        }
         let Overlay::Old(node) = *self else {
             return Ok(());
         };
@@ -379,8 +432,18 @@ impl Overlay {
 
     fn into_value(self) -> Value {
         match self {
-            Overlay::New(value) => Rc::unwrap_or_clone(value),
+            Overlay::New(value) | Overlay::Carried { value, .. } => Rc::unwrap_or_clone(value),
             _ => Value::Null,
+        }
+    }
+
+    /// True if `move` or `copy` has brought a value that still is what it was.
+    pub(crate) fn has_carried(&self) -> bool {
+        match self {
+            Overlay::Carried { .. } => true,
+            Overlay::Map { members, .. } => members.iter().any(|member| member.value.has_carried()),
+            Overlay::Seq { items, .. } => items.iter().any(Overlay::has_carried),
+            Overlay::Nothing | Overlay::Old(_) | Overlay::New(_) | Overlay::Null(_) => false,
         }
     }
 
@@ -389,7 +452,7 @@ impl Overlay {
         match self {
             Overlay::Nothing | Overlay::Null(_) => Ok(Value::Null),
             Overlay::Old(node) => json(tree, *node),
-            Overlay::New(value) => Ok(Value::clone(value)),
+            Overlay::New(value) | Overlay::Carried { value, .. } => Ok(Value::clone(value)),
             Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
             Overlay::Map { members, .. } => {
                 let mut map = Map::with_capacity(members.len());
@@ -414,7 +477,9 @@ impl Overlay {
         match self {
             Overlay::Old(node) => may_go(tree, *node),
             Overlay::Map { node, .. } | Overlay::Seq { node, .. } => may_go(tree, *node),
-            Overlay::Nothing | Overlay::New(_) | Overlay::Null(_) => Ok(()),
+            Overlay::Nothing | Overlay::New(_) | Overlay::Carried { .. } | Overlay::Null(_) => {
+                Ok(())
+            }
         }
     }
 }

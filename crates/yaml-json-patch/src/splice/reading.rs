@@ -28,18 +28,44 @@ enum Known {
     Merged(Value),
 }
 
+/// The place of a value that is moved or copied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) node: NodeId,
+    /// Its key, if it is a member.
+    pub(crate) key: Option<NodeId>,
+}
+
+/// A value of the document, and its place if it has one: merge keys make values that have none.
+pub(super) struct Found {
+    pub(super) value: Value,
+    pub(super) source: Option<Source>,
+}
+
+impl Found {
+    /// A value within one that has no place.
+    pub(super) fn within(value: &Value, path: &Pointer) -> Option<Self> {
+        let value = value.pointer(path.as_str())?.clone();
+        Some(Self {
+            value,
+            source: None,
+        })
+    }
+}
+
 impl Reading {
     /// The value at a path below a node; none if the path leads nowhere.
-    pub(super) fn value(
+    pub(super) fn find(
         &mut self,
         tree: &Tree<'_>,
-        node: NodeId,
+        source: Source,
         path: &Pointer,
-    ) -> Result<Option<Value>, SpliceError> {
+    ) -> Result<Option<Found>, SpliceError> {
         self.values += 1;
-        let mut at = tree.alias_target(node);
+        let mut source = source;
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
+            let at = tree.alias_target(source.node);
             let next = if self.values <= SCANS {
                 if has_merge_key(tree, at) {
                     break;
@@ -51,7 +77,7 @@ impl Reading {
                     Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
                 };
                 match known {
-                    Known::Merged(value) => return Ok(value.pointer(path.as_str()).cloned()),
+                    Known::Merged(value) => return Ok(Found::within(value, path)),
                     Known::Members(members) => {
                         let name = token.decoded();
                         let other = || members.get(&name_in(tree, at, &name)?);
@@ -63,10 +89,20 @@ impl Reading {
                 }
             };
             let Some(next) = next else { return Ok(None) };
-            at = tree.alias_target(next);
+            source = Source {
+                node: next,
+                key: tree.key_of(at, next),
+            };
             path = rest;
         }
-        Ok(json(tree, at)?.pointer(path.as_str()).cloned())
+        let value = json(tree, source.node)?;
+        if !path.is_root() {
+            return Ok(Found::within(&value, path));
+        }
+        Ok(Some(Found {
+            value,
+            source: Some(source),
+        }))
     }
 }
 

@@ -188,7 +188,7 @@ fn values_are_replaced() {
         .gives("a: true\nb: x\n");
     given("a: \"x\n  y\"\nb: x\n")
         .replace("/a", json!("z"))
-        .gives("a: z\nb: x\n");
+        .gives("a: \"z\"\nb: x\n");
     given("a:\n  - 1\n  - 2\nb: x\n")
         .replace("/a", json!("z"))
         .gives("a: z\nb: x\n");
@@ -218,7 +218,7 @@ fn members_are_moved_and_copied() {
         .patched_with(
             json!([{"op": "move", "from": "/a/x", "path": "/b/z"}, {"op": "copy", "from": "/b", "path": "/c"}]),
         )
-        .gives("a: {}\nb:\n  z:\n    - 1\n    - \"y\"\nc:\n  z:\n    - 1\n    - \"y\"\n");
+        .gives("a: {}\nb:\n  z: [1, 'y']\nc:\n  z:\n    - 1\n    - \"y\"\n");
 }
 
 #[test]
