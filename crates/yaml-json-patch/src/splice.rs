@@ -49,10 +49,14 @@ mod writer;
 
 pub use cache::Cache;
 pub use error::{ErrorKind, FailedOperation, SpliceError};
-pub use operation::{NullSource, Operation, operations};
+#[cfg(feature = "kubernetes")]
+pub use operation::NullSource;
+pub use operation::{Operation, operations};
 
 use crate::edit::Edit;
-use crate::tree::{NodeId, Style, Tree};
+use crate::tree::Tree;
+#[cfg(feature = "kubernetes")]
+use crate::tree::{NodeId, Style};
 pub(crate) use content::Carrying;
 use overlay::Overlay;
 use writer::Writer;
@@ -117,6 +121,7 @@ pub(crate) fn write(
     }
 }
 
+#[cfg(feature = "kubernetes")]
 /// One of several reasons why patches cannot be carried out together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -127,6 +132,7 @@ pub struct Uneditable {
     pub error: SpliceError,
 }
 
+#[cfg(feature = "kubernetes")]
 /// Returns the reasons why [`splice`] fails for patches that touch different parts of a document, in about the time that it
 /// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
 #[must_use]
@@ -157,6 +163,7 @@ pub fn find_uneditable(
     found
 }
 
+#[cfg(feature = "kubernetes")]
 /// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
 #[must_use]
 pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
@@ -177,6 +184,7 @@ pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSourc
     }
 }
 
+#[cfg(feature = "kubernetes")]
 /// Returns the place for the lines of a new last member of a block mapping: behind the last member and its comments.
 ///
 /// The place is the beginning of a line, or the end of a text that ends without a line break.

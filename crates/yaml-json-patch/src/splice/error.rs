@@ -98,7 +98,7 @@ error_kinds! {
         "set the field after the merge key, or replace the merge key with its fields";
     DuplicateKey = "duplicate-key",
         "this key is duplicated in its mapping",
-        "merge the two keys; Kubernetes uses the last one";
+        "merge the two keys; most YAML parsers use the last one";
     ExplicitKey = "explicit-key",
         "a key of this mapping is written with `? `",
         "write the key as `key: value`";
@@ -109,13 +109,13 @@ error_kinds! {
         "a mapping or list with a tag cannot be edited",
         "remove the tag";
     OddKey = "odd-key",
-        "a key of this mapping is not a string to Kubernetes",
+        "a key of this mapping is not a string",
         "put the key in quotes";
     OddNull = "odd-null",
         "a `null` on a separate line cannot be replaced",
         "delete the `null`";
     OddColon = "odd-colon",
-        "a comma or bracket follows the colon of an empty value directly, so Kubernetes reads the colon as part of the key",
+        "a comma or bracket follows the colon of an empty value directly, so some YAML parsers read the colon as part of the key",
         "add a space after the colon";
     Tabs = "tabs",
         "the indentation contains a tab",
@@ -140,7 +140,7 @@ error_kinds! {
         "use a shorter key";
     Unreadable = "unreadable",
         "a value cannot be represented in JSON",
-        "correct the value; Kubernetes cannot read it";
+        "correct the value";
     InvalidPointer = "invalid-pointer",
         "the path of the operation does not exist in the document",
         "check the path of the operation";

@@ -132,6 +132,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
             Operation::Replace { path, value } => {
                 self.replace(path, Overlay::New(Rc::clone(value)))
             }
+            #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, source } => {
                 self.replace(path, Overlay::Null(source.clone()))
             }
