@@ -2,6 +2,7 @@
 
 use crate::edit::{self, Edit};
 use crate::read::read;
+use crate::splice::apply;
 use crate::splice::overlay::{self, Overlay};
 use crate::splice::{self, Cache, Carrying, ErrorKind, Operation, SpliceError, operations};
 use crate::tree::{Tree, YamlError};
@@ -191,7 +192,7 @@ impl<'t> Editor<'t> {
 
     fn carry_out(&mut self, operation: Operation) -> Result<(), SpliceError> {
         let index = self.operations.len();
-        overlay::apply_one(&self.tree, &mut self.overlay, &operation)
+        apply::apply_one(&self.tree, &mut self.overlay, &operation)
             .map_err(|error| error.of_operation(index, operation.path().clone()))?;
         self.operations.push(operation);
         Ok(())
@@ -215,7 +216,7 @@ struct Checked {
 fn checked(text: &str, operations: Vec<Operation>) -> Result<Checked, Error> {
     let tree = read(text)?;
     let mut overlay = overlay::unchanged(&tree);
-    overlay::apply(&tree, &mut overlay, operations.clone())?;
+    apply::apply(&tree, &mut overlay, operations.clone())?;
     let without_carrying = overlay.has_carried().then(|| overlay.clone());
     let mut result = written(&tree, overlay, Carrying::Text);
     // Comments and block scalars that came along may read otherwise beside the lines around them.

@@ -29,6 +29,7 @@
 //!
 //! Comments inside a value that the patch replaces or removes are lost.
 
+pub(crate) mod apply;
 mod block;
 mod cache;
 mod carry;
@@ -45,6 +46,7 @@ pub(crate) mod overlay;
 mod plan;
 mod reading;
 mod render;
+mod replace;
 mod writer;
 
 pub use cache::Cache;
@@ -100,7 +102,7 @@ pub fn splice(
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
-    overlay::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
+    apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
     write(tree, overlay, Carrying::Text, cache)
 }
 
@@ -144,7 +146,7 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = overlay::apply(tree, &mut overlay, operations).err();
+        let failed = apply::apply(tree, &mut overlay, operations).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
             error: error.in_source(tree),

@@ -27,6 +27,18 @@ pub enum ScalarValue<'t> {
     Str(Cow<'t, str>),
 }
 
+impl ScalarValue<'_> {
+    /// The name of a key with this value; none for null, a float, or an integer beyond `2^63 - 1`.
+    pub(crate) fn into_name(self) -> Option<String> {
+        match self {
+            ScalarValue::Str(text) => Some(text.into_owned()),
+            ScalarValue::Bool(value) => Some(value.to_string()),
+            ScalarValue::Int(value) => i64::try_from(value).ok().map(|value| value.to_string()),
+            ScalarValue::Null | ScalarValue::Float(_) => None,
+        }
+    }
+}
+
 /// Returns the value of the scalar `id`, or of the one that the alias `id` refers to.
 ///
 /// ```
@@ -117,11 +129,7 @@ pub(crate) fn other_name(text: &str) -> Option<String> {
     if is_word(text) {
         return None;
     }
-    let name = match untagged(Cow::Borrowed(text)) {
-        ScalarValue::Bool(value) => value.to_string(),
-        ScalarValue::Int(value) => value.to_string(),
-        ScalarValue::Null | ScalarValue::Float(_) | ScalarValue::Str(_) => return None,
-    };
+    let name = untagged(Cow::Borrowed(text)).into_name()?;
     (name != text).then_some(name)
 }
 

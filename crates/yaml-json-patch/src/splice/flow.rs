@@ -7,7 +7,7 @@ use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
 use super::writer::{Slot, Writer};
-use crate::quote::{Context, quote, single_quoted};
+use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
@@ -64,7 +64,13 @@ impl<'t> Writer<'_, 't> {
                 SpliceStep::Keep(_) => {}
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, new) => {
-                    self.replace_element(node, &brackets, plan, index, new)?
+                    if let Some(element) = plan.elements.get(index) {
+                        // The style of the old value does not count.
+                        let is_example = brackets.shown_by == Some(element.value);
+                        let others = is_example
+                            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
+                        self.replace_element(others.as_ref().unwrap_or(&brackets), element, new)?;
+                    }
                 }
                 SpliceStep::Insert(new) if last.is_none() => {
                     front.push(new);
@@ -170,17 +176,7 @@ impl<'t> Writer<'_, 't> {
         plan: &SplicePlan<'_>,
         brackets: Brackets,
     ) -> Result<(), SpliceError> {
-        let new: Vec<New<'_>> = plan
-            .steps
-            .iter()
-            .filter_map(|step| {
-                if let SpliceStep::Insert(new) = step {
-                    Some(*new)
-                } else {
-                    None
-                }
-            })
-            .collect();
+        let new = plan.insertions_from(0);
         let span = self.tree.span(node);
         let texts = self.elements_of(&brackets, &new, span.start)?;
         let text = match &brackets.lines {
@@ -259,33 +255,17 @@ impl<'t> Writer<'_, 't> {
 
     fn replace_element(
         &mut self,
-        node: NodeId,
         brackets: &Brackets,
-        plan: &SplicePlan<'_>,
-        index: usize,
+        element: &Element,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let Some(element) = plan.elements.get(index) else {
-            return Ok(());
-        };
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
             Overlay::Null(source) => return self.restore_in_brackets(element, source),
             _ => plan::new(None, new),
         };
-        // The style of the old value does not count.
-        let without = (brackets.shown_by == Some(element.value))
-            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
-        let brackets = without.as_ref().unwrap_or(brackets);
         let beside = self.beside(brackets, element);
-        let text = match (new.value, self.tree.style(element.value), beside.place) {
-            (Value::String(text), Style::SingleQuoted, Context::Flow) => single_quoted(text),
-            (Value::String(text), Style::DoubleQuoted, _) => {
-                Some(quote(text, Context::Json).into_owned())
-            }
-            _ => None,
-        };
-        let text = match text {
+        let text = match self.in_style_of(element.value, new.value) {
             Some(text) => text,
             None => beside.value(self.content(&new), 0, element.start)?,
         };

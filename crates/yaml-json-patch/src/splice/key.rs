@@ -43,11 +43,7 @@ pub(super) fn name_as_read(
 }
 
 pub(super) fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
-    let odd = || ErrorKind::OddKey.at(tree.span(key).start);
-    match scalar_value(tree, key).map_err(|_| odd())? {
-        ScalarValue::Str(text) => Ok(text.into_owned()),
-        ScalarValue::Bool(value) => Ok(value.to_string()),
-        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-        _ => Err(odd()),
-    }
+    let value = scalar_value(tree, key).ok();
+    let name = value.and_then(ScalarValue::into_name);
+    name.ok_or_else(|| ErrorKind::OddKey.at(tree.span(key).start))
 }

@@ -69,6 +69,18 @@ impl<'o> SplicePlan<'o> {
             .any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
     }
 
+    /// The insertions that follow each other from a step on.
+    pub(crate) fn insertions_from(&self, at: usize) -> Vec<New<'o>> {
+        let mut new = Vec::new();
+        for step in &self.steps[at..] {
+            let SpliceStep::Insert(insertion) = step else {
+                break;
+            };
+            new.push(*insertion);
+        }
+        new
+    }
+
     /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
         self.steps
