@@ -148,6 +148,8 @@ impl<'d, 't> OperationApplier<'d, 't> {
         let Some((parent, last)) = self.parent(path)? else {
             return self.replace_root(new);
         };
+        // A place of the text is changed in the overlay. Within a value of the patch there is no text yet, so that the value
+        // itself is changed.
         match parent {
             Target::Text(overlay) => match overlay {
                 Overlay::Map { node, members } => {

@@ -109,6 +109,7 @@ impl Overlay {
                 items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
             },
         };
+        // A change here would show at each alias, which no operation has named.
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
         }
@@ -199,6 +200,8 @@ impl Overlay {
 }
 
 pub(crate) fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
+    // Anchors are sorted by node, and those of a node's descendants follow its own. So only the few that begin before its end
+    // are looked at, however many the document has.
     let end = tree.span(node).end;
     let first = tree
         .properties
