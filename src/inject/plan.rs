@@ -11,7 +11,7 @@ use crate::inject::earlier_run;
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
-use crate::inject::refusal::{duplicate_key, refuse};
+use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
 use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
 use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
@@ -300,15 +300,21 @@ impl ResourcePlanner<'_, '_> {
             let Some(change) = self.change(pointer, view, &mut plan.outcomes) else {
                 continue;
             };
-            let Some(key) = self.duplicate else {
-                plan.changes.push(change);
-                continue;
-            };
-            // The resource as a whole is refused, with one finding.
-            let refusal = duplicate_key(self.tree, key);
             let on_error = self.planner.config.spec.on_error;
-            refuse(&mut plan.outcomes, change, refusal, on_error);
-            return;
+            if let Some(key) = self.duplicate {
+                // The resource as a whole is refused, with one finding.
+                let refusal = duplicate_key(self.tree, key);
+                refuse(&mut plan.outcomes, change, refusal, on_error);
+                return;
+            }
+            let resource = self.resource.node;
+            match self.tree.key_named_as_written(resource, &change.template) {
+                Some(key) => {
+                    let refusal = key_named_as_written(self.tree, key);
+                    refuse(&mut plan.outcomes, change, refusal, on_error);
+                }
+                None => plan.changes.push(change),
+            }
         }
     }
 

@@ -52,6 +52,19 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     }
 }
 
+/// The refusal of a template whose path names a key as it is written, such as `on`, and not as Kubernetes reads it.
+pub(crate) fn key_named_as_written(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
+    let name = tree.raw(key);
+    let word = ErrorKind::OddKey.word();
+    UneditableChange {
+        message: format!(
+            "{word}: the path of the pod template has the key `{name}`, which Kubernetes does not read as this string"
+        ),
+        help: format!("put the key in quotes: `\"{name}\"`"),
+        offset: tree.place(key).start,
+    }
+}
+
 /// Refuses a change that cannot be made. If it only removes an agent that is no longer wanted, the decision stays the same and
 /// the warning `still-injected` is added.
 pub(crate) fn refuse(

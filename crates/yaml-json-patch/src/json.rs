@@ -186,11 +186,10 @@ pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
     }
     match scalar_value(tree, target)? {
         ScalarValue::Null => Err(error(tree, key, "a key cannot be null")),
-        ScalarValue::Bool(value) => Ok(value.to_string()),
-        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-        ScalarValue::Int(_) => Err(error(tree, key, "a key cannot be this large a number")),
         ScalarValue::Float(value) => Ok(float_key(value)),
-        ScalarValue::Str(value) => Ok(value.into_owned()),
+        value => value
+            .into_name()
+            .ok_or_else(|| error(tree, key, "a key cannot be this large a number")),
     }
 }
 

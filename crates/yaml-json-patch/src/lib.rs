@@ -1,5 +1,5 @@
 //! Applies a JSON Patch ([RFC 6902]) to the text of a YAML or JSON document and keeps everything else as it is, byte for byte:
-//! comments, quotes, key order, blank lines, line ends. For any YAML; nothing here knows Mackerel or Kubernetes' objects.
+//! comments, quotes, key order, blank lines, line ends.
 //!
 //! ```
 //! use yaml_json_patch::{Patch, apply};
@@ -52,6 +52,7 @@
 //!
 //! | for | take |
 //! | --- | --- |
+//! | one document, some values | [`Editor`] |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
 //! | reading without printing | [`read()`], or [`read_json`] for JSON that YAML would refuse: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
@@ -59,7 +60,21 @@
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
 //!
+//! # Features
+//!
+//! `kubernetes` has what tools for Kubernetes' manifests need beside: what go-yaml rejects, nulls that come back as they were
+//! written, and all errors of several patches.
+//!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
+
+#![cfg_attr(
+    not(feature = "kubernetes"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        reason = "only that feature restores nulls"
+    )
+)]
 
 // In order of dependency: a module names only those above it.
 mod tree;
@@ -75,12 +90,14 @@ mod value;
 
 mod json;
 
+#[cfg(feature = "kubernetes")]
 mod go_yaml;
 pub mod lookup;
 pub mod pointer;
 
 mod documents;
 pub mod edit;
+mod position;
 
 mod splice;
 
@@ -90,22 +107,25 @@ mod patch;
 
 pub use documents::{Document, Documents, documents};
 pub use edit::Edit;
+#[cfg(feature = "kubernetes")]
 pub use go_yaml::{misplaced_tabs, rejected_by_go_yaml};
 pub use json::{is_merge_key, to_json};
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Error, apply, edits};
+pub use patch::{Editor, Error, apply, edits};
+pub use position::Position;
 pub use quote::{Context, quote};
 pub use read::{read, read_into, read_json, read_piece};
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
 pub use splice::{
-    Cache, ErrorKind, NullSource, Operation, SpliceError, Spliced, Uneditable,
-    ends_in_open_block_scalar, find_uneditable, null_source, operations, place_of_new_member,
-    splice,
+    Cache, ErrorKind, FailedOperation, Operation, SpliceError, Spliced, ends_in_open_block_scalar,
+    operations, splice,
 };
+#[cfg(feature = "kubernetes")]
+pub use splice::{NullSource, Uneditable, find_uneditable, null_source, place_of_new_member};
 pub use tree::{Buffer, Kind, NodeId, Style, Tree, YamlError};
 pub use value::{ScalarValue, scalar_value};
 pub use verify::{Mismatch, verify};

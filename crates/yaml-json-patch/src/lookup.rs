@@ -2,8 +2,8 @@
 
 use crate::json::is_merge_key;
 use crate::pointer::unescape;
-use crate::tree::{Kind, NodeId, Tree};
-use crate::value::{ScalarValue, scalar_value};
+use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{ScalarValue, other_name, scalar_value};
 
 /// The most merge keys that a lookup follows; behind them, a key counts as absent. People write one or two.
 pub const MAX_MERGES: usize = 256;
@@ -96,6 +96,30 @@ impl Tree<'_> {
             (Kind::Sequence, Ok(index)) => self.items(node).nth(index),
             _ => self.member(node, &unescape(token)),
         }
+    }
+
+    /// Returns the first key on the path from a node that its token names only as it is written: `on`, which is read as `true`.
+    ///
+    /// A patch with such a path is carried out here, but not on the document's JSON: see [`apply`](crate::apply()).
+    #[must_use]
+    pub fn key_named_as_written(&self, node: NodeId, pointer: &str) -> Option<NodeId> {
+        let has_other_name = |token: &str| other_name(&unescape(token)).is_some();
+        if !pointer.split('/').any(has_other_name) {
+            return None;
+        }
+        let mut node = node;
+        for token in pointer.split('/').skip(1) {
+            let name = unescape(token);
+            if let Some(member) = self.find_member(node, &name) {
+                let mut entries = self.entries(member.holder);
+                let (key, _) = entries.find(|(_, value)| *value == member.value)?;
+                if has_other_name(token) && self.style(key) == Style::Plain {
+                    return Some(key);
+                }
+            }
+            node = self.child(node, token)?;
+        }
+        None
     }
 }
 

@@ -2,10 +2,15 @@
 
 use crate::edit::{self, Edit};
 use crate::read::read;
-use crate::splice::{Cache, SpliceError, operations, splice};
-use crate::tree::YamlError;
+use crate::splice::apply;
+use crate::splice::overlay::{self, Overlay};
+use crate::splice::{self, Cache, Carrying, ErrorKind, Operation, SpliceError, operations};
+use crate::tree::{Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
+use json_patch::jsonptr::PointerBuf;
+use serde_json::Value;
+use std::rc::Rc;
 
 /// A reason why a text was not patched, with the place ([`Error::offset`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +21,7 @@ pub enum Error {
     Yaml(#[from] YamlError),
     /// The text cannot be edited safely, or the patch does not fit it;
     /// [`ErrorKind::is_fault_of_patch`](crate::ErrorKind::is_fault_of_patch) tells the two apart.
-    #[error(transparent)]
+    #[error("{}", .0.with_operation())]
     Splice(#[from] SpliceError),
     /// The edited text is not what it should be; nothing of it may be used.
     #[error(transparent)]
@@ -51,6 +56,9 @@ impl Error {
 ///
 /// All operations are carried out, in their order, or none. The result is read again and compared with what RFC 6902 says.
 ///
+/// A path names keys as YAML 1.1 reads them, and else as they are written: both `/true` and `/on` name the member `on: push`.
+/// RFC 6902 knows only the first of them, so that its `add` at `/on` would add a member; here it replaces the value.
+///
 /// ```
 /// use yaml_json_patch::{Error, ErrorKind, Patch, apply};
 ///
@@ -72,7 +80,7 @@ impl Error {
 /// - the text cannot be edited safely; the [`ErrorKind`](crate::ErrorKind) says why and what to do: [`Error::Splice`]
 /// - the result is not what it should be, which is a defect of this crate: [`Error::Mismatch`]
 pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
-    Ok(checked(text, patch)?.1)
+    Ok(checked(text, operations(patch))?.text)
 }
 
 /// Returns the edits that [`apply`] makes: for editors, diffs, and texts that are part of a larger one. They are sorted and do
@@ -92,17 +100,160 @@ pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
 /// # Errors
 /// As [`apply`].
 pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
-    Ok(checked(text, patch)?.0)
+    Ok(checked(text, operations(patch))?.edits)
 }
 
-/// The edits, and the text that they give.
-fn checked(text: &str, patch: &Patch) -> Result<(Vec<Edit>, String), Error> {
-    let (tree, cache) = (read(text)?, Cache::default());
-    let spliced = splice(&tree, operations(patch), &cache)?;
-    let patched = edit::apply(text, &spliced.edits);
-    let new = read(&patched).map_err(|error| Mismatch {
+/// Sets and removes values of the text of one document, by their paths.
+///
+/// Nothing is edited before [`Editor::finish`], which edits and checks once.
+///
+/// ```
+/// use yaml_json_patch::Editor;
+///
+/// let text = "\
+/// backup:
+///   at: '03:00'
+///   keep: 7 days   # as the contract says
+///   hosts: [db1, db2]
+/// ";
+/// let edited = Editor::new(text)?
+///     .set("/backup/at", "04:30")?
+///     .set("/backup/retries", 3)?
+///     .set("/backup/hosts/1", "db9")?
+///     .remove("/backup/keep")?
+///     .finish()?;
+/// assert_eq!(edited, "\
+/// backup:
+///   at: '04:30'
+///   hosts: [db1, db9]
+///   retries: 3
+/// ");
+/// # Ok::<(), yaml_json_patch::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Editor<'t> {
+    tree: Tree<'t>,
+    overlay: Overlay,
+    operations: Vec<Operation>,
+}
+
+impl<'t> Editor<'t> {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// [`Error::Yaml`] when the text is not valid YAML, or holds more than one document.
+    pub fn new(text: &'t str) -> Result<Self, Error> {
+        let tree = read(text)?;
+        Ok(Self {
+            overlay: overlay::unchanged(&tree),
+            tree,
+            operations: Vec::new(),
+        })
+    }
+
+    /// Replaces the value at a JSON Pointer, or adds it to the mapping or list that ends the path. `-` adds an item at the end
+    /// of a list. Creates no other mappings or lists.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such mapping or list, or it cannot be edited safely.
+    pub fn set(mut self, path: &str, value: impl Into<Value>) -> Result<Self, Error> {
+        let path = self.pointer(path)?;
+        let value = Rc::new(value.into());
+        let replace = Operation::Replace {
+            path: path.clone(),
+            value: Rc::clone(&value),
+        };
+        match self.carry_out(replace) {
+            Err(error) if error.kind == ErrorKind::InvalidPointer => {
+                self.carry_out(Operation::Add { path, value })?;
+            }
+            replaced => replaced?,
+        }
+        Ok(self)
+    }
+
+    /// Removes the value at a JSON Pointer.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such value, or it cannot be removed safely.
+    pub fn remove(mut self, path: &str) -> Result<Self, Error> {
+        let path = self.pointer(path)?;
+        self.carry_out(Operation::Remove { path })?;
+        Ok(self)
+    }
+
+    /// Edits the text and reads the result again.
+    ///
+    /// # Errors
+    /// As [`apply`].
+    pub fn finish(self) -> Result<String, Error> {
+        Ok(checked(self.tree.text(), self.operations)?.text)
+    }
+
+    fn carry_out(&mut self, operation: Operation) -> Result<(), SpliceError> {
+        let index = self.operations.len();
+        apply::apply_one(&self.tree, &mut self.overlay, &operation)
+            .map_err(|error| error.of_operation(index, operation.path().clone()))?;
+        self.operations.push(operation);
+        Ok(())
+    }
+
+    fn pointer(&self, path: &str) -> Result<PointerBuf, SpliceError> {
+        PointerBuf::parse(path).map_err(|_| {
+            let path = PointerBuf::from_tokens([path]);
+            let error = ErrorKind::InvalidPointer.at(0);
+            error.of_operation(self.operations.len(), path)
+        })
+    }
+}
+
+/// A text that was edited and checked.
+struct Checked {
+    edits: Vec<Edit>,
+    text: String,
+}
+
+fn checked(text: &str, operations: Vec<Operation>) -> Result<Checked, Error> {
+    let tree = read(text)?;
+    let mut overlay = overlay::unchanged(&tree);
+    apply::apply(&tree, &mut overlay, operations.clone())?;
+    let without_carrying = overlay.has_carried().then(|| overlay.clone());
+    let mut result = written(&tree, overlay, Carrying::Text);
+    // Comments and block scalars that came along may read otherwise beside the lines around them.
+    if let (Err(_), Some(overlay)) = (&result, without_carrying) {
+        result = written(&tree, overlay, Carrying::Values);
+    }
+    result.map_err(|error| match error {
+        Error::Splice(error) => Error::Splice(with_operation(&tree, &operations, error)),
+        error => error,
+    })
+}
+
+/// Writes the patched document, reads it and compares the two.
+fn written(tree: &Tree<'_>, overlay: Overlay, carrying: Carrying) -> Result<Checked, Error> {
+    let cache = Cache::default();
+    let spliced = splice::write(tree, overlay, carrying, &cache)?;
+    let text = edit::apply(tree.text(), &spliced.edits);
+    let new = read(&text).map_err(|error| Mismatch {
         offset: error.offset,
     })?;
-    verify(&tree, &spliced, &new, &cache)?;
-    Ok((spliced.edits, patched))
+    verify(tree, &spliced, &new, &cache)?;
+    let edits = spliced.edits;
+    Ok(Checked { edits, text })
+}
+
+/// Finds the operation that makes the layout of the text an obstacle: the first with which the operations cannot be written.
+fn with_operation(tree: &Tree<'_>, operations: &[Operation], error: SpliceError) -> SpliceError {
+    let (mut fits, mut fails) = (0, operations.len());
+    while fails - fits > 1 {
+        let middle = fits.midpoint(fails);
+        match splice::splice(tree, operations[..middle].to_vec(), &Cache::default()) {
+            Ok(_) => fits = middle,
+            Err(_) => fails = middle,
+        }
+    }
+    match operations.get(fits) {
+        Some(operation) => error.of_operation(fits, operation.path().clone()),
+        None => error,
+    }
 }

@@ -29,6 +29,16 @@ pub fn quote(text: &str, place: Context) -> Cow<'_, str> {
     }
 }
 
+/// Writes `text` in single quotes; none where that needs an escape.
+pub(crate) fn single_quoted(text: &str) -> Option<String> {
+    let in_double = quoted(text);
+    let has_escape = in_double
+        .replace("\\\"", "")
+        .replace("\\\\", "")
+        .contains('\\');
+    (!has_escape).then(|| format!("'{}'", text.replace('\'', "''")))
+}
+
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

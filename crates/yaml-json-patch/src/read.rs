@@ -6,6 +6,7 @@ mod fast;
 mod scanner;
 mod unindented_quotes;
 
+#[cfg(feature = "kubernetes")]
 pub(crate) use error::TAB;
 pub use fast::read_json;
 

@@ -29,8 +29,11 @@
 //!
 //! Comments inside a value that the patch replaces or removes are lost.
 
+pub(crate) mod apply;
 mod block;
 mod cache;
+mod carry;
+mod content;
 mod edits;
 mod error;
 mod flow;
@@ -43,14 +46,20 @@ pub(crate) mod overlay;
 mod plan;
 mod reading;
 mod render;
+mod replace;
 mod writer;
 
 pub use cache::Cache;
-pub use error::{ErrorKind, SpliceError};
-pub use operation::{NullSource, Operation, operations};
+pub use error::{ErrorKind, FailedOperation, SpliceError};
+#[cfg(feature = "kubernetes")]
+pub use operation::NullSource;
+pub use operation::{Operation, operations};
 
 use crate::edit::Edit;
-use crate::tree::{NodeId, Style, Tree};
+use crate::tree::Tree;
+#[cfg(feature = "kubernetes")]
+use crate::tree::{NodeId, Style};
+pub(crate) use content::Carrying;
 use overlay::Overlay;
 use writer::Writer;
 
@@ -93,15 +102,30 @@ pub fn splice(
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
-    overlay::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
-    let edits = Writer::new(tree, cache)
-        .document(&overlay)
-        .map_err(|errors| first(&errors).in_source(tree))?;
-    Ok(Spliced { edits, overlay })
+    apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
+    write(tree, overlay, Carrying::Text, cache)
 }
 
+/// Turns the patched document into edits.
+pub(crate) fn write(
+    tree: &Tree<'_>,
+    overlay: Overlay,
+    carrying: Carrying,
+    cache: &Cache,
+) -> Result<Spliced, SpliceError> {
+    match Writer::new(tree, cache, carrying).document(&overlay) {
+        Ok(edits) => Ok(Spliced { edits, overlay }),
+        Err(errors) => {
+            // There always is one.
+            let first = errors.into_iter().next();
+            Err(first.unwrap_or(ErrorKind::Layout.at(0)).in_source(tree))
+        }
+    }
+}
+
+#[cfg(feature = "kubernetes")]
 /// One of several reasons why patches cannot be carried out together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Uneditable {
     /// The index of the patch whose operation does not fit; none where the place of the error tells.
@@ -110,6 +134,7 @@ pub struct Uneditable {
     pub error: SpliceError,
 }
 
+#[cfg(feature = "kubernetes")]
 /// Returns the reasons why [`splice`] fails for patches that touch different parts of a document, in about the time that it
 /// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
 #[must_use]
@@ -121,14 +146,14 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = overlay::apply(tree, &mut overlay, operations).err();
+        let failed = apply::apply(tree, &mut overlay, operations).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
             error: error.in_source(tree),
         }));
     }
     if found.is_empty() {
-        let errors = Writer::new(tree, cache)
+        let errors = Writer::new(tree, cache, Carrying::Text)
             .document(&overlay)
             .err()
             .unwrap_or_default();
@@ -140,11 +165,7 @@ pub fn find_uneditable(
     found
 }
 
-/// There always is one.
-fn first(errors: &[SpliceError]) -> SpliceError {
-    errors.first().copied().unwrap_or(ErrorKind::Layout.at(0))
-}
-
+#[cfg(feature = "kubernetes")]
 /// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
 #[must_use]
 pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
@@ -165,6 +186,7 @@ pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSourc
     }
 }
 
+#[cfg(feature = "kubernetes")]
 /// Returns the place for the lines of a new last member of a block mapping: behind the last member and its comments.
 ///
 /// The place is the beginning of a line, or the end of a text that ends without a line break.

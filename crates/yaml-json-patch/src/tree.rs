@@ -209,6 +209,14 @@ impl<'t> Tree<'t> {
         self.chain(id, kind)
     }
 
+    /// The key of a value of a mapping; none for an item, or for a key that is a collection.
+    pub(crate) fn key_of(&self, holder: NodeId, value: NodeId) -> Option<NodeId> {
+        let before = value.0.checked_sub(1)?;
+        let is_key =
+            self.kind(holder) == Kind::Mapping && self.nodes.get(before as usize)?.next == value.0;
+        is_key.then_some(NodeId(before))
+    }
+
     pub(crate) fn properties(&self, id: NodeId) -> Option<&Properties> {
         if !self.node(id).has_properties {
             return None;

@@ -27,6 +27,18 @@ pub enum ScalarValue<'t> {
     Str(Cow<'t, str>),
 }
 
+impl ScalarValue<'_> {
+    /// The name of a key with this value; none for null, a float, or an integer beyond `2^63 - 1`.
+    pub(crate) fn into_name(self) -> Option<String> {
+        match self {
+            ScalarValue::Str(text) => Some(text.into_owned()),
+            ScalarValue::Bool(value) => Some(value.to_string()),
+            ScalarValue::Int(value) => i64::try_from(value).ok().map(|value| value.to_string()),
+            ScalarValue::Null | ScalarValue::Float(_) => None,
+        }
+    }
+}
+
 /// Returns the value of the scalar `id`, or of the one that the alias `id` refers to.
 ///
 /// ```
@@ -110,6 +122,15 @@ pub(crate) fn is_word(text: &str) -> bool {
     first.is_ascii_alphabetic()
         && !(may_be_known() && known(text).is_some())
         && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// The name that a key written like this has, if it is another one: `true` for `on`.
+pub(crate) fn other_name(text: &str) -> Option<String> {
+    if is_word(text) {
+        return None;
+    }
+    let name = untagged(Cow::Borrowed(text)).into_name()?;
+    (name != text).then_some(name)
 }
 
 /// The words with a meaning of their own.

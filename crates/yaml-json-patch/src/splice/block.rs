@@ -1,26 +1,22 @@
 //! Edits inside block collections: whole lines come and go.
 
+use super::content::Name;
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
 use super::layout::{self, Layout};
-use super::operation::NullSource;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
-use super::render::{self, Block};
+use super::render::{Block, BlockPlace};
 use super::writer::{Slot, Writer};
 use crate::tree::{Kind, NodeId, Style};
-use crate::value::{ScalarValue, scalar_value};
-use serde_json::Value;
-
-use super::overlay::Overlay;
 
 /// Kind and columns of a block collection.
 #[derive(Debug, Clone, Copy)]
-struct BlockStyle {
-    kind: Kind,
+pub(super) struct BlockStyle {
+    pub(super) kind: Kind,
     /// The column of its keys or dashes.
-    column: usize,
+    pub(super) column: usize,
     /// The number of blanks behind its dashes; 0 in a mapping.
-    gap: usize,
+    pub(super) gap: usize,
 }
 
 impl Writer<'_, '_> {
@@ -57,7 +53,6 @@ impl Writer<'_, '_> {
             column: self.lines.column(first.start)?,
             gap,
         };
-        let mut last: Option<usize> = None;
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
@@ -68,55 +63,47 @@ impl Writer<'_, '_> {
                 }
                 SpliceStep::Remove(index) => self.remove(plan, index)?,
                 SpliceStep::Insert(_) => {
-                    let new: Vec<New<'_>> = plan.steps[at..]
-                        .iter()
-                        .map_while(|step| {
-                            if let SpliceStep::Insert(new) = step {
-                                Some(*new)
-                            } else {
-                                None
-                            }
-                        })
-                        .collect();
-                    let behind = plan.steps[..at].last();
-                    self.insert(shape, plan, last, behind, &new)?;
-                    at += new.len();
+                    at += self.insert(shape, plan, at)?;
                     continue;
                 }
             }
-            last = plan::kept(step).or(last);
             at += 1;
         }
         Ok(())
     }
 
-    /// Inserts lines behind the last element that stays, or at the place of the first one.
+    /// Inserts the lines of the insertions from the step `at` on. They go behind the last element that stays before them, or
+    /// to the place of the first element. Returns their number.
     fn insert(
         &mut self,
         shape: BlockStyle,
         plan: &SplicePlan<'_>,
-        last: Option<usize>,
-        behind: Option<&SpliceStep<'_>>,
-        new: &[New<'_>],
-    ) -> Result<(), SpliceError> {
+        at: usize,
+    ) -> Result<usize, SpliceError> {
+        let new = plan.insertions_from(at);
+        let before = &plan.steps[..at];
+        let last = before.iter().rev().find_map(plan::kept);
         let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
-            return self.insert_first(shape, plan, behind, new);
+            self.insert_first(shape, plan, before.last(), &new)?;
+            return Ok(new.len());
         };
         let below = self.lines.below(last.end)?;
-        let place = match behind {
+        let place = match before.last() {
             // Lines that follow a replaced item are those of its list.
             Some(SpliceStep::Replace(..)) if shape.kind == Kind::Sequence => below,
             _ => self.lines.below_comments(below, shape.column)?,
         };
         if place > self.lines.text.len() && ends_open(self.tree, &self.lines) {
-            return match shape.kind {
-                Kind::Mapping => self.insert_first(shape, plan, behind, new),
-                _ => Err(ErrorKind::OpenBlockScalar.at(last.start)),
-            };
+            // Nothing can follow the value of a block scalar that has no line break at its end.
+            if shape.kind == Kind::Sequence {
+                return Err(ErrorKind::OpenBlockScalar.at(last.start));
+            }
+            self.insert_first(shape, plan, before.last(), &new)?;
+            return Ok(new.len());
         }
-        let text = self.lines_of(shape, new, place, FirstLine::Own)?;
+        let text = self.lines_of(shape, &new, place, FirstLine::Own)?;
         self.out.insert(place, text);
-        Ok(())
+        Ok(new.len())
     }
 
     /// New lines before the first element. That one may be behind the dash of a list around it.
@@ -127,7 +114,7 @@ impl Writer<'_, '_> {
         &mut self,
         shape: BlockStyle,
         plan: &SplicePlan<'_>,
-        behind: Option<&SpliceStep<'_>>,
+        previous: Option<&SpliceStep<'_>>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
         let Some(first) = plan.elements.first() else {
@@ -135,7 +122,7 @@ impl Writer<'_, '_> {
         };
         if let Some(indentation) = self.lines.indentation(first.start) {
             let line = first.start - indentation.len();
-            let place = match (shape.kind, behind) {
+            let place = match (shape.kind, previous) {
                 (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
                 _ => line,
             };
@@ -164,7 +151,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn lines_of(
+    pub(super) fn lines_of(
         &mut self,
         shape: BlockStyle,
         new: &[New<'_>],
@@ -173,7 +160,19 @@ impl Writer<'_, '_> {
     ) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, first_line);
         for new in new {
-            let layout = block.layout(shape.column, shape.gap);
+            let at = BlockPlace {
+                name: new.name,
+                column: shape.column,
+                gap: shape.gap,
+                at: place,
+            };
+            if let Some(source) = new.source
+                && let Some(text) = self.carried(source, &at, block.layout)
+            {
+                block.carried(&at, &text)?;
+                continue;
+            }
+            let layout = block.placement(shape.column, shape.gap);
             let known = new
                 .shared
                 .and_then(|value| self.cache.text(new.name, value, &layout));
@@ -183,8 +182,8 @@ impl Writer<'_, '_> {
             }
             let start = block.text.len();
             match new.name {
-                Some(name) => block.member(shape.column, name, new.value)?,
-                None => block.item(shape.column, shape.gap, new.value)?,
+                Some(name) => block.member(shape.column, Name::New(name), self.content(new))?,
+                None => block.item(shape.column, shape.gap, self.content(new))?,
             }
             if let Some(value) = new.shared {
                 self.cache
@@ -194,11 +193,11 @@ impl Writer<'_, '_> {
         Ok(block.text)
     }
 
-    fn layout(&mut self) -> Layout {
+    pub(super) fn layout(&mut self) -> Layout {
         self.examples.measure(self.tree, &self.path)
     }
 
-    fn new_block(&mut self, place: usize, first_line: FirstLine) -> Block {
+    pub(super) fn new_block(&mut self, place: usize, first_line: FirstLine) -> Block {
         let mut block = Block::new(
             self.layout(),
             self.lines.break_before(place),
@@ -209,7 +208,7 @@ impl Writer<'_, '_> {
     }
 
     /// The beginning of the element's lines; none if something else is before it on its line.
-    fn own_lines(&self, element: &Element) -> Option<usize> {
+    pub(super) fn own_lines(&self, element: &Element) -> Option<usize> {
         self.lines
             .indentation(element.start)
             .map(|indentation| element.start - indentation.len())
@@ -307,143 +306,13 @@ impl Writer<'_, '_> {
     }
 
     /// The end of a node's anchor and tag.
-    fn properties_end(&self, node: NodeId) -> Option<usize> {
+    pub(super) fn properties_end(&self, node: NodeId) -> Option<usize> {
         let properties = self.tree.properties(node)?;
         let ends = [&properties.anchor, &properties.tag]
             .into_iter()
             .flatten()
             .map(|range| range.end as usize);
         ends.max()
-    }
-
-    fn replace(
-        &mut self,
-        shape: BlockStyle,
-        elements: &[Element],
-        index: usize,
-        new: &Overlay,
-    ) -> Result<(), SpliceError> {
-        let Some(element) = elements.get(index) else {
-            return Ok(());
-        };
-        let Some(mark) = element.mark else {
-            return Err(ErrorKind::Layout.at(element.start));
-        };
-        let old = element.value;
-        let new = match new {
-            Overlay::Null(source) => return self.restore(element, mark, source),
-            Overlay::New(value) => value,
-            _ => return Ok(()),
-        };
-        match (
-            plan::is_inline(self.tree, old),
-            render::inline(new, self.layout()),
-        ) {
-            (true, Some(text)) => {
-                self.token(element, mark, text);
-                Ok(())
-            }
-            _ if shape.kind == Kind::Sequence => self.replace_item(shape, element, new),
-            (true, None) => self.fill(shape, element, mark, new),
-            (false, inline) => self.replace_children(shape, element, mark, new, inline),
-        }
-    }
-
-    /// `a: 1` becomes `a: 2`, `a:` becomes `a: 2`.
-    fn token(&mut self, element: &Element, mark: usize, text: String) {
-        let start = self.tree.outer_start(element.value).max(mark);
-        if start < element.end {
-            // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
-            let space = if start == mark { " " } else { "" };
-            self.out
-                .replace(start..element.end, format!("{space}{text}"));
-        } else {
-            self.out.insert(mark, format!(" {text}"));
-        }
-    }
-
-    /// Restores a null that a collection had replaced, as it was written.
-    fn restore(
-        &mut self,
-        element: &Element,
-        mark: usize,
-        source: &NullSource,
-    ) -> Result<(), SpliceError> {
-        let NullSource::Block(raw) = source else {
-            return Err(ErrorKind::Layout.at(element.start));
-        };
-        if plan::is_inline(self.tree, element.value) {
-            self.out.replace(mark..element.end, raw.clone());
-            return Ok(());
-        }
-        let first = layout::first(self.tree, element.value);
-        match self.lines.indentation(first) {
-            Some(indentation) => {
-                let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
-                self.out.replace(mark..behind, raw.clone());
-                self.out
-                    .delete(first - indentation.len()..self.lines.below(element.end)?);
-            }
-            None => self.out.replace(mark..element.end, raw.clone()),
-        }
-        Ok(())
-    }
-
-    /// The whole item: its lines, its comment at the end.
-    fn replace_item(
-        &mut self,
-        shape: BlockStyle,
-        element: &Element,
-        new: &Value,
-    ) -> Result<(), SpliceError> {
-        let below = self.lines.below(element.end)?;
-        let (start, first_line) = match self.own_lines(element) {
-            Some(start) => (start, FirstLine::Own),
-            None => (element.start, FirstLine::AfterDash),
-        };
-        let text = self.lines_of(
-            shape,
-            &[New {
-                name: None,
-                value: new,
-                shared: None,
-            }],
-            self.lines.start(start),
-            first_line,
-        )?;
-        self.out.replace(start..below, text);
-        Ok(())
-    }
-
-    /// `a: null # why` becomes `a: # why` with lines below it.
-    fn fill(
-        &mut self,
-        shape: BlockStyle,
-        element: &Element,
-        mark: usize,
-        new: &Value,
-    ) -> Result<(), SpliceError> {
-        let start = self.tree.outer_start(element.value).max(mark);
-        let below = self.lines.below(element.end)?;
-        if self.lines.line_end(mark) < start {
-            if matches!(
-                scalar_value(self.tree, element.value),
-                Ok(ScalarValue::Null)
-            ) {
-                return Err(ErrorKind::OddNull.at(start));
-            }
-            let Some(indentation) = self.lines.indentation(start) else {
-                return Err(ErrorKind::Layout.at(start));
-            };
-            let place = start - indentation.len();
-            let text = self.children_of(shape, new, place)?;
-            self.out.replace(place..below, text);
-            return Ok(());
-        }
-        let text = self.children_of(shape, new, below)?;
-        self.out.delete(mark..element.end);
-        self.out.insert(below, text);
-        Ok(())
     }
 
     /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again.
@@ -482,17 +351,7 @@ impl Writer<'_, '_> {
         } else {
             (indent, 0)
         };
-        let new: Vec<New<'_>> = plan
-            .steps
-            .iter()
-            .filter_map(|step| {
-                if let SpliceStep::Insert(new) = step {
-                    Some(*new)
-                } else {
-                    None
-                }
-            })
-            .collect();
+        let new = plan.insertions_from(0);
         let text = self.lines_of(
             BlockStyle {
                 kind,
@@ -507,99 +366,11 @@ impl Writer<'_, '_> {
         self.out.insert(below, text);
         Ok(true)
     }
-
-    fn children_of(
-        &mut self,
-        shape: BlockStyle,
-        new: &Value,
-        place: usize,
-    ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(place, FirstLine::Own);
-        block.children(shape.column, new)?;
-        Ok(block.text)
-    }
-
-    /// Replaces the lines of a block collection below its key.
-    fn replace_children(
-        &mut self,
-        shape: BlockStyle,
-        element: &Element,
-        mark: usize,
-        new: &Value,
-        inline: Option<String>,
-    ) -> Result<(), SpliceError> {
-        let first = layout::first(self.tree, element.value);
-        let Some(indentation) = self.lines.indentation(first) else {
-            return Err(ErrorKind::Layout.at(first));
-        };
-        let place = first - indentation.len();
-        let below = self.lines.below(element.end)?;
-        let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
-        match inline {
-            Some(text) => {
-                self.out.replace(mark..behind, format!(" {text}"));
-                self.out.delete(place..below);
-            }
-            None => {
-                self.out.delete(mark..behind);
-                let text = self.children_of(shape, new, place)?;
-                self.out.replace(place..below, text);
-            }
-        }
-        Ok(())
-    }
-
-    /// The whole document.
-    pub(super) fn replace_root(&mut self, new: &Value) -> Result<(), SpliceError> {
-        let Some(root) = self.tree.root() else {
-            let text = self.lines.text;
-            let end = self.lines.end();
-            if text.lines().any(|line| line.starts_with("...")) {
-                return Err(ErrorKind::Layout.at(0));
-            }
-            let rendered = self.whole(new, end)?;
-            self.out.insert(end, rendered);
-            return Ok(());
-        };
-        let span = self.tree.span(root);
-        let start = self.tree.outer_start(root);
-        let inline = plan::is_inline(self.tree, root);
-        let is_json = inline && matches!(self.tree.kind(root), Kind::Mapping | Kind::Sequence);
-        let own = self
-            .lines
-            .indentation(start)
-            .map(|indentation| start - indentation.len());
-        match own.filter(|_| !is_json) {
-            Some(place) => {
-                let below = self.lines.below(span.end)?;
-                let rendered = self.whole(new, place)?;
-                self.out.replace(place..below, rendered);
-            }
-            None => {
-                let text = self.in_brackets(root, new, start)?;
-                self.out.replace(start..span.end, text);
-            }
-        }
-        Ok(())
-    }
-
-    fn whole(&mut self, new: &Value, place: usize) -> Result<String, SpliceError> {
-        if let Some(text) = render::inline(new, self.layout()) {
-            return Ok([&text, self.lines.break_before(place)].concat());
-        }
-        let mut block = self.new_block(place, FirstLine::Own);
-        match new {
-            Value::Object(members) => block.members(0, members)?,
-            Value::Array(items) => items.iter().try_for_each(|item| block.item(0, 1, item))?,
-            _ => {}
-        }
-        Ok(block.text)
-    }
 }
 
 /// The place of the first of several new lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FirstLine {
+pub(super) enum FirstLine {
     /// A line of its own.
     Own,
     /// The rest of a line that begins with the dash of another list: `- - a`, `- a: 1`.

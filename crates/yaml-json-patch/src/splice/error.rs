@@ -1,9 +1,11 @@
 //! Reasons not to edit a text, as data.
 
 use crate::tree::Tree;
+use json_patch::jsonptr::PointerBuf;
+use std::fmt;
 
 /// A text that is not edited: the place and the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .kind.sentence())]
 #[non_exhaustive]
 pub struct SpliceError {
@@ -13,9 +15,41 @@ pub struct SpliceError {
     pub kind: ErrorKind,
     /// The byte offset of the next occurrence of a duplicate key, into the same text.
     pub next_occurrence: Option<usize>,
+    /// The operation that cannot be carried out. [`splice`](crate::splice()) knows it unless the layout of the text is the
+    /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) and [`Editor`](crate::Editor) always do.
+    pub operation: Option<FailedOperation>,
+}
+
+/// An operation of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedOperation {
+    /// Its index in the patch, from 0.
+    pub index: usize,
+    /// Its path.
+    pub path: PointerBuf,
+}
+
+impl fmt::Display for FailedOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "operation {} (path `{}`)", self.index, self.path)
+    }
 }
 
 impl SpliceError {
+    /// The message, with the operation in front of it.
+    pub(crate) fn with_operation(&self) -> String {
+        match &self.operation {
+            Some(operation) => format!("{operation}: {self}"),
+            None => self.to_string(),
+        }
+    }
+
+    pub(crate) fn of_operation(self, index: usize, path: PointerBuf) -> Self {
+        let operation = Some(FailedOperation { index, path });
+        Self { operation, ..self }
+    }
+
     /// Returns an error at an offset of the document as one of the source.
     pub(crate) fn in_source(self, tree: &Tree<'_>) -> Self {
         Self {
@@ -64,7 +98,7 @@ error_kinds! {
         "set the field after the merge key, or replace the merge key with its fields";
     DuplicateKey = "duplicate-key",
         "this key is duplicated in its mapping",
-        "merge the two keys; Kubernetes uses the last one";
+        "merge the two keys; most YAML parsers use the last one";
     ExplicitKey = "explicit-key",
         "a key of this mapping is written with `? `",
         "write the key as `key: value`";
@@ -75,13 +109,13 @@ error_kinds! {
         "a mapping or list with a tag cannot be edited",
         "remove the tag";
     OddKey = "odd-key",
-        "a key of this mapping is not a string to Kubernetes",
+        "a key of this mapping is not a string",
         "put the key in quotes";
     OddNull = "odd-null",
         "a `null` on a separate line cannot be replaced",
         "delete the `null`";
     OddColon = "odd-colon",
-        "a comma or bracket follows the colon of an empty value directly, so Kubernetes reads the colon as part of the key",
+        "a comma or bracket follows the colon of an empty value directly, so some YAML parsers read the colon as part of the key",
         "add a space after the colon";
     Tabs = "tabs",
         "the indentation contains a tab",
@@ -106,7 +140,7 @@ error_kinds! {
         "use a shorter key";
     Unreadable = "unreadable",
         "a value cannot be represented in JSON",
-        "correct the value; Kubernetes cannot read it";
+        "correct the value";
     InvalidPointer = "invalid-pointer",
         "the path of the operation does not exist in the document",
         "check the path of the operation";
@@ -135,6 +169,7 @@ impl ErrorKind {
             offset,
             kind: self,
             next_occurrence: None,
+            operation: None,
         }
     }
 }

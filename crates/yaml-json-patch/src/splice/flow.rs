@@ -1,5 +1,6 @@
 //! Edits inside brackets: JSON, and YAML's flow style.
 
+use super::content::{Content, Name};
 use super::error::{ErrorKind, SpliceError};
 use super::operation::NullSource;
 use super::overlay::Overlay;
@@ -63,7 +64,13 @@ impl<'t> Writer<'_, 't> {
                 SpliceStep::Keep(_) => {}
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, new) => {
-                    self.replace_element(node, &brackets, plan, index, new)?
+                    if let Some(element) = plan.elements.get(index) {
+                        // The style of the old value does not count.
+                        let is_example = brackets.shown_by == Some(element.value);
+                        let others = is_example
+                            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
+                        self.replace_element(others.as_ref().unwrap_or(&brackets), element, new)?;
+                    }
                 }
                 SpliceStep::Insert(new) if last.is_none() => {
                     front.push(new);
@@ -89,8 +96,8 @@ impl<'t> Writer<'_, 't> {
     ) -> Result<Vec<String>, SpliceError> {
         new.iter()
             .map(|new| match new.name {
-                Some(name) => brackets.member(name, new.value, at),
-                None => brackets.value(new.value, 0, at),
+                Some(name) => brackets.member(Name::New(name), self.content(new), 0, at),
+                None => brackets.value(self.content(new), 0, at),
             })
             .collect()
     }
@@ -169,17 +176,7 @@ impl<'t> Writer<'_, 't> {
         plan: &SplicePlan<'_>,
         brackets: Brackets,
     ) -> Result<(), SpliceError> {
-        let new: Vec<New<'_>> = plan
-            .steps
-            .iter()
-            .filter_map(|step| {
-                if let SpliceStep::Insert(new) = step {
-                    Some(*new)
-                } else {
-                    None
-                }
-            })
-            .collect();
+        let new = plan.insertions_from(0);
         let span = self.tree.span(node);
         let texts = self.elements_of(&brackets, &new, span.start)?;
         let text = match &brackets.lines {
@@ -258,28 +255,20 @@ impl<'t> Writer<'_, 't> {
 
     fn replace_element(
         &mut self,
-        node: NodeId,
         brackets: &Brackets,
-        plan: &SplicePlan<'_>,
-        index: usize,
+        element: &Element,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let Some(element) = plan.elements.get(index) else {
-            return Ok(());
-        };
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
             Overlay::Null(source) => return self.restore_in_brackets(element, source),
-            Overlay::New(value) => value,
-            _ => return Ok(()),
+            _ => plan::new(None, new),
         };
-        // The style of the old value does not count.
-        let without = (brackets.shown_by == Some(element.value))
-            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
-        let brackets = without.as_ref().unwrap_or(brackets);
-        let text = self
-            .beside(brackets, element)
-            .value(new, 0, element.start)?;
+        let beside = self.beside(brackets, element);
+        let text = match self.in_style_of(element.value, new.value) {
+            Some(text) => text,
+            None => beside.value(self.content(&new), 0, element.start)?,
+        };
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
                 let is_plain = element
@@ -363,7 +352,7 @@ impl<'t> Writer<'_, 't> {
             }),
             _ => None,
         };
-        brackets.value(value, 0, at)
+        brackets.value(Content::Value(value), 0, at)
     }
 
     fn tail(&self, end: usize) -> Tail {

@@ -3,7 +3,7 @@
 use super::error::{ErrorKind, SpliceError};
 use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{ScalarValue, is_word, scalar_value};
+use crate::value::{ScalarValue, is_word, other_name, scalar_value};
 
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
@@ -31,12 +31,19 @@ fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
     Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
 }
 
+/// The name of a key that is written like this, if it is read as another one and is among these: `true` for `on`.
+pub(super) fn name_as_read(
+    tree: &Tree<'_>,
+    mut keys: impl Iterator<Item = NodeId>,
+    written: &str,
+) -> Option<String> {
+    let name = other_name(written)?;
+    keys.any(|key| tree.style(key) == Style::Plain && tree.raw(key) == written)
+        .then_some(name)
+}
+
 pub(super) fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
-    let odd = ErrorKind::OddKey.at(tree.span(key).start);
-    match scalar_value(tree, key).map_err(|_| odd)? {
-        ScalarValue::Str(text) => Ok(text.into_owned()),
-        ScalarValue::Bool(value) => Ok(value.to_string()),
-        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-        _ => Err(odd),
-    }
+    let value = scalar_value(tree, key).ok();
+    let name = value.and_then(ScalarValue::into_name);
+    name.ok_or_else(|| ErrorKind::OddKey.at(tree.span(key).start))
 }

@@ -2,7 +2,7 @@
 //! is found by going through pieces of some hundred items.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{is_key, name_of};
+use super::key::{is_key, name_as_read, name_of};
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Tree};
 use std::cell::{Cell, OnceCell};
@@ -121,15 +121,50 @@ impl<V: Default> MemberList<V> {
             key: Key::Removed,
             value: V::default(),
         };
-        let member = self
-            .find(tree, node, name)?
-            .map(|member| std::mem::replace(member, removed));
-        self.index.get_mut().map(|index| index.places.remove(name));
-        Ok(member)
+        let Some(at) = self.position(tree, node, name)? else {
+            return Ok(None);
+        };
+        let Some(member) = self.list.get_mut(at) else {
+            return Ok(None);
+        };
+        let member = std::mem::replace(member, removed);
+        if let Some(index) = self.index.get_mut() {
+            // `name` may be the key as it is written, and the index has it as it is read.
+            match &member.key {
+                Key::Old(key) => {
+                    _ = index
+                        .places
+                        .remove(&name_of(tree, *key)?.unwrap_or_default())
+                }
+                _ => _ = index.places.remove(name),
+            }
+        }
+        Ok(Some(member))
     }
 
-    /// The member of that name. A merge key may hide one, or bring one from elsewhere.
+    /// The member of that name: as the key is read, else as it is written.
     pub(super) fn position(
+        &self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        name: &str,
+    ) -> Result<Option<usize>, SpliceError> {
+        let found = self.position_as_read(tree, node, name)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let keys = self.list.iter().filter_map(|member| match member.key {
+            Key::Old(key) => Some(key),
+            Key::New(_) | Key::Removed => None,
+        });
+        match name_as_read(tree, keys, name) {
+            Some(name) => self.position_as_read(tree, node, &name),
+            None => Ok(None),
+        }
+    }
+
+    /// The member whose key is read as that name. A merge key may hide one, or bring one from elsewhere.
+    fn position_as_read(
         &self,
         tree: &Tree<'_>,
         node: NodeId,
@@ -140,9 +175,9 @@ impl<V: Default> MemberList<V> {
             self.scan(tree, name)?
         } else {
             let index = self.index.get_or_init(|| Box::new(self.index(tree)));
-            let found = match (index.places.get(name), index.odd) {
-                (Some(Occurrence::Twice(duplicate)), _) => return Err(*duplicate),
-                (_, Some(odd)) => return Err(odd),
+            let found = match (index.places.get(name), &index.odd) {
+                (Some(Occurrence::Twice(duplicate)), _) => return Err(duplicate.clone()),
+                (_, Some(odd)) => return Err(odd.clone()),
                 (Some(Occurrence::Once(at)), None) => Some(*at),
                 (None, None) => None,
             };

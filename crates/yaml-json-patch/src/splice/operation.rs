@@ -48,6 +48,7 @@ pub enum Operation {
         /// The new value.
         value: Rc<Value>,
     },
+    #[cfg(feature = "kubernetes")]
     /// Replaces the value of a member by a null, as [`null_source`](super::null_source) found it in a mapping of the same style.
     RestoreNull {
         /// The place of the value.
@@ -76,6 +77,24 @@ pub enum Operation {
         /// The expected value.
         value: Rc<Value>,
     },
+}
+
+impl Operation {
+    /// Returns the place of the value that the operation adds, removes, replaces or tests.
+    #[must_use]
+    pub fn path(&self) -> &PointerBuf {
+        match self {
+            Operation::Add { path, .. }
+            | Operation::InsertBefore { path, .. }
+            | Operation::Remove { path }
+            | Operation::Replace { path, .. }
+            | Operation::Move { path, .. }
+            | Operation::Copy { path, .. }
+            | Operation::Test { path, .. } => path,
+            #[cfg(feature = "kubernetes")]
+            Operation::RestoreNull { path, .. } => path,
+        }
+    }
 }
 
 /// The text of a null in a mapping.
@@ -142,6 +161,7 @@ impl From<Operation> for PatchOperation {
                 path,
                 value: Rc::unwrap_or_clone(value),
             }),
+            #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, .. } => PatchOperation::Replace(ReplaceOperation {
                 path,
                 value: Value::Null,

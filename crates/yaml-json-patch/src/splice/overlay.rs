@@ -3,11 +3,11 @@
 use super::error::{ErrorKind, SpliceError};
 use super::key::key_name;
 use super::members::{ItemList, Key, MemberList, PatchedMember};
-use super::operation::{NullSource, Operation};
-use super::reading::{Reading, element, json};
+use super::operation::NullSource;
+use super::reading::{Source, element, json};
 use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Style, Tree};
-use json_patch::jsonptr::{Pointer, Token};
+use json_patch::jsonptr::Token;
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
@@ -31,6 +31,8 @@ pub(crate) enum Overlay {
     },
     /// A value of the patch.
     New(Rc<Value>),
+    /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
+    Carried { value: Rc<Value>, source: Source },
     /// A null with its text.
     Null(NullSource),
 }
@@ -39,7 +41,7 @@ pub(crate) enum Overlay {
 pub(crate) type MemberOverlay = PatchedMember<Overlay>;
 
 /// The value at a path.
-enum Target<'o> {
+pub(crate) enum Target<'o> {
     Text(&'o mut Overlay),
     Json(&'o mut Value),
 }
@@ -47,54 +49,6 @@ enum Target<'o> {
 /// The document as it is.
 pub(crate) fn unchanged(tree: &Tree<'_>) -> Overlay {
     tree.root().map_or(Overlay::Nothing, Overlay::Old)
-}
-
-/// Applies the operations, one by one.
-pub(crate) fn apply(
-    tree: &Tree<'_>,
-    root: &mut Overlay,
-    operations: Vec<Operation>,
-) -> Result<(), SpliceError> {
-    let mut document = OperationApplier {
-        tree,
-        root,
-        reading: Reading::default(),
-    };
-    for operation in operations {
-        match operation {
-            Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
-            Operation::InsertBefore {
-                path,
-                value,
-                before,
-            } => document.add(&path, Overlay::New(value), Some(before))?,
-            Operation::Replace { path, value } => document.replace(&path, Overlay::New(value))?,
-            Operation::RestoreNull { path, source } => {
-                document.replace(&path, Overlay::Null(source))?
-            }
-            Operation::Remove { path } => document.remove(&path)?,
-            Operation::Copy { from, path } => {
-                let value = document.read(&from)?;
-                document.add(&path, Overlay::New(Rc::new(value)), None)?;
-            }
-            Operation::Move { from, path } => {
-                if path.starts_with(&from) && path.len() != from.len() {
-                    return Err(ErrorKind::MovedIntoItself.at(0));
-                }
-                let value = document.read(&from)?;
-                if path != from {
-                    document.remove(&from)?;
-                    document.add(&path, Overlay::New(Rc::new(value)), None)?;
-                }
-            }
-            Operation::Test { path, value } => {
-                if !equal(&document.read(&path)?, &value) {
-                    return Err(ErrorKind::TestFailed.at(document.offset()));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Equal as JSON, numbers by value: 1 is 1.0.
@@ -127,199 +81,12 @@ pub(crate) fn is_whole(float: f64, int: i128) -> bool {
     float.fract() == 0.0 && float as i128 == int
 }
 
-/// Carries out operations.
-struct OperationApplier<'d, 't> {
-    tree: &'d Tree<'t>,
-    root: &'d mut Overlay,
-    reading: Reading,
-}
-
-impl OperationApplier<'_, '_> {
-    fn offset(&self) -> usize {
-        self.tree
-            .root()
-            .map_or(0, |root| self.tree.span(root).start)
-    }
-
-    fn nowhere(&self) -> SpliceError {
-        ErrorKind::InvalidPointer.at(self.offset())
-    }
-
-    /// The collection that holds the last token of `path`, and that token; none for the whole document.
-    fn parent<'p>(
-        &mut self,
-        path: &'p Pointer,
-    ) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
-        let Some((parent, last)) = path.split_back() else {
-            return Ok(None);
-        };
-        let parent = match self.target(parent)? {
-            Target::Text(Overlay::New(value)) => Target::Json(Rc::make_mut(value)),
-            parent => parent,
-        };
-        Ok(Some((parent, last)))
-    }
-
-    fn target(&mut self, path: &Pointer) -> Result<Target<'_>, SpliceError> {
-        let nowhere = self.nowhere();
-        let tree = self.tree;
-        let mut at = Target::Text(self.root);
-        for token in path.tokens() {
-            at = match at {
-                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or(nowhere)?,
-                Target::Json(value) => Target::Json(json_child(value, &token).ok_or(nowhere)?),
-            };
-        }
-        Ok(at)
-    }
-
-    /// Adds a member in front of the member `in_front`, or behind all others.
-    fn add(
-        &mut self,
-        path: &Pointer,
-        new: Overlay,
-        in_front: Option<&str>,
-    ) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
-        let tree = self.tree;
-        let Some((parent, last)) = self.parent(path)? else {
-            return self.replace_root(new);
-        };
-        match parent {
-            Target::Text(overlay) => {
-                overlay.open(tree)?;
-                match overlay {
-                    Overlay::Map { node, members } => {
-                        match members.find(tree, *node, &last.decoded())? {
-                            Some(member) => put(tree, &mut member.value, new)?,
-                            None => {
-                                let of = in_front
-                                    .map_or(Ok(None), |of| members.position(tree, *node, of))?;
-                                members.insert(of, last.decoded().into_owned(), new);
-                            }
-                        }
-                    }
-                    Overlay::Seq { items, .. } => {
-                        let at = last
-                            .to_index()
-                            .ok()
-                            .and_then(|index| index.for_len_incl(items.len()).ok());
-                        items.insert(at.ok_or(nowhere)?, new);
-                    }
-                    _ => return Err(nowhere),
-                }
-            }
-            Target::Json(Value::Object(members)) => {
-                members.insert(last.decoded().into_owned(), new.into_value());
-            }
-            Target::Json(Value::Array(items)) => {
-                let at = last
-                    .to_index()
-                    .ok()
-                    .and_then(|index| index.for_len_incl(items.len()).ok());
-                items.insert(at.ok_or(nowhere)?, new.into_value());
-            }
-            Target::Json(_) => return Err(nowhere),
-        }
-        Ok(())
-    }
-
-    fn replace_root(&mut self, new: Overlay) -> Result<(), SpliceError> {
-        *self.root = new;
-        Ok(())
-    }
-
-    fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
-        if path.is_root() {
-            return self.replace_root(new);
-        }
-        let tree = self.tree;
-        match self.target(path)? {
-            Target::Text(overlay) => put(tree, overlay, new),
-            Target::Json(value) => {
-                *value = new.into_value();
-                Ok(())
-            }
-        }
-    }
-
-    fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
-        let tree = self.tree;
-        let (parent, last) = self.parent(path)?.ok_or(nowhere)?;
-        match parent {
-            Target::Text(overlay) => {
-                overlay.open(tree)?;
-                match overlay {
-                    Overlay::Map { node, members } => {
-                        let removed = members
-                            .remove(tree, *node, &last.decoded())?
-                            .ok_or(nowhere)?;
-                        removed.value.may_go(tree)?;
-                        if let Key::Old(key) = removed.key {
-                            may_go(tree, key)?;
-                        }
-                    }
-                    Overlay::Seq { items, .. } => {
-                        let at = element(&last, items.len());
-                        at.and_then(|at| items.remove(at))
-                            .ok_or(nowhere)?
-                            .may_go(tree)?;
-                    }
-                    _ => return Err(nowhere),
-                }
-            }
-            Target::Json(Value::Object(members)) => {
-                members
-                    .shift_remove(last.decoded().as_ref())
-                    .ok_or(nowhere)?;
-            }
-            Target::Json(Value::Array(items)) => {
-                items.remove(element(&last, items.len()).ok_or(nowhere)?);
-            }
-            Target::Json(_) => return Err(nowhere),
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, path: &Pointer) -> Result<Value, SpliceError> {
-        let nowhere = self.nowhere();
-        let mut at = &*self.root;
-        let mut path = path;
-        while let Some((token, rest)) = path.split_front() {
-            let next = match at {
-                Overlay::Map { node, members } => {
-                    let at = members.position(self.tree, *node, &token.decoded())?;
-                    at.and_then(|at| members.get(at))
-                        .map(|member| &member.value)
-                }
-                Overlay::Seq { items, .. } => {
-                    element(&token, items.len()).and_then(|at| items.get(at))
-                }
-                _ => break,
-            };
-            at = next.ok_or(nowhere)?;
-            path = rest;
-        }
-        let value = match at {
-            Overlay::Old(node) => self.reading.value(self.tree, *node, path)?,
-            Overlay::New(value) => value.pointer(path.as_str()).cloned(),
-            other => other.to_value(self.tree)?.pointer(path.as_str()).cloned(),
-        };
-        value.ok_or(nowhere)
-    }
-}
-
-/// Sets `new` in the place of what is there.
-fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceError> {
-    at.may_go(tree)?;
-    *at = new;
-    Ok(())
-}
-
 impl Overlay {
     /// Makes the members or items of an old collection accessible, when it may be changed.
-    fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+    pub(crate) fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+        if let Overlay::Carried { value, .. } = self {
+            *self = Overlay::New(Rc::clone(value));
+        }
         let Overlay::Old(node) = *self else {
             return Ok(());
         };
@@ -342,6 +109,7 @@ impl Overlay {
                 items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
             },
         };
+        // A change here would show at each alias, which no operation has named.
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
         }
@@ -359,7 +127,7 @@ impl Overlay {
         Ok(())
     }
 
-    fn child(
+    pub(crate) fn child(
         &mut self,
         tree: &Tree<'_>,
         token: &Token<'_>,
@@ -377,10 +145,20 @@ impl Overlay {
         })
     }
 
-    fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         match self {
-            Overlay::New(value) => Rc::unwrap_or_clone(value),
+            Overlay::New(value) | Overlay::Carried { value, .. } => Rc::unwrap_or_clone(value),
             _ => Value::Null,
+        }
+    }
+
+    /// True if `move` or `copy` has brought a value that still is what it was.
+    pub(crate) fn has_carried(&self) -> bool {
+        match self {
+            Overlay::Carried { .. } => true,
+            Overlay::Map { members, .. } => members.iter().any(|member| member.value.has_carried()),
+            Overlay::Seq { items, .. } => items.iter().any(Overlay::has_carried),
+            Overlay::Nothing | Overlay::Old(_) | Overlay::New(_) | Overlay::Null(_) => false,
         }
     }
 
@@ -389,7 +167,7 @@ impl Overlay {
         match self {
             Overlay::Nothing | Overlay::Null(_) => Ok(Value::Null),
             Overlay::Old(node) => json(tree, *node),
-            Overlay::New(value) => Ok(Value::clone(value)),
+            Overlay::New(value) | Overlay::Carried { value, .. } => Ok(Value::clone(value)),
             Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
             Overlay::Map { members, .. } => {
                 let mut map = Map::with_capacity(members.len());
@@ -410,16 +188,20 @@ impl Overlay {
     }
 
     /// Refuses to drop what aliases refer to.
-    fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+    pub(crate) fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
         match self {
             Overlay::Old(node) => may_go(tree, *node),
             Overlay::Map { node, .. } | Overlay::Seq { node, .. } => may_go(tree, *node),
-            Overlay::Nothing | Overlay::New(_) | Overlay::Null(_) => Ok(()),
+            Overlay::Nothing | Overlay::New(_) | Overlay::Carried { .. } | Overlay::Null(_) => {
+                Ok(())
+            }
         }
     }
 }
 
-fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
+pub(crate) fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
+    // Anchors are sorted by node, and those of a node's descendants follow its own. So only the few that begin before its end
+    // are looked at, however many the document has.
     let end = tree.span(node).end;
     let first = tree
         .properties
@@ -438,102 +220,10 @@ fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
     }
 }
 
-fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
+pub(crate) fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
     match value {
         Value::Object(members) => members.get_mut(token.decoded().as_ref()),
         Value::Array(items) => element(token, items.len()).and_then(|at| items.get_mut(at)),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Overlay, apply, unchanged};
-    use crate::splice::members::{PIECE, SCANS};
-    use crate::{Operation, Patch, json_patch, read, to_json};
-    use json_patch::jsonptr::PointerBuf;
-    use serde_json::{Value, json};
-    use std::rc::Rc;
-
-    #[test]
-    fn the_index_says_what_looking_at_each_member_says() {
-        for text in [
-            "a: 1\nb: 2\n\"c\": 3\non: 4\n1: 5\n",
-            "a: 1\nb: 2\na: 3\na: 4\n",
-            "a: 1\na: 2\n~: 3\nb: 4\n",
-            "a: 1\n~: 3\na: 2\nb: 4\n",
-            "x: &x {c: 1}\na: 1\n<<: *x\nb: 2\n",
-            "a: 1\n\"a\": 2\nyes: 3\n\"true\": 4\n",
-        ] {
-            let tree = read(text).unwrap();
-            for name in ["a", "b", "c", "d", "on", "true", "1", "<<", "null"] {
-                let mut root = unchanged(&tree);
-                let add = |path: &str| {
-                    let path = PointerBuf::parse(path).unwrap();
-                    vec![Operation::Add {
-                        path,
-                        value: Rc::new(Value::Null),
-                    }]
-                };
-                _ = apply(&tree, &mut root, add("/new"));
-                let Overlay::Map { node, members } = root else {
-                    panic!("{text}")
-                };
-                members.scanned(0);
-                let scanned = members.position(&tree, node, name);
-                members.scanned(SCANS);
-                assert_eq!(
-                    members.position(&tree, node, name),
-                    scanned,
-                    "{text} {name}"
-                );
-            }
-        }
-    }
-
-    /// A patch of several thousand operations, compared with what RFC 6902 says.
-    #[test]
-    fn many_items_and_members_come_and_go() {
-        let (mut random, mut len) = (7_usize, 2 * PIECE);
-        let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
-        let mut operations = Vec::new();
-        for step in 0..6 * PIECE {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let at = (random >> 33) % len;
-            match step / PIECE {
-                0 | 4 => {
-                    operations.push(json!({"op": "add", "path": format!("/{at}"), "value": step}));
-                    len += 1;
-                }
-                1 | 5 => {
-                    operations.push(json!({"op": "remove", "path": format!("/{at}")}));
-                    len -= 1;
-                }
-                2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
-                _ => operations.push(
-                    json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")}),
-                ),
-            }
-            len += usize::from(step / PIECE == 3);
-        }
-        let keys: String = (0..PIECE).map(|at| format!("k{at}: {at}\n")).collect();
-        let each = (0..PIECE).flat_map(|at| {
-            let path = format!("/k{}", at * 7 % PIECE);
-            let again = json!({"op": "add", "path": path, "value": "again"});
-            [
-                json!({"op": "test", "path": path, "value": at * 7 % PIECE}),
-                json!({"op": "remove", "path": path}),
-                again,
-            ]
-        });
-        for (text, operations) in [(text, operations), (keys, each.collect())] {
-            let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();
-            let value = |text: &str| to_json(&read(text).unwrap(), crate::NodeId(0)).unwrap();
-            let mut expected = value(&text);
-            json_patch::patch(&mut expected, &patch).unwrap();
-            assert_eq!(value(&crate::apply(&text, &patch).unwrap()), expected);
-        }
     }
 }

@@ -4,6 +4,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
 use super::members::{ItemList, Key, MemberList};
 use super::overlay::{MemberOverlay, Overlay};
+use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
 use std::rc::Rc;
@@ -40,6 +41,8 @@ pub(crate) struct New<'o> {
     pub(crate) value: &'o Value,
     /// The same value, where it came from a patch.
     pub(crate) shared: Option<&'o Rc<Value>>,
+    /// The place that the value comes from, where it came from the document.
+    pub(crate) source: Option<Source>,
 }
 
 pub(crate) struct SplicePlan<'o> {
@@ -64,6 +67,18 @@ impl<'o> SplicePlan<'o> {
         self.steps
             .iter()
             .any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
+    }
+
+    /// The insertions that follow each other from a step on.
+    pub(crate) fn insertions_from(&self, at: usize) -> Vec<New<'o>> {
+        let mut new = Vec::new();
+        for step in &self.steps[at..] {
+            let SpliceStep::Insert(insertion) = step else {
+                break;
+            };
+            new.push(*insertion);
+        }
+        new
     }
 
     /// True if no element is left.
@@ -176,17 +191,25 @@ pub(crate) fn sequence<'o>(
     Ok(SplicePlan::new(elements, steps))
 }
 
-fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
+pub(crate) fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
     match overlay {
         Overlay::New(value) => New {
             name,
             value,
             shared: Some(value),
+            source: None,
+        },
+        Overlay::Carried { value, source } => New {
+            name,
+            value,
+            shared: None,
+            source: Some(*source),
         },
         _ => New {
             name,
             value: &Value::Null,
             shared: None,
+            source: None,
         },
     }
 }

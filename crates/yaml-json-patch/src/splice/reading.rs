@@ -1,7 +1,7 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{is_key, name_of};
+use super::key::{is_key, name_as_read, name_of};
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
@@ -28,18 +28,44 @@ enum Known {
     Merged(Value),
 }
 
+/// The place of a value that is moved or copied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) node: NodeId,
+    /// Its key, if it is a member.
+    pub(crate) key: Option<NodeId>,
+}
+
+/// A value of the document, and its place if it has one: merge keys make values that have none.
+pub(super) struct Found {
+    pub(super) value: Value,
+    pub(super) source: Option<Source>,
+}
+
+impl Found {
+    /// A value within one that has no place.
+    pub(super) fn within(value: &Value, path: &Pointer) -> Option<Self> {
+        let value = value.pointer(path.as_str())?.clone();
+        Some(Self {
+            value,
+            source: None,
+        })
+    }
+}
+
 impl Reading {
     /// The value at a path below a node; none if the path leads nowhere.
-    pub(super) fn value(
+    pub(super) fn find(
         &mut self,
         tree: &Tree<'_>,
-        node: NodeId,
+        source: Source,
         path: &Pointer,
-    ) -> Result<Option<Value>, SpliceError> {
+    ) -> Result<Option<Found>, SpliceError> {
         self.values += 1;
-        let mut at = tree.alias_target(node);
+        let mut source = source;
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
+            let at = tree.alias_target(source.node);
             let next = if self.values <= SCANS {
                 if has_merge_key(tree, at) {
                     break;
@@ -51,18 +77,32 @@ impl Reading {
                     Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
                 };
                 match known {
-                    Known::Merged(value) => return Ok(value.pointer(path.as_str()).cloned()),
-                    Known::Members(members) => members.get(token.decoded().as_ref()).copied(),
+                    Known::Merged(value) => return Ok(Found::within(value, path)),
+                    Known::Members(members) => {
+                        let name = token.decoded();
+                        let other = || members.get(&name_in(tree, at, &name)?);
+                        members.get(name.as_ref()).or_else(other).copied()
+                    }
                     Known::Items(items) => element(&token, items.len())
                         .and_then(|at| items.get(at))
                         .copied(),
                 }
             };
             let Some(next) = next else { return Ok(None) };
-            at = tree.alias_target(next);
+            source = Source {
+                node: next,
+                key: tree.key_of(at, next),
+            };
             path = rest;
         }
-        Ok(json(tree, at)?.pointer(path.as_str()).cloned())
+        let value = json(tree, source.node)?;
+        if !path.is_root() {
+            return Ok(Found::within(&value, path));
+        }
+        Ok(Some(Found {
+            value,
+            source: Some(source),
+        }))
     }
 }
 
@@ -92,13 +132,28 @@ fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Result<Option<Node
         return Ok(element(token, usize::MAX).and_then(|at| tree.items(node).nth(at)));
     }
     let name = token.decoded();
+    match last_member(tree, node, &name)? {
+        None => match name_in(tree, node, &name) {
+            Some(name) => last_member(tree, node, &name),
+            None => Ok(None),
+        },
+        found => Ok(found),
+    }
+}
+
+fn last_member(tree: &Tree<'_>, node: NodeId, name: &str) -> Result<Option<NodeId>, SpliceError> {
     let mut found = None;
     for (key, value) in tree.entries(node) {
-        if is_key(tree, key, &name)? {
+        if is_key(tree, key, name)? {
             found = Some(value);
         }
     }
     Ok(found)
+}
+
+/// The name of a key of the mapping that is written like this and read otherwise.
+fn name_in(tree: &Tree<'_>, mapping: NodeId, written: &str) -> Option<String> {
+    name_as_read(tree, tree.entries(mapping).map(|(key, _)| key), written)
 }
 
 /// The node as JSON.

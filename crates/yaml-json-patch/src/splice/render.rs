@@ -1,59 +1,66 @@
 //! New values as text.
 
-use super::error::{ErrorKind, SpliceError};
+use super::content::{Content, Name, Parts};
+use super::error::SpliceError;
 use super::layout::Layout;
-use crate::quote::{Context, quote};
+use crate::quote::Context;
 use crate::tree::NodeId;
-use serde_json::{Map, Value};
 
 /// A list of plain words up to this width is written `[in, brackets]`.
 const MAX_INLINE_WIDTH: usize = 60;
 
-/// YAML's bound on keys that are written without `? `.
-const MAX_KEY_CHARS: usize = 1024;
-
-/// The text of a scalar; none for a collection.
-pub(crate) fn scalar(value: &Value, place: Context) -> Option<String> {
-    match value {
-        Value::Null => Some("null".to_owned()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Number(value) => Some(value.to_string()),
-        Value::String(text) => Some(quote(text, place).into_owned()),
-        Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
 /// The text of a value that a block collection holds on one line: scalars, empty collections, and in some layouts short lists of
 /// plain words.
-pub(crate) fn inline(value: &Value, layout: Layout) -> Option<String> {
-    match value {
-        Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
-        Value::Object(members) if members.is_empty() => Some("{}".to_owned()),
-        Value::Array(_) if !layout.bracketed_lists => None,
-        Value::Array(items) => {
+pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
+    match content.parts() {
+        Parts::Scalar => content.scalar(Context::Block),
+        Parts::Items(items) if items.is_empty() => Some("[]".to_owned()),
+        Parts::Members(members) if members.is_empty() => Some("{}".to_owned()),
+        Parts::Items(items) if layout.bracketed_lists => {
             let words: Option<Vec<String>> = items
                 .iter()
-                .map(|item| scalar(item, Context::Flow))
+                .map(|item| item.scalar(Context::Flow))
                 .collect();
             let words = words?;
             // People write `apiGroups: [""]`.
             let plain = words
                 .iter()
-                .all(|word| !word.starts_with('"') || word == "\"\"");
+                .all(|word| !word.starts_with(['"', '\'']) || word == "\"\"");
             let list = format!("[{}]", words.join(", "));
             (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
         }
-        value => scalar(value, Context::Block),
+        Parts::Items(_) | Parts::Members(_) => None,
     }
 }
 
-/// A key, for a mapping in a block or in brackets.
-pub(crate) fn key(name: &str, place: Context, at: usize) -> Result<String, SpliceError> {
-    let key = quote(name, place).into_owned();
-    if key.chars().count() < MAX_KEY_CHARS {
-        Ok(key)
-    } else {
-        Err(ErrorKind::LongKey.at(at))
+/// A place for a member or an item in a block collection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockPlace<'n> {
+    /// The name of a member; none for an item.
+    pub(crate) name: Option<&'n str>,
+    /// The column of its key or dash.
+    pub(crate) column: usize,
+    /// The number of blanks behind its dash.
+    pub(crate) gap: usize,
+    /// The offset at which it is written.
+    pub(crate) at: usize,
+}
+
+/// The text of a value in a block collection.
+#[derive(Debug)]
+pub(crate) struct CarriedText {
+    /// The text behind the key or dash, on the same line; it may be empty.
+    pub(crate) first: String,
+    /// The comment behind it, with the blanks before it.
+    pub(crate) comment: String,
+    /// The lines below, each with its line break.
+    pub(crate) below: String,
+}
+
+impl CarriedText {
+    /// The rest of the line of the key or dash, and the lines below.
+    pub(crate) fn behind_mark(&self, line_break: &str) -> String {
+        [&self.first, &self.comment, line_break, &self.below].concat()
     }
 }
 
@@ -69,7 +76,7 @@ pub(crate) struct Placement {
 
 /// Writes members and items of block collections, each on lines of its own.
 pub(crate) struct Block {
-    layout: Layout,
+    pub(crate) layout: Layout,
     line_break: &'static str,
     /// The offset that errors name.
     at: usize,
@@ -96,7 +103,7 @@ impl Block {
     }
 
     /// The layout on which the text of an item depends.
-    pub(crate) fn layout(&self, column: usize, gap: usize) -> Placement {
+    pub(crate) fn placement(&self, column: usize, gap: usize) -> Placement {
         Placement {
             layout: self.layout,
             line_break: self.line_break,
@@ -115,12 +122,10 @@ impl Block {
     pub(crate) fn member(
         &mut self,
         column: usize,
-        name: &str,
-        value: &Value,
+        name: Name<'_>,
+        value: Content<'_>,
     ) -> Result<(), SpliceError> {
-        self.indent(column);
-        self.text.push_str(&key(name, Context::Block, self.at)?);
-        self.text.push(':');
+        self.key(column, name)?;
         if let Some(inline) = inline(value, self.layout) {
             self.text.push(' ');
             self.text.push_str(&inline);
@@ -131,56 +136,95 @@ impl Block {
         self.children(column, value)
     }
 
+    /// A key and its colon.
+    fn key(&mut self, column: usize, name: Name<'_>) -> Result<(), SpliceError> {
+        self.indent(column);
+        self.text.push_str(&name.text(Context::Block, self.at)?);
+        self.text.push(':');
+        Ok(())
+    }
+
     /// The members or items of a collection that belongs to a key in `column`.
-    pub(crate) fn children(&mut self, column: usize, value: &Value) -> Result<(), SpliceError> {
-        match value {
-            Value::Array(items) => {
-                let gap = self.layout.dash_gap;
-                items
-                    .iter()
-                    .try_for_each(|item| self.item(column + self.layout.sequence_offset, gap, item))
-            }
-            Value::Object(members) => self.members(column + self.layout.indent, members),
-            _ => Ok(()),
+    pub(crate) fn children(
+        &mut self,
+        column: usize,
+        value: Content<'_>,
+    ) -> Result<(), SpliceError> {
+        match value.parts() {
+            Parts::Items(items) => self.items(column + self.layout.sequence_offset, items),
+            Parts::Members(members) => self.members(column + self.layout.indent, members),
+            Parts::Scalar => Ok(()),
         }
     }
 
-    pub(crate) fn members(
+    /// The members or items of a collection in `column`.
+    pub(crate) fn parts(&mut self, column: usize, value: Content<'_>) -> Result<(), SpliceError> {
+        match value.parts() {
+            Parts::Items(items) => self.items(column, items),
+            Parts::Members(members) => self.members(column, members),
+            Parts::Scalar => Ok(()),
+        }
+    }
+
+    fn items(&mut self, column: usize, items: Vec<Content<'_>>) -> Result<(), SpliceError> {
+        for item in items {
+            self.item(column, self.layout.dash_gap, item)?;
+        }
+        Ok(())
+    }
+
+    fn members(
         &mut self,
         column: usize,
-        members: &Map<String, Value>,
+        members: Vec<(Name<'_>, Content<'_>)>,
     ) -> Result<(), SpliceError> {
-        members
-            .iter()
-            .try_for_each(|(name, value)| self.member(column, name, value))
+        for (name, value) in members {
+            self.member(column, name, value)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn item(
         &mut self,
         column: usize,
         gap: usize,
-        value: &Value,
+        value: Content<'_>,
     ) -> Result<(), SpliceError> {
-        self.indent(column);
-        self.text.push('-');
-        self.text.extend(std::iter::repeat_n(' ', gap));
+        self.dash(column, gap);
         if let Some(inline) = inline(value, self.layout) {
             self.text.push_str(&inline);
             self.text.push_str(self.line_break);
             return Ok(());
         }
         self.indented = true;
-        let column = column + 1 + gap;
-        match value {
-            Value::Object(members) => self.members(column, members),
-            Value::Array(items) => {
-                let gap = self.layout.dash_gap;
-                items
-                    .iter()
-                    .try_for_each(|item| self.item(column, gap, item))
+        self.parts(column + 1 + gap, value)
+    }
+
+    /// A dash and the blanks behind it.
+    fn dash(&mut self, column: usize, gap: usize) {
+        self.indent(column);
+        self.text.push('-');
+        self.text.extend(std::iter::repeat_n(' ', gap));
+    }
+
+    /// A member or an item whose text is carried along.
+    pub(crate) fn carried(
+        &mut self,
+        place: &BlockPlace<'_>,
+        text: &CarriedText,
+    ) -> Result<(), SpliceError> {
+        match place.name {
+            Some(name) => {
+                self.key(place.column, Name::New(name))?;
+                if !text.first.is_empty() {
+                    self.text.push(' ');
+                }
             }
-            _ => Ok(()),
+            None if text.first.is_empty() => self.dash(place.column, 0),
+            None => self.dash(place.column, place.gap),
         }
+        self.text.push_str(&text.behind_mark(self.line_break));
+        Ok(())
     }
 }
 
@@ -220,42 +264,37 @@ impl Brackets {
 
     pub(crate) fn member(
         &self,
-        name: &str,
-        value: &Value,
+        name: Name<'_>,
+        value: Content<'_>,
+        level: usize,
         at: usize,
     ) -> Result<String, SpliceError> {
-        let key = key(name, self.place, at)?;
-        Ok([&key, self.colon, &self.value(value, 0, at)?].concat())
+        let key = name.text(self.place, at)?;
+        Ok([&key, self.colon, &self.value(value, level, at)?].concat())
     }
 
     /// The text of a value that is `level` steps further in than the elements here.
     pub(crate) fn value(
         &self,
-        value: &Value,
+        value: Content<'_>,
         level: usize,
         at: usize,
     ) -> Result<String, SpliceError> {
-        let (brackets, elements) = match value {
-            Value::Array(items) => {
-                let items: Result<Vec<String>, _> = items
-                    .iter()
-                    .map(|item| self.value(item, level + 1, at))
-                    .collect();
-                (["[", "]"], items?)
+        let mut elements = Vec::new();
+        let brackets = match value.parts() {
+            Parts::Scalar => return Ok(value.scalar(self.place).unwrap_or_default()),
+            Parts::Items(items) => {
+                for item in items {
+                    elements.push(self.value(item, level + 1, at)?);
+                }
+                ["[", "]"]
             }
-            Value::Object(members) => {
-                let member = |(name, value): (&String, &Value)| {
-                    Ok([
-                        &key(name, self.place, at)?,
-                        self.colon,
-                        &self.value(value, level + 1, at)?,
-                    ]
-                    .concat())
-                };
-                let members: Result<Vec<String>, _> = members.iter().map(member).collect();
-                (["{", "}"], members?)
+            Parts::Members(members) => {
+                for (name, member) in members {
+                    elements.push(self.member(name, member, level + 1, at)?);
+                }
+                ["{", "}"]
             }
-            value => return Ok(scalar(value, self.place).unwrap_or_default()),
         };
         let [open, close] = brackets;
         if elements.is_empty() {

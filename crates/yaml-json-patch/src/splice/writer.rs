@@ -1,6 +1,7 @@
 //! Walks the overlay once, along the changes, and writes edits.
 
 use super::cache::Cache;
+use super::content::Carrying;
 use super::edits::Edits;
 use super::error::SpliceError;
 use super::layout::{Examples, Level};
@@ -15,6 +16,7 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) lines: Lines<'t>,
     pub(super) out: Edits,
     pub(super) cache: &'a Cache,
+    pub(super) carrying: Carrying,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
@@ -31,10 +33,11 @@ pub(super) enum Slot {
 }
 
 impl<'a, 't> Writer<'a, 't> {
-    pub(crate) fn new(tree: &'a Tree<'t>, cache: &'a Cache) -> Self {
+    pub(crate) fn new(tree: &'a Tree<'t>, cache: &'a Cache, carrying: Carrying) -> Self {
         Self {
             tree,
             cache,
+            carrying,
             lines: Lines { text: tree.text() },
             out: Edits::default(),
             path: Vec::new(),
@@ -61,7 +64,7 @@ impl<'a, 't> Writer<'a, 't> {
                 self.collection(overlay, None, Slot::Root);
                 Ok(())
             }
-            Overlay::New(value) => self.replace_root(value),
+            Overlay::New(value) | Overlay::Carried { value, .. } => self.replace_root(value),
             Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
         }
     }

@@ -120,10 +120,14 @@ impl YamlWriter {
     fn key(&mut self, tape: &mut ChoiceTape<'_>) {
         self.keys += 1;
         let name = format!("k{}", self.keys);
-        let key = match tape.pick(8) {
+        let key = match tape.pick(11) {
             5 => format!("\"{name}\""),
             6 => format!("'{name}/~x'"),
             7 => format!("{name} "),
+            // Keys that are read as others: 31, true, false.
+            8 => format!("0x{:x}", self.keys + 15),
+            9 => "on".to_owned(),
+            10 => "No".to_owned(),
             _ => name,
         };
         self.text.push_str(&key);

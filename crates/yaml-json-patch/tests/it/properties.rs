@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use yaml_json_patch::edit;
 use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 use yaml_json_patch::{
-    self as yaml, Cache, Error, Kind, NodeId, Operation, Tree, apply, null_source, operations,
-    splice, to_json, verify,
+    self as yaml, Cache, Error, Kind, NodeId, Operation, ScalarValue, Tree, apply, null_source,
+    operations, scalar_value, splice, to_json, verify,
 };
 
 fn escape(key: &str) -> String {
@@ -165,6 +165,36 @@ fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Moves or copies a value, also to a place that does not exist yet.
+fn check_carried(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut ChoiceTape::new(layout));
+    let Some(mut expected) = read_json(&text) else {
+        return Ok(());
+    };
+    let mut tape = ChoiceTape::new(choices);
+    let mut found = Vec::new();
+    places(&expected, "", &mut found);
+    let from = found[tape.pick(found.len())].0.clone();
+    let (mut path, value) = found[tape.pick(found.len())].clone();
+    match value {
+        Value::Object(_) if tape.pick(4) > 0 => path.push_str("/new"),
+        Value::Array(_) if tape.pick(4) > 0 => path.push_str("/-"),
+        _ => {}
+    }
+    let op = if tape.pick(2) == 0 { "move" } else { "copy" };
+    let patch = patch(vec![json!({"op": op, "from": from, "path": path})]);
+    if from == path || json_patch::patch(&mut expected, &patch).is_err() {
+        return Ok(());
+    }
+    let shown = || format!("{patch}\n{}", visible(&text));
+    match apply(&text, &patch) {
+        Ok(patched) => prop_assert_eq!(read_json(&patched), Some(expected), "{}", shown()),
+        Err(Error::Splice(error)) => prop_assert!(!error.kind.is_fault_of_patch(), "{}", shown()),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    }
+    Ok(())
+}
+
 fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
     let Some(mut value) = read_json(&text) else {
@@ -213,6 +243,76 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The path with each token as the key is written, where no other key is read as that.
+fn as_written(tree: &Tree<'_>, path: &str) -> String {
+    let mut written = String::new();
+    let mut at = tree.root();
+    for token in path.split('/').skip(1) {
+        let mut key = None;
+        if let Some(node) = at.filter(|node| tree.kind(*node) == Kind::Mapping) {
+            let named = |(key, value)| {
+                let read = name(tree, key)?;
+                (escape(&read) == token).then_some((key, value))
+            };
+            let found = tree.entries(node).filter_map(named).last();
+            key = found.map(|(key, _)| tree.raw(key));
+            let is_name = |(other, _)| name(tree, other).as_deref() == key;
+            key = key.filter(|_| !tree.entries(node).any(is_name));
+            at = found.map(|(_, value)| value);
+        } else {
+            let index = token.parse().ok();
+            at = at.and_then(|node| tree.items(node).nth(index?));
+        }
+        let key = key.filter(|key| !key.starts_with(['"', '\'']));
+        written.extend(["/", &key.map_or(token.to_owned(), escape)]);
+    }
+    written
+}
+
+/// The name of a key as it is read.
+fn name(tree: &Tree<'_>, key: NodeId) -> Option<String> {
+    Some(match scalar_value(tree, key).ok()? {
+        ScalarValue::Str(text) => text.into_owned(),
+        ScalarValue::Bool(value) => value.to_string(),
+        ScalarValue::Int(value) => value.to_string(),
+        _ => return None,
+    })
+}
+
+/// The one exception of the law that text and JSON agree: a path that names keys as they are written is the path that names
+/// them as they are read.
+fn check_exception(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut ChoiceTape::new(layout));
+    let Some(value) = read_json(&text) else {
+        return Ok(());
+    };
+    let mut tape = ChoiceTape::new(choices);
+    let Some(as_read) = operation(&mut tape, &value, 0) else {
+        return Ok(());
+    };
+    let tree = yaml::read(&text).unwrap();
+    let mut written = as_read.clone();
+    for field in ["path", "from"] {
+        if let Some(path) = as_read[field].as_str() {
+            written[field] = json!(as_written(&tree, path));
+        }
+    }
+    let apply = |operation: &Value| {
+        apply(&text, &patch(vec![operation.clone()])).map_err(|error| match error {
+            Error::Splice(error) => error.kind,
+            error => panic!("{error:?}: {operation}"),
+        })
+    };
+    prop_assert_eq!(
+        apply(&written),
+        apply(&as_read),
+        "{}\n{}",
+        written,
+        visible(&text)
+    );
+    Ok(())
+}
+
 /// Replaces an added value in its place: the bytes are those of adding the new value at once.
 fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
@@ -225,6 +325,10 @@ fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     };
     let mut other = add.clone();
     other["value"] = new_value(&mut tape);
+    // A string keeps the quotes of the one that it replaces.
+    if add["value"].is_string() && other["value"].is_string() {
+        return Ok(());
+    }
     let replace = json!({"op": "replace", "path": remove["path"], "value": other["value"]});
     let (Ok(first), Ok(expected)) = (
         apply(&text, &patch(vec![add.clone()])),
@@ -324,6 +428,16 @@ proptest! {
     #[test]
     fn text_and_json_agree_about_every_patch(layout in tape(), choices in tape()) {
         check_patch(&layout, &choices)?;
+    }
+
+    #[test]
+    fn a_value_that_is_moved_or_copied_stays_the_same(layout in tape(), choices in tape()) {
+        check_carried(&layout, &choices)?;
+    }
+
+    #[test]
+    fn a_path_of_keys_as_written_is_the_path_of_keys_as_read(layout in tape(), choices in tape()) {
+        check_exception(&layout, &choices)?;
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::given;
 use serde_json::{Value, json};
+use yaml_json_patch::ErrorKind;
 
 #[test]
 fn a_member_goes_behind_the_last_one() {
@@ -187,7 +188,7 @@ fn values_are_replaced() {
         .gives("a: true\nb: x\n");
     given("a: \"x\n  y\"\nb: x\n")
         .replace("/a", json!("z"))
-        .gives("a: z\nb: x\n");
+        .gives("a: \"z\"\nb: x\n");
     given("a:\n  - 1\n  - 2\nb: x\n")
         .replace("/a", json!("z"))
         .gives("a: z\nb: x\n");
@@ -217,7 +218,7 @@ fn members_are_moved_and_copied() {
         .patched_with(
             json!([{"op": "move", "from": "/a/x", "path": "/b/z"}, {"op": "copy", "from": "/b", "path": "/c"}]),
         )
-        .gives("a: {}\nb:\n  z:\n    - 1\n    - \"y\"\nc:\n  z:\n    - 1\n    - \"y\"\n");
+        .gives("a: {}\nb:\n  z: [1, 'y']\nc:\n  z:\n    - 1\n    - \"y\"\n");
 }
 
 #[test]
@@ -292,4 +293,44 @@ fn what_stands_in_the_items_of_a_list_does_not_make_it_longer() {
             .add("/s/v", json!([{"c": {}}]))
             .gives(&format!("{text}  v:\n  - c: {{}}\n"));
     }
+}
+
+/// A key is named as YAML 1.1 reads it, or else as it is written.
+#[test]
+fn a_key_is_named_as_it_is_read_or_as_it_is_written() {
+    let text = "on: push\nx: {y: 2, 0644: m}\n";
+    for name in ["/on", "/true"] {
+        given(text)
+            .add(name, json!("pull"))
+            .gives("on: pull\nx: {y: 2, 0644: m}\n");
+        given(text).remove(name).gives("x: {y: 2, 0644: m}\n");
+        given(text)
+            .patched_with(json!([{"op": "test", "path": name, "value": "push"}]))
+            .gives(text);
+        given(text)
+            .patched_with(json!([
+                {"op": "remove", "path": name},
+                {"op": "add", "path": name, "value": 1},
+                {"op": "replace", "path": name, "value": 2},
+            ]))
+            .gives(&format!("x: {{y: 2, 0644: m}}\n\"{}\": 2\n", &name[1..]));
+    }
+    given(text)
+        .add("/x/y", json!(3))
+        .gives("on: push\nx: {y: 3, 0644: m}\n");
+    given(text)
+        .replace("/x/0644", json!(3))
+        .gives("on: push\nx: {y: 2, 0644: 3}\n");
+    // A key that is read as the name comes first.
+    given("on: 1\n\"on\": 2\n")
+        .replace("/on", json!(3))
+        .gives("on: 1\n\"on\": 3\n");
+    for name in ["/on", "/true", "/yes"] {
+        given("on: 1\nyes: 2\n")
+            .replace(name, json!(3))
+            .refuses(ErrorKind::DuplicateKey);
+    }
+    given("on: 1\n")
+        .replace("/yes", json!(3))
+        .refuses(ErrorKind::InvalidPointer);
 }

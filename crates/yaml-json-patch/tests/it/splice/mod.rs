@@ -3,6 +3,7 @@
 mod block_mappings;
 mod block_sequences;
 mod brackets;
+mod carried;
 mod ends_of_texts;
 mod nulls;
 mod refusals;

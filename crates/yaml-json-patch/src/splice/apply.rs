@@ -1,0 +1,393 @@
+//! Carries out operations on the patched document, in their order.
+
+use super::error::{ErrorKind, SpliceError};
+use super::members::Key;
+use super::operation::Operation;
+use super::overlay::{Overlay, Target, equal, json_child, may_go};
+use super::reading::{Found, Reading, Source, element};
+use crate::tree::Tree;
+use json_patch::jsonptr::{Pointer, Token};
+use serde_json::Value;
+use std::rc::Rc;
+
+/// Applies the operations, one by one.
+pub(crate) fn apply(
+    tree: &Tree<'_>,
+    root: &mut Overlay,
+    operations: Vec<Operation>,
+) -> Result<(), SpliceError> {
+    let mut document = OperationApplier::new(tree, root);
+    for (index, operation) in operations.into_iter().enumerate() {
+        document
+            .apply(&operation)
+            .map_err(|error| error.of_operation(index, operation.path().clone()))?;
+    }
+    Ok(())
+}
+
+/// Applies one operation.
+pub(crate) fn apply_one(
+    tree: &Tree<'_>,
+    root: &mut Overlay,
+    operation: &Operation,
+) -> Result<(), SpliceError> {
+    OperationApplier::new(tree, root).apply(operation)
+}
+
+/// Carries out operations.
+struct OperationApplier<'d, 't> {
+    tree: &'d Tree<'t>,
+    root: &'d mut Overlay,
+    reading: Reading,
+}
+
+impl<'d, 't> OperationApplier<'d, 't> {
+    fn new(tree: &'d Tree<'t>, root: &'d mut Overlay) -> Self {
+        Self {
+            tree,
+            root,
+            reading: Reading::default(),
+        }
+    }
+
+    fn apply(&mut self, operation: &Operation) -> Result<(), SpliceError> {
+        match operation {
+            Operation::Add { path, value } => self.add(path, Overlay::New(Rc::clone(value)), None),
+            Operation::InsertBefore {
+                path,
+                value,
+                before,
+            } => self.add(path, Overlay::New(Rc::clone(value)), Some(before)),
+            Operation::Replace { path, value } => {
+                self.replace(path, Overlay::New(Rc::clone(value)))
+            }
+            #[cfg(feature = "kubernetes")]
+            Operation::RestoreNull { path, source } => {
+                self.replace(path, Overlay::Null(source.clone()))
+            }
+            Operation::Remove { path } => self.remove(path),
+            Operation::Copy { from, path } => {
+                let value = self.carried(from)?;
+                self.add(path, value, None)
+            }
+            Operation::Move { from, path } => {
+                if path.starts_with(from) && path.len() != from.len() {
+                    return Err(ErrorKind::MovedIntoItself.at(0));
+                }
+                let value = self.carried(from)?;
+                if path == from {
+                    return Ok(());
+                }
+                self.remove(from)?;
+                self.add(path, value, None)
+            }
+            Operation::Test { path, value } => {
+                if equal(&self.read(path)?.value, value) {
+                    Ok(())
+                } else {
+                    Err(ErrorKind::TestFailed.at(self.offset()))
+                }
+            }
+        }
+    }
+
+    fn offset(&self) -> usize {
+        self.tree
+            .root()
+            .map_or(0, |root| self.tree.span(root).start)
+    }
+
+    /// Makes the error of a path that leads nowhere.
+    fn nowhere(&self) -> impl Fn() -> SpliceError + Copy + use<> {
+        let offset = self.offset();
+        move || ErrorKind::InvalidPointer.at(offset)
+    }
+
+    /// The collection that holds the last token of `path`, and that token; none for the whole document.
+    fn parent<'p>(
+        &mut self,
+        path: &'p Pointer,
+    ) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
+        let Some((parent, last)) = path.split_back() else {
+            return Ok(None);
+        };
+        let tree = self.tree;
+        let mut parent = self.target(parent)?;
+        if let Target::Text(overlay) = parent {
+            overlay.open(tree)?;
+            parent = match overlay {
+                Overlay::New(value) => Target::Json(Rc::make_mut(value)),
+                overlay => Target::Text(overlay),
+            };
+        }
+        Ok(Some((parent, last)))
+    }
+
+    fn target(&mut self, path: &Pointer) -> Result<Target<'_>, SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let mut at = Target::Text(self.root);
+        for token in path.tokens() {
+            at = match at {
+                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or_else(nowhere)?,
+                Target::Json(value) => Target::Json(json_child(value, &token).ok_or_else(nowhere)?),
+            };
+        }
+        Ok(at)
+    }
+
+    /// Adds a member in front of the member `in_front`, or behind all others.
+    fn add(
+        &mut self,
+        path: &Pointer,
+        new: Overlay,
+        in_front: Option<&str>,
+    ) -> Result<(), SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let Some((parent, last)) = self.parent(path)? else {
+            return self.replace_root(new);
+        };
+        // A place of the text is changed in the overlay. Within a value of the patch there is no text yet, so that the value
+        // itself is changed.
+        match parent {
+            Target::Text(overlay) => match overlay {
+                Overlay::Map { node, members } => {
+                    match members.find(tree, *node, &last.decoded())? {
+                        Some(member) => put(tree, &mut member.value, new)?,
+                        None => {
+                            let of = in_front
+                                .map_or(Ok(None), |of| members.position(tree, *node, of))?;
+                            members.insert(of, last.decoded().into_owned(), new);
+                        }
+                    }
+                }
+                Overlay::Seq { items, .. } => {
+                    let at = last
+                        .to_index()
+                        .ok()
+                        .and_then(|index| index.for_len_incl(items.len()).ok());
+                    items.insert(at.ok_or_else(nowhere)?, new);
+                }
+                _ => return Err(nowhere()),
+            },
+            Target::Json(Value::Object(members)) => {
+                members.insert(last.decoded().into_owned(), new.into_value());
+            }
+            Target::Json(Value::Array(items)) => {
+                let at = last
+                    .to_index()
+                    .ok()
+                    .and_then(|index| index.for_len_incl(items.len()).ok());
+                items.insert(at.ok_or_else(nowhere)?, new.into_value());
+            }
+            Target::Json(_) => return Err(nowhere()),
+        }
+        Ok(())
+    }
+
+    fn replace_root(&mut self, new: Overlay) -> Result<(), SpliceError> {
+        *self.root = new;
+        Ok(())
+    }
+
+    fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
+        if path.is_root() {
+            return self.replace_root(new);
+        }
+        let tree = self.tree;
+        match self.target(path)? {
+            Target::Text(overlay) => put(tree, overlay, new),
+            Target::Json(value) => {
+                *value = new.into_value();
+                Ok(())
+            }
+        }
+    }
+
+    fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let (parent, last) = self.parent(path)?.ok_or_else(nowhere)?;
+        match parent {
+            Target::Text(overlay) => match overlay {
+                Overlay::Map { node, members } => {
+                    let removed = members
+                        .remove(tree, *node, &last.decoded())?
+                        .ok_or_else(nowhere)?;
+                    removed.value.may_go(tree)?;
+                    if let Key::Old(key) = removed.key {
+                        may_go(tree, key)?;
+                    }
+                }
+                Overlay::Seq { items, .. } => {
+                    let at = element(&last, items.len());
+                    at.and_then(|at| items.remove(at))
+                        .ok_or_else(nowhere)?
+                        .may_go(tree)?;
+                }
+                _ => return Err(nowhere()),
+            },
+            Target::Json(Value::Object(members)) => {
+                members
+                    .shift_remove(last.decoded().as_ref())
+                    .ok_or_else(nowhere)?;
+            }
+            Target::Json(Value::Array(items)) => {
+                items.remove(element(&last, items.len()).ok_or_else(nowhere)?);
+            }
+            Target::Json(_) => return Err(nowhere()),
+        }
+        Ok(())
+    }
+
+    /// The value that the operation takes to another place.
+    fn carried(&mut self, from: &Pointer) -> Result<Overlay, SpliceError> {
+        let Found { value, source } = self.read(from)?;
+        let value = Rc::new(value);
+        Ok(match source {
+            Some(source) => Overlay::Carried { value, source },
+            None => Overlay::New(value),
+        })
+    }
+
+    fn read(&mut self, path: &Pointer) -> Result<Found, SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let (mut at, mut key) = (&*self.root, None);
+        let mut path = path;
+        while let Some((token, rest)) = path.split_front() {
+            let next = match at {
+                Overlay::Map { node, members } => {
+                    let found = members.position(tree, *node, &token.decoded())?;
+                    let member = found.and_then(|found| members.get(found));
+                    key = match member.map(|member| &member.key) {
+                        Some(Key::Old(key)) => Some(*key),
+                        _ => None,
+                    };
+                    member.map(|member| &member.value)
+                }
+                Overlay::Seq { items, .. } => {
+                    key = None;
+                    element(&token, items.len()).and_then(|at| items.get(at))
+                }
+                _ => break,
+            };
+            at = next.ok_or_else(nowhere)?;
+            path = rest;
+        }
+        match at {
+            Overlay::Old(node) => {
+                let source = Source { node: *node, key };
+                self.reading.find(tree, source, path)?
+            }
+            Overlay::New(value) => Found::within(value, path),
+            Overlay::Carried { value, source } if path.is_root() => Some(Found {
+                value: Value::clone(value),
+                source: Some(*source),
+            }),
+            other => Found::within(&other.to_value(tree)?, path),
+        }
+        .ok_or_else(nowhere)
+    }
+}
+
+/// Sets `new` in the place of what is there.
+fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceError> {
+    at.may_go(tree)?;
+    *at = new;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apply;
+    use crate::splice::members::{PIECE, SCANS};
+    use crate::splice::overlay::{Overlay, unchanged};
+    use crate::{Operation, Patch, json_patch, read, to_json};
+    use json_patch::jsonptr::PointerBuf;
+    use serde_json::{Value, json};
+    use std::rc::Rc;
+
+    #[test]
+    fn the_index_says_what_looking_at_each_member_says() {
+        for text in [
+            "a: 1\nb: 2\n\"c\": 3\non: 4\n1: 5\n",
+            "a: 1\nb: 2\na: 3\na: 4\n",
+            "a: 1\na: 2\n~: 3\nb: 4\n",
+            "a: 1\n~: 3\na: 2\nb: 4\n",
+            "x: &x {c: 1}\na: 1\n<<: *x\nb: 2\n",
+            "a: 1\n\"a\": 2\nyes: 3\n\"true\": 4\n",
+        ] {
+            let tree = read(text).unwrap();
+            for name in ["a", "b", "c", "d", "on", "true", "1", "<<", "null"] {
+                let mut root = unchanged(&tree);
+                let add = |path: &str| {
+                    let path = PointerBuf::parse(path).unwrap();
+                    vec![Operation::Add {
+                        path,
+                        value: Rc::new(Value::Null),
+                    }]
+                };
+                _ = apply(&tree, &mut root, add("/new"));
+                let Overlay::Map { node, members } = root else {
+                    panic!("{text}")
+                };
+                members.scanned(0);
+                let scanned = members.position(&tree, node, name);
+                members.scanned(SCANS);
+                assert_eq!(
+                    members.position(&tree, node, name),
+                    scanned,
+                    "{text} {name}"
+                );
+            }
+        }
+    }
+
+    /// A patch of several thousand operations, compared with what RFC 6902 says.
+    #[test]
+    fn many_items_and_members_come_and_go() {
+        let (mut random, mut len) = (7_usize, 2 * PIECE);
+        let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
+        let mut operations = Vec::new();
+        for step in 0..6 * PIECE {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let at = (random >> 33) % len;
+            match step / PIECE {
+                0 | 4 => {
+                    operations.push(json!({"op": "add", "path": format!("/{at}"), "value": step}));
+                    len += 1;
+                }
+                1 | 5 => {
+                    operations.push(json!({"op": "remove", "path": format!("/{at}")}));
+                    len -= 1;
+                }
+                2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
+                _ => operations.push(
+                    json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")}),
+                ),
+            }
+            len += usize::from(step / PIECE == 3);
+        }
+        let keys: String = (0..PIECE).map(|at| format!("k{at}: {at}\n")).collect();
+        let each = (0..PIECE).flat_map(|at| {
+            let path = format!("/k{}", at * 7 % PIECE);
+            let again = json!({"op": "add", "path": path, "value": "again"});
+            [
+                json!({"op": "test", "path": path, "value": at * 7 % PIECE}),
+                json!({"op": "remove", "path": path}),
+                again,
+            ]
+        });
+        for (text, operations) in [(text, operations), (keys, each.collect())] {
+            let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();
+            let value = |text: &str| to_json(&read(text).unwrap(), crate::NodeId(0)).unwrap();
+            let mut expected = value(&text);
+            json_patch::patch(&mut expected, &patch).unwrap();
+            assert_eq!(value(&crate::apply(&text, &patch).unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The text that `move` and `copy` take along to a place in a block collection: comments, block scalars and spelling stay.
+//!
+//! Lines are indented anew. An anchor never comes along, and an alias only to a place behind its anchor. Where the text cannot
+//! stand, the value is written key by key with the spelling of its scalars, or else as JSON would have it.
+
+use super::content::{Carrying, Content, has_plain_members, spelling};
+use super::edits::ends_open;
+use super::layout::{self, Layout};
+use super::plan::New;
+use super::reading::Source;
+use super::render::{BlockPlace, CarriedText};
+use super::writer::Writer;
+use crate::quote::Context;
+use crate::tree::{Kind, NodeId, Style};
+
+impl Writer<'_, '_> {
+    /// The value to write where no text is carried along.
+    pub(super) fn content<'v>(&'v self, new: &New<'v>) -> Content<'v> {
+        match new.source {
+            Some(source)
+                if self.carrying == Carrying::Text && has_plain_members(self.tree, source.node) =>
+            {
+                Content::Node(self.tree, source.node)
+            }
+            _ => Content::Value(new.value),
+        }
+    }
+
+    /// The text that a value takes along to a place; none where it cannot stand there.
+    pub(super) fn carried(
+        &self,
+        source: Source,
+        place: &BlockPlace<'_>,
+        layout: Layout,
+    ) -> Option<CarriedText> {
+        let tree = self.tree;
+        let node = source.node;
+        if self.carrying == Carrying::Values || !self.may_stand_at(node, place.at) {
+            return None;
+        }
+        // Without a line break at its end, a block scalar has another value.
+        let is_last = self.lines.line_end(tree.span(node).end) == tree.text().len();
+        if is_last && ends_open(tree, &self.lines) {
+            return None;
+        }
+        let mut text = if tree.style(node) == Style::Block {
+            self.carried_collection(source, place, layout)?
+        } else {
+            self.carried_leaf(source, place)?
+        };
+        // The last line ends as the lines at the new place do.
+        if let Some(lines) = text.below.strip_suffix('\n') {
+            let lines = lines.strip_suffix('\r').unwrap_or(lines);
+            text.below = [lines, self.lines.break_before(place.at)].concat();
+        }
+        Some(text)
+    }
+
+    /// False for a node with an anchor in it, or an alias whose anchor does not come before `at`.
+    fn may_stand_at(&self, node: NodeId, at: usize) -> bool {
+        let tree = self.tree;
+        let end = tree.span(node).end as u32;
+        let nodes = tree.nodes.iter().enumerate().skip(node.0 as usize);
+        for (index, part) in
+            nodes.take_while(|(index, part)| *index == node.0 as usize || part.start < end)
+        {
+            let id = NodeId(index as u32);
+            if tree.anchor(id).is_some() {
+                return false;
+            }
+            if part.kind == Kind::Alias {
+                let target = tree.alias_target(id);
+                let name = tree.anchor(target);
+                let same = |properties: &&crate::tree::Properties| {
+                    tree.anchor(NodeId(properties.node)) == name
+                };
+                if tree.span(target).end > at || tree.properties.iter().filter(same).count() > 1 {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// A collection in block style.
+    fn carried_collection(
+        &self,
+        source: Source,
+        place: &BlockPlace<'_>,
+        layout: Layout,
+    ) -> Option<CarriedText> {
+        let (tree, lines) = (self.tree, &self.lines);
+        let node = source.node;
+        let start = layout::first(tree, node).min(tree.span(node).start);
+        let from = lines.column(start).ok()?;
+        let further = match (place.name, tree.kind(node)) {
+            (None, _) => 1 + place.gap,
+            (Some(_), Kind::Sequence) => layout.sequence_offset,
+            (Some(_), _) => layout.indent,
+        };
+        let to = place.column + further;
+        let body = self.whole_lines(start, tree.span(node).end)?;
+        let body = reindented(&body, from, to)?;
+        let indentation = " ".repeat(to);
+        // Comments, and a tag, between the key and the first line of the collection.
+        let head = match source.key {
+            Some(key) => {
+                let colon = lines.next_content(tree.span(key).end);
+                lines.slice(colon + 1, start)
+            }
+            None if tree.has_properties(node) => return None,
+            None => "",
+        };
+        let (first, between) = head.split_once('\n').unwrap_or((head, ""));
+        if head.trim().is_empty() && place.name.is_none() {
+            let (first, below) = body.split_once('\n')?;
+            return Some(CarriedText {
+                first: first.trim_end_matches('\r').to_owned(),
+                comment: String::new(),
+                below: below.to_owned(),
+            });
+        }
+        let between = reindented(&format!("\n{}", between.trim_end_matches(' ')), from, to)?;
+        let between = between.strip_prefix('\n').unwrap_or_default();
+        let first = first.trim();
+        let (first, comment) = if first.starts_with('#') {
+            (String::new(), format!(" {first}"))
+        } else {
+            (first.to_owned(), String::new())
+        };
+        Some(CarriedText {
+            first,
+            comment,
+            below: [between, &indentation, &body].concat(),
+        })
+    }
+
+    /// A scalar, an alias, or a collection in brackets.
+    fn carried_leaf(&self, source: Source, place: &BlockPlace<'_>) -> Option<CarriedText> {
+        let (tree, lines) = (self.tree, &self.lines);
+        let span = tree.outer_start(source.node)..tree.span(source.node).end;
+        let raw = lines.slice(span.start, span.end);
+        let line_end = lines.line_end(span.end);
+        let behind = lines.slice(span.end, line_end).trim_end();
+        let comment = if behind.trim_start().starts_with('#') {
+            behind.to_owned()
+        } else {
+            String::new()
+        };
+        let Some(end) = raw.find('\n') else {
+            return Some(CarriedText {
+                first: raw.to_owned(),
+                comment,
+                below: String::new(),
+            });
+        };
+        let from = match source.key {
+            Some(key) => lines.column(tree.outer_start(key)).ok()?,
+            None => {
+                let dash = lines.before_blanks(span.start).checked_sub(1)?;
+                lines.is_at(dash, b'-').then_some(())?;
+                lines.column(dash).ok()?
+            }
+        };
+        let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
+        let (first, below) = text.split_at_checked(end)?;
+        Some(CarriedText {
+            first: first.trim_end_matches('\r').to_owned(),
+            comment: String::new(),
+            below: below.strip_prefix('\n')?.to_owned(),
+        })
+    }
+
+    /// The text from an offset to the end of the line on which content ends.
+    fn whole_lines(&self, start: usize, end: usize) -> Option<String> {
+        let below = self.lines.below(end).ok()?;
+        let text = self.lines.slice(start, below);
+        let is_open = below > self.tree.text().len();
+        let line_break = if is_open {
+            self.lines.break_before(below)
+        } else {
+            ""
+        };
+        Some([text, line_break].concat())
+    }
+
+    /// The text that replaces a scalar with a value that was moved or copied, if it stays on one line.
+    pub(super) fn carried_on_one_line(&self, source: Source) -> Option<String> {
+        let is_text = self.carrying == Carrying::Text;
+        let scalar = is_text.then_some(source.node);
+        spelling(self.tree, scalar?, Context::Block)
+    }
+}
+
+/// The text with all lines but the first moved by the difference of two columns. Lines of white space that are less indented
+/// than the column stay. None where a line cannot be moved.
+fn reindented(text: &str, from: usize, to: usize) -> Option<String> {
+    if text.replace("\r\n", "\n").contains('\r') {
+        return None;
+    }
+    let mut moved = String::with_capacity(text.len());
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let content = line.trim_start_matches(' ');
+        let indentation = line.len() - content.len();
+        let is_blank = content.trim_end().is_empty();
+        if index == 0 || (is_blank && indentation < from) {
+            moved.push_str(line);
+            continue;
+        }
+        if content.starts_with('\t') {
+            return None;
+        }
+        if indentation + to < from && !content.starts_with('#') {
+            return None;
+        }
+        moved.extend(std::iter::repeat_n(
+            ' ',
+            (indentation + to).saturating_sub(from),
+        ));
+        moved.push_str(content);
+    }
+    Some(moved)
+}

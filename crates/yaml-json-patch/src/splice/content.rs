@@ -1,0 +1,142 @@
+//! New values, as they are to be written: of the patch, or of another place of the document.
+
+use super::error::{ErrorKind, SpliceError};
+use super::key::name_of;
+use crate::json::{is_merge_key, to_json};
+use crate::quote::{Context, quote};
+use crate::tree::{Kind, NodeId, Style, Tree};
+use serde_json::Value;
+
+/// YAML's bound on keys that are written without `? `.
+const MAX_KEY_CHARS: usize = 1024;
+
+/// The form in which values are moved and copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrying {
+    /// As their text, where it can stand at the new place.
+    Text,
+    /// As JSON has them.
+    Values,
+}
+
+/// A new value.
+#[derive(Clone, Copy)]
+pub(crate) enum Content<'v> {
+    Value(&'v Value),
+    /// A node, whose keys and scalars keep their spelling.
+    Node(&'v Tree<'v>, NodeId),
+}
+
+/// The parts of a value.
+pub(crate) enum Parts<'v> {
+    Scalar,
+    Items(Vec<Content<'v>>),
+    Members(Vec<(Name<'v>, Content<'v>)>),
+}
+
+/// The name of a new member.
+#[derive(Clone, Copy)]
+pub(crate) enum Name<'v> {
+    New(&'v str),
+    /// A key that keeps its spelling.
+    Node(&'v Tree<'v>, NodeId),
+}
+
+impl<'v> Content<'v> {
+    pub(crate) fn parts(self) -> Parts<'v> {
+        match self {
+            Content::Value(Value::Array(items)) => {
+                Parts::Items(items.iter().map(Content::Value).collect())
+            }
+            Content::Value(Value::Object(members)) => {
+                let member =
+                    |(name, value): (&'v String, _)| (Name::New(name), Content::Value(value));
+                Parts::Members(members.iter().map(member).collect())
+            }
+            Content::Value(_) => Parts::Scalar,
+            Content::Node(tree, node) => {
+                let node = tree.alias_target(node);
+                match tree.kind(node) {
+                    Kind::Sequence => {
+                        let items = tree.items(node);
+                        Parts::Items(items.map(|item| Content::Node(tree, item)).collect())
+                    }
+                    Kind::Mapping => {
+                        let member =
+                            |(key, value)| (Name::Node(tree, key), Content::Node(tree, value));
+                        Parts::Members(tree.entries(node).map(member).collect())
+                    }
+                    Kind::Scalar | Kind::Alias => Parts::Scalar,
+                }
+            }
+        }
+    }
+
+    /// The text of a scalar; none for a collection.
+    pub(crate) fn scalar(self, place: Context) -> Option<String> {
+        match self {
+            Content::Value(Value::String(text)) => Some(quote(text, place).into_owned()),
+            Content::Value(Value::Array(_) | Value::Object(_)) => None,
+            Content::Value(value) => Some(value.to_string()),
+            Content::Node(tree, node) => {
+                let node = tree.alias_target(node);
+                spelling(tree, node, place).or_else(|| {
+                    let value = to_json(tree, node).ok()?;
+                    Content::Value(&value).scalar(place)
+                })
+            }
+        }
+    }
+}
+
+impl Name<'_> {
+    /// The text of a key, for a mapping in a block or in brackets.
+    pub(crate) fn text(self, place: Context, at: usize) -> Result<String, SpliceError> {
+        let key = match self {
+            Name::New(name) => quote(name, place).into_owned(),
+            Name::Node(tree, key) => match spelling(tree, key, place) {
+                // JSON has no other keys than strings.
+                Some(spelling) if place != Context::Json || spelling.starts_with('"') => spelling,
+                _ => quote(&name_of(tree, key)?.unwrap_or_default(), place).into_owned(),
+            },
+        };
+        if key.chars().count() < MAX_KEY_CHARS {
+            Ok(key)
+        } else {
+            Err(ErrorKind::LongKey.at(at))
+        }
+    }
+}
+
+/// The text of a scalar or alias as it is written, where it means the same at the new place. Anchors stay behind.
+pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<String> {
+    let raw = tree.raw(node);
+    let is_plain = tree.style(node) == Style::Plain;
+    let fits = !raw.is_empty()
+        && !raw.contains(['\n', '\r'])
+        && tree.kind(node) == Kind::Scalar
+        && tree.tag(node).is_none()
+        && !matches!(tree.style(node), Style::Literal | Style::Folded)
+        && match place {
+            Context::Block => true,
+            Context::Flow => !is_plain || !raw.contains([',', '[', ']', '{', '}', ':', '?']),
+            Context::Json => serde_json::from_str::<Value>(raw).is_ok(),
+        };
+    fits.then(|| raw.to_owned())
+}
+
+/// True if each key of the node and of what is in it names a member of its own, so that the node can be written key by key.
+pub(crate) fn has_plain_members(tree: &Tree<'_>, node: NodeId) -> bool {
+    let node = tree.alias_target(node);
+    let mut names = std::collections::HashSet::new();
+    for (key, value) in tree.entries(node) {
+        let is_member = !is_merge_key(tree, key) && !tree.has_properties(key);
+        let Ok(Some(name)) = name_of(tree, key) else {
+            return false;
+        };
+        if !is_member || !names.insert(name) || !has_plain_members(tree, value) {
+            return false;
+        }
+    }
+    tree.items(node).all(|item| has_plain_members(tree, item))
+}

@@ -1,0 +1,92 @@
+//! Text that `move` and `copy` take along.
+
+use super::{Patched, given};
+use serde_json::json;
+use yaml_json_patch::ErrorKind;
+
+fn moved<'t>(text: &'t str, from: &str, path: &str) -> Patched<'t> {
+    given(text).patched_with(json!([{"op": "move", "from": from, "path": path}]))
+}
+
+fn copied<'t>(text: &'t str, from: &str, path: &str) -> Patched<'t> {
+    given(text).patched_with(json!([{"op": "copy", "from": from, "path": path}]))
+}
+
+#[test]
+fn scalars_keep_their_spelling() {
+    copied("a: 0644\nb: {}\n", "/a", "/c").gives("a: 0644\nb: {}\nc: 0644\n");
+    copied("a: 1.10 # why\nb: 2 # keep\n", "/a", "/b").gives("a: 1.10 # why\nb: 1.10 # keep\n");
+    moved("a: 'q' # why\nb: 2\n", "/a", "/c").gives("b: 2\nc: 'q' # why\n");
+    moved("a: 0x1F\nb: [1]\n", "/a", "/b/0").gives("b: [0x1F, 1]\n");
+    moved("a: 0644\nb: {\"c\": 1}\n", "/a", "/b/d").gives("b: {\"c\": 1, \"d\": 420}\n");
+    moved("a: [1.10, yes]\nb: [1]\n", "/a/0", "/b/-").gives("a: [yes]\nb: [1, 1.10]\n");
+    copied("- yes\n- {y: 8}\n", "/0", "/1/x").gives("- yes\n- {y: 8, x: yes}\n");
+    copied("a: [1.0, {y: 8}]\n", "/a", "/b").gives("a: [1.0, {y: 8}]\nb: [1.0, {y: 8}]\n");
+}
+
+#[test]
+fn collections_keep_comments_and_block_scalars() {
+    let text = "a:\n  b: # head\n    # first\n    y: 8\n    s: |\n      one\n\n        two\n    t: 0644 # last\nc: 1\n";
+    moved(text, "/a/b", "/d").gives(
+        "a: {}\nc: 1\nd: # head\n  # first\n  y: 8\n  s: |\n    one\n\n      two\n  t: 0644 # last\n",
+    );
+    moved(
+        "a:\n- x: 1 # one\n  y: |-\n    t\nb:\n    c: d\n",
+        "/a/0",
+        "/b/e",
+    )
+    .gives("a: []\nb:\n    c: d\n    e:\n        x: 1 # one\n        y: |-\n          t\n");
+    moved(
+        "a:\n  x: 1 # one\n  # two\n  y: 2\nb:\n  - z\n",
+        "/a",
+        "/b/0",
+    )
+    .gives("b:\n  - x: 1 # one\n    # two\n    y: 2\n  - z\n");
+    moved("a:\n- x\n- y # two\nb:\n- z\n", "/a", "/b/-").gives("b:\n- z\n- - x\n  - y # two\n");
+    moved("- a: |\n    t\n\n- b: 1\n", "/0", "/1").gives("\n- b: 1\n- a: |\n    t\n");
+    copied("a: >\n  x\n  y\nb: 2 # two\n", "/a", "/b").gives("a: >\n  x\n  y\nb: >\n  x\n  y\n");
+    copied("a:\n  x: 1\nb: 2 # two\n", "/a", "/b").gives("a:\n  x: 1\nb: # two\n  x: 1\n");
+    moved("a: [\n  x, # why\n  y\n]\nb:\n  c: 1\n", "/a", "/b/d")
+        .gives("b:\n  c: 1\n  d: [\n    x, # why\n    y\n  ]\n");
+    moved("a:\n  y: 8\n  # why\n  z: 1.10\nb: {c: 1}\n", "/a", "/b/d")
+        .gives("b: {c: 1, d: {y: 8, z: 1.10}}\n");
+}
+
+#[test]
+fn anchors_stay_and_aliases_follow_their_anchors() {
+    copied("a: &x 0644\nb: *x\n", "/b", "/c").gives("a: &x 0644\nb: *x\nc: *x\n");
+    copied("a: &x 0644\nb: *x\n", "/a", "/c").gives("a: &x 0644\nb: *x\nc: 0644\n");
+    copied("a: 1\nb: &x 0644\nc: [*x]\n", "/c", "/a").gives("a:\n  - 0644\nb: &x 0644\nc: [*x]\n");
+    copied("a: &x {y: 8}\nb:\n  <<: *x\n  z: 0644\n", "/b", "/c")
+        .gives("a: &x {y: 8}\nb:\n  <<: *x\n  z: 0644\nc:\n  <<: *x\n  z: 0644\n");
+    moved("a: &x 1\nb: *x\n", "/a", "/c").refuses(ErrorKind::Anchor);
+}
+
+#[test]
+fn a_text_that_cannot_stand_there_is_written_by_value() {
+    // The line break at the end belongs to the value.
+    copied("b: 1\na: |\n  x\n", "/a", "/c").gives("b: 1\na: |\n  x\nc: |\n  x\n");
+    copied("a: |\n  x\nb: 1", "/a", "/c").gives("a: |\n  x\nb: 1\nc: \"x\\n\"");
+    copied("b: 1\na: |\n  x", "/a", "/b").gives("b: x\na: |\n  x");
+}
+
+#[test]
+fn a_string_keeps_its_quotes() {
+    given("a: 'x' # why\n")
+        .replace("/a", json!("it's"))
+        .gives("a: 'it''s' # why\n");
+    given("a: 'x'\n")
+        .replace("/a", json!("two\nlines"))
+        .gives("a: \"two\\nlines\"\n");
+    given("a: \"x\"\n")
+        .replace("/a", json!("y z"))
+        .gives("a: \"y z\"\n");
+    given("a: \"x\"\n").replace("/a", json!(1)).gives("a: 1\n");
+    given("- 'x'\n- {a: 'b', \"c\": \"d\"}\n")
+        .patched_with(json!([
+            {"op": "replace", "path": "/0", "value": "y"},
+            {"op": "replace", "path": "/1/a", "value": "y"},
+            {"op": "replace", "path": "/1/c", "value": "y"},
+        ]))
+        .gives("- 'y'\n- {a: 'y', \"c\": \"y\"}\n");
+}
