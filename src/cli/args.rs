@@ -79,7 +79,7 @@ Examples:
   helm template web ./web | mackerel-agent-injector inject -")]
     Inject {
         #[command(flatten)]
-        over: InjectArgs,
+        arguments: InjectArgs,
         /// Adopt agent containers that this tool did not inject, in place
         #[arg(long)]
         adopt: bool,
@@ -90,10 +90,7 @@ Examples:
   mackerel-agent-injector uninject --diff deploy/
   mackerel-agent-injector uninject -i deploy/web.yaml
   mackerel-agent-injector uninject --check -q deploy/ && echo no agent found")]
-    Uninject {
-        #[command(flatten)]
-        over: InjectArgs,
-    },
+    Uninject(InjectArgs),
     /// Show what `inject` would do with each pod template, and why
     #[command(after_help = "\
 Examples:
@@ -107,10 +104,7 @@ Examples:
   mackerel-agent-injector rbac -n shop deploy/ > rbac.yaml
   mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
   helm template web ./web | mackerel-agent-injector rbac -n shop -")]
-    Rbac {
-        #[command(flatten)]
-        over: ReadArgs,
-    },
+    Rbac(ReadArgs),
     /// Print the configuration schema or an example, or validate a configuration
     #[command(
         subcommand,
@@ -253,7 +247,7 @@ issue another certificate.")]
     },
 }
 
-/// Arguments of a command that writes no manifests.
+/// Input of a command that reports each decision, and how much it reports.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReadArgs {
     /// Files and directories; `-` or none for stdin
@@ -270,9 +264,6 @@ pub(crate) struct ReadArgs {
 /// Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct InjectArgs {
-    /// Files and directories; `-` or none for stdin
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
     /// Change the files in place; an error leaves all of them unchanged
     #[arg(short, long, conflicts_with_all = ["diff", "check", "output"])]
     pub(crate) in_place: bool,
@@ -297,12 +288,8 @@ pub(crate) struct InjectArgs {
     /// Treat warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print errors only
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// Print the decision for every resource
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 }
 
 /// Input and output of `explain`.

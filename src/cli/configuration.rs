@@ -3,11 +3,11 @@
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
 use crate::cli::messages::Messages;
-use crate::cli::{AlreadyReported, Exit, stdout, variable};
+use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The configuration of everything but a function call that brings its own.
 pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
@@ -21,28 +21,21 @@ pub(crate) fn base_for(
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
     let Some(path) = named(common) else {
-        return loaded(sources(Base::Defaults, reader, common), messages);
+        return loaded(&sources(Base::Defaults, reader, common), messages);
     };
     let name = path.display().to_string();
     // The file may lie among the manifests, or come from the environment: the message names its source.
-    let shown = format!(
-        "{}: {name}",
-        if common.config.is_some() {
-            "--config"
-        } else {
-            CONFIG_VARIABLE
-        }
-    );
-    let text = readable(&shown, read_file(&path).map(|file| file.text), messages)?;
+    let source = match &common.config {
+        Some(_) => "--config",
+        None => CONFIG_VARIABLE,
+    };
+    let text = match read_file(&path) {
+        Ok(file) => file.text,
+        Err(error) => return unreadable(&format!("{source}: {name}"), &error, messages),
+    };
+    let (name, text) = (&*name, &*text);
     loaded(
-        sources(
-            Base::Text {
-                name: &name,
-                text: &text,
-            },
-            reader,
-            common,
-        ),
+        &sources(Base::Text { name, text }, reader, common),
         messages,
     )
 }
@@ -70,15 +63,10 @@ pub(crate) fn of_call(
     }
     // Users cannot see stdin of a function: places are those of the configuration's own text.
     let file = function_config.file();
-    let (name, own) = (
-        file.clone().unwrap_or_else(|| function_config.name()),
-        function_config.own_text(),
-    );
-    let base = match &own {
-        Some(own) => Base::Text {
-            name: &name,
-            text: own,
-        },
+    let own_text = function_config.own_text();
+    let name = file.clone().unwrap_or_else(|| function_config.name());
+    let base = match &own_text {
+        Some(text) => Base::Text { name: &name, text },
         None => {
             let FunctionConfig { tree, node, start } = function_config;
             Base::Node {
@@ -90,13 +78,16 @@ pub(crate) fn of_call(
             }
         }
     };
-    load(&sources(base, ConfigReader::Manifests, common)).or_else(|mut diagnostics| {
+    let result = load(&sources(base, ConfigReader::Manifests, common));
+    result.or_else(|mut diagnostics| {
         if file.is_none() {
             let note =
                 "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
-            diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.push(note.to_owned()));
+            for diagnostic in &mut diagnostics {
+                diagnostic.notes.push(note.to_owned());
+            }
         }
-        tell(&diagnostics, messages)
+        report(&diagnostics, messages)
     })
 }
 
@@ -105,7 +96,7 @@ pub(crate) fn command(
     command: ConfigCommand,
     common: &Common,
     messages: &mut Messages,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
         ConfigCommand::Example => stdout::write([&*example()])?,
@@ -115,43 +106,43 @@ pub(crate) fn command(
             } else {
                 ConfigReader::Manifests
             };
-            let Some(path) = file.or_else(|| named(common)) else {
-                if common.set.is_empty() && common.namespace.is_none() {
-                    anyhow::bail!(
-                        "no configuration file; use `config validate FILE`, with `-` for stdin"
-                    );
-                }
-                loaded(sources(Base::Defaults, reader, common), messages)?;
-                stdout::write(["the options: valid\n"])?;
-                return Ok(Exit::Done);
-            };
-            let is_stdin = path.as_path() == Path::new("-");
-            let name = if is_stdin {
-                STDIN.to_owned()
-            } else {
-                path.display().to_string()
-            };
-            let text = if is_stdin {
-                read_stdin()
-            } else {
-                read_file(&path).map(|file| file.text)
-            };
-            let text = readable(&name, text, messages)?;
-            loaded(
-                sources(
-                    Base::Text {
-                        name: &name,
-                        text: &text,
-                    },
-                    reader,
-                    common,
-                ),
-                messages,
-            )?;
+            let name = validate(file, reader, common, messages)?;
             stdout::write([&*name, ": valid\n"])?;
         }
     }
-    Ok(Exit::Done)
+    Ok(())
+}
+
+/// Validates a file, or the options alone. Returns the name of what is valid.
+fn validate(
+    file: Option<PathBuf>,
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<String> {
+    let Some(path) = file.or_else(|| named(common)) else {
+        if common.set.is_empty() && common.namespace.is_none() {
+            anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
+        }
+        loaded(&sources(Base::Defaults, reader, common), messages)?;
+        return Ok("the options".to_owned());
+    };
+    let (name, text) = if path.as_os_str() == "-" {
+        (STDIN.to_owned(), read_stdin())
+    } else {
+        let text = read_file(&path).map(|file| file.text);
+        (path.display().to_string(), text)
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return unreadable(&name, &error, messages),
+    };
+    let base = Base::Text {
+        name: &name,
+        text: &text,
+    };
+    loaded(&sources(base, reader, common), messages)?;
+    Ok(name)
 }
 
 /// The configuration's file.
@@ -162,15 +153,9 @@ pub(crate) fn named(common: &Common) -> Option<PathBuf> {
         .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 
-fn readable(
-    name: &str,
-    text: Result<String, Unreadable>,
-    messages: &mut Messages,
-) -> anyhow::Result<String> {
-    text.or_else(|error| {
-        messages.unreadable(name, &error)?;
-        Err(AlreadyReported.into())
-    })
+fn unreadable<T>(name: &str, error: &Unreadable, messages: &mut Messages) -> anyhow::Result<T> {
+    messages.unreadable(name, error)?;
+    Err(AlreadyReported.into())
 }
 
 fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sources<'a> {
@@ -182,13 +167,13 @@ fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sour
     }
 }
 
-fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
-    load(&sources).or_else(|diagnostics| tell(&diagnostics, messages))
+fn loaded(sources: &Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
+    load(sources).or_else(|diagnostics| report(&diagnostics, messages))
 }
 
-fn tell(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<Config> {
-    diagnostics
-        .iter()
-        .try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
+fn report<T>(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<T> {
+    for diagnostic in diagnostics {
+        messages.diagnostic(diagnostic)?;
+    }
     Err(AlreadyReported.into())
 }

@@ -69,10 +69,19 @@ pub(crate) fn add(
     if reported.is_decision() || is_refused_text {
         messages.count(reason);
     }
-    let level = match reported.severity {
+    let head = MessageHead {
+        level: level(reported, direction),
+        reason: Some(reason),
+        sentence: finding.message_with_help(),
+    };
+    messages.add(head, |treatment| writer.message(reported, treatment))
+}
+
+fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
+    match reported.severity {
         Severity::Error => MessageLevel::Error,
         Severity::Warning => MessageLevel::Warning,
-        Severity::Info if reported.is_decision() => match (direction, reason) {
+        Severity::Info if reported.is_decision() => match (direction, reported.finding.reason) {
             // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
             (Direction::Inject, Reason::Removed | Reason::Adopted) => {
                 MessageLevel::UnexpectedDecision
@@ -81,13 +90,7 @@ pub(crate) fn add(
         },
         Severity::Info if reported.is_acknowledged => MessageLevel::Acknowledged,
         Severity::Info => MessageLevel::Note,
-    };
-    let head = MessageHead {
-        level,
-        reason: Some(reason),
-        sentence: finding.message_with_help(),
-    };
-    messages.add(head, |treatment| writer.message(reported, treatment))
+    }
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
@@ -113,15 +116,21 @@ pub(crate) fn add_about_input(
     finding: &Finding,
     policy: SeverityPolicy,
 ) -> io::Result<()> {
-    let reported = ReportedFinding {
-        is_acknowledged: policy.is_acknowledged(finding),
-        ..ReportedFinding::of_input(finding, policy.severity(finding))
+    let reported = policy.reported(finding);
+    let (level, sentence) = match level(&reported, Direction::Inject) {
+        MessageLevel::Error => (
+            MessageLevel::RunError,
+            format!("{name}: {}", finding.message),
+        ),
+        level => (level, finding.message_with_help()),
     };
-    if reported.severity == Severity::Error {
-        messages.keep_run_error(Some(finding.reason), format!("{name}: {}", finding.message));
-    }
+    let head = MessageHead {
+        level,
+        reason: Some(finding.reason),
+        sentence,
+    };
     let mut writer = MessageWriter::source_lines(NamedText { name, text: "" }, messages.colour());
-    add(messages, &mut writer, &reported, Direction::Inject)
+    messages.add(head, |treatment| writer.message(&reported, treatment))
 }
 
 /// Adds an error that belongs to no decision and that no setting tolerates.
@@ -136,7 +145,7 @@ pub(crate) fn error(
         reason: None,
         sentence: String::new(),
     };
-    let reported = ReportedFinding::of_input(finding, Severity::Error);
+    let reported = ReportedFinding::error(finding);
     messages.add(head, |treatment| writer.message(&reported, treatment))
 }
 

@@ -6,15 +6,14 @@
 //! - `inject`, `stdin`: a run over files, a run over stdin
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
-//! - `stdout`, `concatenate`, `diff`, `in_place`, `explain`: output
-//! - `messages`, `findings`, `prerequisites`: messages beside the output
+//! - `output`, `stdout`, `concatenate`, `diff`, `in_place`: output
+//! - `messages`, `findings`: messages beside the output
 
 mod args;
 mod concatenate;
 mod configuration;
 mod diff;
 mod discover;
-mod explain;
 mod findings;
 mod generate;
 mod in_place;
@@ -23,7 +22,6 @@ mod input;
 mod kustomizations;
 mod messages;
 mod output;
-mod prerequisites;
 mod run;
 mod session;
 mod stdin;
@@ -38,9 +36,8 @@ use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE, Output};
-use explain::ExplainRequest;
 use messages::{Messages, Verbosity};
-use run::{EntryPoint, OutputMode, RunContext, RunRequest};
+use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -97,107 +94,98 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::answer(error).into(),
     };
-    let (quiet, verbose) = match &command {
-        Some(Command::Inject { over, .. } | Command::Uninject { over }) => {
-            (over.quiet, over.verbose)
-        }
-        Some(Command::Rbac { over }) => (over.quiet, over.verbose),
-        _ => (false, false),
-    };
-    let verbosity = match (quiet, verbose) {
-        (true, _) => Verbosity::Errors,
-        (_, true) => Verbosity::Resources,
-        _ => Verbosity::Summary,
-    };
+    let verbosity = command.as_ref().map_or(Verbosity::default(), verbosity);
     within(verbosity, &common, |messages| match command {
+        Some(command) => run_command(command, &common, messages),
         None if io::stdin().is_terminal() => Ok(help(None)),
         None => stdin::answer(EntryPoint::Helm, RunRequest::default(), &common, messages),
-        Some(Command::Inject { over, adopt }) => {
-            let options = Options {
-                foreign_agents: if adopt {
-                    ForeignAgents::Adopt
-                } else {
-                    ForeignAgents::Respect
-                },
-                ..Options::default()
-            };
-            run_on_paths("inject", request(&over, options)?, &common, messages)
-        }
-        Some(Command::Uninject { over }) => {
-            let options = Options {
-                direction: Direction::Uninject,
-                ..Options::default()
-            };
-            run_on_paths("uninject", request(&over, options)?, &common, messages)
-        }
-        Some(Command::Explain(arguments)) => {
-            let options = Options {
-                warnings: treatment_of_warnings(arguments.strict),
-                explanations: Explanations::Keep,
-                ..Options::default()
-            };
-            let request = RunRequest {
-                paths: &arguments.paths,
-                mode: OutputMode::Explanation(ExplainRequest::from(&arguments)),
-                options,
-            };
-            run_on_paths("explain", request, &common, messages)
-        }
-        Some(Command::Rbac { over }) => {
-            let request = RunRequest {
-                paths: &over.paths,
-                mode: OutputMode::Permissions,
-                ..RunRequest::default()
-            };
-            run_on_paths("rbac", request, &common, messages)
-        }
-        Some(Command::Config(command)) => configuration::command(command, &common, messages),
-        Some(Command::WaitFor {
-            endpoints,
-            timeout,
-            interval,
-        }) => wait_for::wait(&endpoints, timeout, interval, messages),
-        #[cfg(all(unix, feature = "webhook"))]
-        Some(Command::Webhook(arguments)) => webhook::run(arguments, &common, messages),
-        Some(Command::Completions { shell }) => generate::completions(shell)
-            .map(|()| Exit::Done)
-            .map_err(Into::into),
-        Some(Command::Man {
-            dir: Some(folder), ..
-        }) => generate::manuals(&folder).map(|()| Exit::Done),
-        Some(Command::Man { command, dir: None }) => {
-            generate::manual(&command).map(|()| Exit::Done)
-        }
-        Some(Command::Version) => stdout::write([&*usage::program().render_version()])
-            .map(|()| Exit::Done)
-            .map_err(Into::into),
     })
 }
 
+fn verbosity(command: &Command) -> Verbosity {
+    let arguments = match command {
+        Command::Inject { arguments, .. } | Command::Uninject(arguments) => &arguments.read,
+        Command::Rbac(arguments) => arguments,
+        _ => return Verbosity::Summary,
+    };
+    match (arguments.quiet, arguments.verbose) {
+        (true, _) => Verbosity::Errors,
+        (_, true) => Verbosity::Resources,
+        _ => Verbosity::Summary,
+    }
+}
+
+fn run_command(command: Command, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+    match command {
+        Command::Inject { arguments, adopt } => {
+            let mut request = request(&arguments, Direction::Inject)?;
+            if adopt {
+                request.options.foreign_agents = ForeignAgents::Adopt;
+            }
+            return run_on_paths("inject", request, common, messages);
+        }
+        Command::Uninject(arguments) => {
+            let request = request(&arguments, Direction::Uninject)?;
+            return run_on_paths("uninject", request, common, messages);
+        }
+        Command::Explain(arguments) => {
+            let request = RunRequest {
+                paths: &arguments.paths,
+                mode: OutputMode::Explanation(ExplainRequest::from(&arguments)),
+                options: Options {
+                    warnings: treatment_of_warnings(arguments.strict),
+                    explanations: Explanations::Keep,
+                    ..Options::default()
+                },
+            };
+            return run_on_paths("explain", request, common, messages);
+        }
+        Command::Rbac(arguments) => {
+            let request = RunRequest {
+                paths: &arguments.paths,
+                mode: OutputMode::Permissions,
+                ..RunRequest::default()
+            };
+            return run_on_paths("rbac", request, common, messages);
+        }
+        Command::WaitFor {
+            endpoints,
+            timeout,
+            interval,
+        } => return wait_for::wait(&endpoints, timeout, interval, messages),
+        Command::Config(command) => configuration::command(command, common, messages)?,
+        #[cfg(all(unix, feature = "webhook"))]
+        Command::Webhook(arguments) => webhook::run(arguments, common, messages)?,
+        Command::Completions { shell } => generate::completions(shell)?,
+        Command::Man {
+            dir: Some(folder), ..
+        } => generate::manuals(&folder)?,
+        Command::Man { command, dir: None } => generate::manual(&command)?,
+        Command::Version => stdout::write([&*usage::program().render_version()])?,
+    }
+    Ok(Exit::Done)
+}
+
 /// Returns the request of `inject` and `uninject`.
-fn request(over: &InjectArgs, options: Options) -> anyhow::Result<RunRequest<'_>> {
-    if over.check && over.output == Some(Output::Patch) {
+fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRequest<'_>> {
+    if arguments.check && arguments.output == Some(Output::Patch) {
         anyhow::bail!(
             "`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`"
         );
     }
-    let mode = OutputMode::from(over);
-    let options = Options {
-        hand_edits: if over.force {
-            HandEdits::Overwrite
-        } else {
-            HandEdits::Respect
-        },
-        warnings: treatment_of_warnings(over.strict),
-        patches: if matches!(mode, OutputMode::Patches) {
-            Patches::Keep
-        } else {
-            Patches::Drop
-        },
-        ..options
+    let mode = OutputMode::from(arguments);
+    let mut options = Options {
+        warnings: treatment_of_warnings(arguments.strict),
+        ..Options::new(direction)
     };
+    if arguments.force {
+        options.hand_edits = HandEdits::Overwrite;
+    }
+    if matches!(mode, OutputMode::Patches) {
+        options.patches = Patches::Keep;
+    }
     Ok(RunRequest {
-        paths: &over.paths,
+        paths: &arguments.read.paths,
         mode,
         options,
     })

@@ -1,13 +1,14 @@
 //! The end of a run: everything is written, or nothing. One function for each form of output.
 
+use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
 use crate::cli::discover::plain;
-use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, NamedText};
 use crate::cli::messages::RunOutcome;
-use crate::cli::run::OutputMode;
+use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
+use crate::explain::{Explanation, Filter, explain, github, sarif, text};
 use crate::rbac;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -27,7 +28,7 @@ impl Session<'_> {
                 Ok(exit.after_check(check_fails))
             }
             OutputMode::CheckReport(format) => self.print_check_report(format),
-            OutputMode::Explanation(request) => self.explain(request),
+            OutputMode::Explanation(request) => self.print_explanation(request),
             OutputMode::Permissions => self.print_permissions(),
         }
     }
@@ -122,9 +123,9 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
+    /// Prints the changes and findings for tools of code review, also where errors hold back the run.
     fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
-        let config = self.run.config;
-        let report = explain::check_report(format, &self.texts(), config, self.messages)?;
+        let report = formatted(&self.explanation(&self.texts(), Filter::Check), format)?;
         let (ending, exit) = if self.messages.has_errors() {
             self.messages.log_summary(RunOutcome::NothingShown)?;
             (RunOutcome::NothingShown, Exit::Trouble)
@@ -137,15 +138,34 @@ impl Session<'_> {
         Ok(exit)
     }
 
-    fn explain(self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
-        let config = self.run.config;
-        explain::print(
-            request,
-            &self.texts(),
-            &self.requirements,
-            config,
-            self.messages,
-        )
+    /// Prints the explanation. The exit code is that of `inject`.
+    fn print_explanation(self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
+        let ExplainRequest { format, filter } = request;
+        let texts = self.texts();
+        let explanation = self.explanation(&texts, filter);
+        if let Filter::Resource(wanted) = filter
+            && explanation.templates.is_empty()
+        {
+            anyhow::bail!(
+                "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
+            );
+        }
+        stdout::write([&*formatted(&explanation, format)?])?;
+        self.messages.show(None);
+        Ok(if explanation.has_errors() {
+            Exit::Trouble
+        } else {
+            Exit::Done
+        })
+    }
+
+    fn explanation<'s>(
+        &'s self,
+        texts: &[ProcessedText<'s>],
+        filter: Filter<'s>,
+    ) -> Explanation<'s> {
+        let errors = self.messages.run_errors();
+        explain(texts, &self.requirements, errors, self.run.config, filter)
     }
 
     fn print_permissions(mut self) -> anyhow::Result<Exit> {
@@ -173,6 +193,15 @@ impl Session<'_> {
         let has_rbac = self.rbac.is_complete(self.run.config);
         self.messages.needed(&self.requirements, has_rbac)
     }
+}
+
+fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
+    Ok(match format {
+        ExplainFormat::Text => text::text(explanation),
+        ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
+        ExplainFormat::Github => github::github(explanation),
+        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
+    })
 }
 
 impl Exit {

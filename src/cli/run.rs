@@ -1,8 +1,8 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
-use crate::cli::args::{ExplainFormat, InjectArgs, Output};
-use crate::cli::explain::ExplainRequest;
+use crate::cli::args::{ExplainArgs, ExplainFormat, InjectArgs, Output};
 use crate::config::{Config, Rbac};
+use crate::explain::Filter;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Direction, Options, Permissions, Tense};
 use std::path::PathBuf;
@@ -56,16 +56,37 @@ impl OutputMode<'_> {
 }
 
 impl From<&InjectArgs> for OutputMode<'_> {
-    fn from(over: &InjectArgs) -> Self {
-        match (over.in_place, over.check, over.diff, over.output) {
-            (true, ..) => OutputMode::InPlace,
-            (_, true, _, Some(Output::Github)) => OutputMode::CheckReport(ExplainFormat::Github),
-            (_, true, _, Some(Output::Sarif)) => OutputMode::CheckReport(ExplainFormat::Sarif),
-            (_, true, true, _) => OutputMode::CheckAndDiff,
-            (_, true, false, _) => OutputMode::Check,
-            (_, false, true, _) => OutputMode::Diff,
-            (.., Some(Output::Patch)) => OutputMode::Patches,
-            _ => OutputMode::Manifests,
+    fn from(arguments: &InjectArgs) -> Self {
+        if arguments.in_place {
+            return OutputMode::InPlace;
+        }
+        match (arguments.output, arguments.check, arguments.diff) {
+            (Some(Output::Github), ..) => OutputMode::CheckReport(ExplainFormat::Github),
+            (Some(Output::Sarif), ..) => OutputMode::CheckReport(ExplainFormat::Sarif),
+            (Some(Output::Patch), ..) => OutputMode::Patches,
+            (None, true, true) => OutputMode::CheckAndDiff,
+            (None, true, false) => OutputMode::Check,
+            (None, false, true) => OutputMode::Diff,
+            (None, false, false) => OutputMode::Manifests,
+        }
+    }
+}
+
+/// Format and filter of an explanation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExplainRequest<'a> {
+    pub(crate) format: ExplainFormat,
+    pub(crate) filter: Filter<'a>,
+}
+
+impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
+    fn from(arguments: &'a ExplainArgs) -> Self {
+        Self {
+            format: arguments.output.unwrap_or(ExplainFormat::Text),
+            filter: match &arguments.resource {
+                Some(resource) => Filter::Resource(resource),
+                None => Filter::All,
+            },
         }
     }
 }

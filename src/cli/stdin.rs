@@ -96,7 +96,7 @@ fn call(
             if !error.is::<AlreadyReported>() {
                 messages.error(error)?;
             }
-            envelope.failure(messages.run_errors().iter().map(|error| &*error.text))
+            envelope.failure(messages.run_errors())
         }
     };
     let (ending, exit) = match answer.status {

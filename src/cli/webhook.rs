@@ -2,7 +2,7 @@
 
 use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
-use crate::cli::{Exit, configuration, stdout};
+use crate::cli::{configuration, stdout};
 use crate::config::ConfigReader;
 use crate::webhook::certificate;
 use crate::webhook::issue::{CertificateRequest, issue, manifest};
@@ -11,65 +11,18 @@ use crate::webhook::reload::{CertificateFiles, ConfigurationFile};
 use crate::webhook::server::{Settings, serve};
 use anyhow::Context as _;
 use std::fs;
+use std::path::Path;
 use std::time::SystemTime;
 
 pub(crate) fn run(
     arguments: WebhookArgs,
     common: &Common,
     messages: &mut Messages,
-) -> anyhow::Result<Exit> {
-    let WebhookArgs {
-        command,
-        listen,
-        metrics_listen,
-        tls_cert,
-        tls_key,
-        server_name,
-        client_ca,
-        drain,
-        log_format,
-    } = arguments;
-    if let Some(WebhookCommand::Certificate {
-        service,
-        days,
-        ca_bundle,
-    }) = command
-    {
-        let Some(namespace) = &common.namespace else {
-            anyhow::bail!(
-                "`webhook certificate` requires the namespace of the Service: add `--namespace NS`"
-            );
-        };
-        for (name, what) in [(&*service, "a Service"), (&**namespace, "a namespace")] {
-            if !is_label(name) {
-                anyhow::bail!(
-                    "invalid name of {what} '{name}': expected at most 63 lower-case letters, digits and `-`"
-                );
-            }
-        }
-        let old = ca_bundle.map(|path| {
-            let read = || {
-                let text = fs::read_to_string(&path)?;
-                certificate::check_authorities(text.as_bytes())?;
-                anyhow::Ok(text)
-            };
-            read().with_context(|| path.display().to_string())
-        });
-        let request = CertificateRequest {
-            service: &service,
-            namespace,
-            days,
-            now: SystemTime::now(),
-        };
-        let issued = issue(&request).context("cannot generate a certificate")?;
-        stdout::write([&*manifest(
-            &request,
-            issued,
-            &old.transpose()?.unwrap_or_default(),
-        )?])?;
-        return Ok(Exit::Done);
+) -> anyhow::Result<()> {
+    if let Some(command) = arguments.command {
+        return print_certificate(command, common.namespace.as_deref());
     }
-    let (Some(certificate), Some(key)) = (tls_cert, tls_key) else {
+    let (Some(certificate), Some(key)) = (arguments.tls_cert, arguments.tls_key) else {
         anyhow::bail!(
             "the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`"
         );
@@ -80,22 +33,62 @@ pub(crate) fn run(
         set: common.set.clone(),
         namespace: common.namespace.clone(),
     });
-    let _written_at_the_end = log::init(log_format);
-    let certificate_files = CertificateFiles {
-        certificate,
-        key,
-        server_name,
-        client_ca,
-    };
+    let _written_at_the_end = log::init(arguments.log_format);
     serve(Settings {
-        listen,
-        metrics_listen,
-        certificate_files,
+        listen: arguments.listen,
+        metrics_listen: arguments.metrics_listen,
+        certificate_files: CertificateFiles {
+            certificate,
+            key,
+            server_name: arguments.server_name,
+            client_ca: arguments.client_ca,
+        },
         config,
         configuration_file,
-        drain,
+        drain: arguments.drain,
     })?;
-    Ok(Exit::Done)
+    Ok(())
+}
+
+/// `webhook certificate`
+fn print_certificate(command: WebhookCommand, namespace: Option<&str>) -> anyhow::Result<()> {
+    let WebhookCommand::Certificate {
+        service,
+        days,
+        ca_bundle,
+    } = command;
+    let Some(namespace) = namespace else {
+        anyhow::bail!(
+            "`webhook certificate` requires the namespace of the Service: add `--namespace NS`"
+        );
+    };
+    for (name, what) in [(&*service, "a Service"), (namespace, "a namespace")] {
+        if !is_label(name) {
+            anyhow::bail!(
+                "invalid name of {what} '{name}': expected at most 63 lower-case letters, digits and `-`"
+            );
+        }
+    }
+    let request = CertificateRequest {
+        service: &service,
+        namespace,
+        days,
+        now: SystemTime::now(),
+    };
+    let issued = issue(&request).context("cannot generate a certificate")?;
+    let earlier = match ca_bundle {
+        Some(path) => authorities(&path).with_context(|| path.display().to_string())?,
+        None => String::new(),
+    };
+    stdout::write([&*manifest(&request, issued, &earlier)?])?;
+    Ok(())
+}
+
+/// Reads the CAs of a PEM file.
+fn authorities(path: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(path)?;
+    certificate::check_authorities(text.as_bytes())?;
+    Ok(text)
 }
 
 /// A label of DNS, as names of Services and namespaces are.

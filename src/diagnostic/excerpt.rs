@@ -3,6 +3,7 @@
 use crate::diagnostic::position::Position;
 use crate::diagnostic::visible::substitute;
 use memchr::memchr;
+use std::borrow::Cow;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
@@ -24,70 +25,66 @@ pub(super) struct Excerpt {
 
 /// A character as shown.
 struct Cell {
-    text: String,
+    text: Cow<'static, str>,
     width: usize,
+}
+
+impl Cell {
+    const ELLIPSIS: Cell = Cell {
+        text: Cow::Borrowed("…"),
+        width: 1,
+    };
 }
 
 impl Excerpt {
     pub(super) fn new(text: &[u8], at: &Position, range: &Range<usize>) -> Self {
+        let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
         let start = range.start.min(text.len());
         // A line may be as long as the file: read only what can be shown, and a line break behind it.
-        let line_end = start
-            + line_length(
-                text.get(start..text.len().min(start + REACH + 2))
-                    .unwrap_or_default(),
-            );
-        let end = end_of_character(text, range.end.clamp(start, line_end));
+        let line_end = start + line_length(slice(start, text.len().min(start + REACH + 2)));
         let from = at.line_start.max(start.saturating_sub(REACH));
         let to = line_end.min(start + REACH);
-        let mut before = cells(text.get(from..start).unwrap_or_default());
-        let marked = cells(text.get(start..end.min(to)).unwrap_or_default());
-        let after = cells(text.get(end.min(to)..to).unwrap_or_default());
+        let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
+        let mut before = cells(slice(from, start));
+        let marked = cells(slice(start, end));
+        let after = cells(slice(end, to));
 
         let is_whole = from == at.line_start && to == line_end;
-        let total = columns(&before) + columns(&marked) + columns(&after);
-        let mut line = String::new();
-        if !is_whole || total > COLUMNS {
-            let mut kept = 0;
-            let keep = before.iter().rev().take_while(|cell| {
-                kept += cell.width;
-                kept <= BEFORE
-            });
-            let cut = before.len() - keep.count();
-            if cut > 0 || from > at.line_start {
-                before.drain(..cut);
-                before.insert(
-                    0,
-                    Cell {
-                        text: "…".to_owned(),
-                        width: 1,
-                    },
-                );
+        if !is_whole || columns(&before) + columns(&marked) + columns(&after) > COLUMNS {
+            let first = before.len() - fitting(before.iter().rev(), BEFORE);
+            if first > 0 || from > at.line_start {
+                before.splice(..first, [Cell::ELLIPSIS]);
             }
         }
-        before.iter().for_each(|cell| line.push_str(&cell.text));
         let indent = columns(&before);
-        let mut shown = indent;
-        let mut carets = 0;
-        for (index, cell) in marked.iter().chain(&after).enumerate() {
-            if shown + cell.width > COLUMNS {
-                break;
-            }
-            shown += cell.width;
-            line.push_str(&cell.text);
-            if index < marked.len() {
-                carets += cell.width;
-            }
-        }
-        if shown < indent + columns(&marked) + columns(&after) || to < line_end {
+        let behind: Vec<&Cell> = marked.iter().chain(&after).collect();
+        let shown = fitting(behind.iter().copied(), COLUMNS.saturating_sub(indent));
+        let mut line: String = before.iter().map(|cell| &*cell.text).collect();
+        line.extend(behind.iter().take(shown).map(|cell| &*cell.text));
+        if shown < behind.len() || to < line_end {
             line.push('…');
         }
+        let visible = marked.get(..shown).unwrap_or(&marked);
         Excerpt {
             line,
             indent,
-            width: carets.max(1),
+            width: columns(visible).max(1),
         }
     }
+}
+
+/// Returns the number of cells that fit into some columns.
+fn fitting<'c>(cells: impl Iterator<Item = &'c Cell>, columns: usize) -> usize {
+    let mut width = 0;
+    let mut count = 0;
+    for cell in cells {
+        width += cell.width;
+        if width > columns {
+            break;
+        }
+        count += 1;
+    }
+    count
 }
 
 /// Returns the end of the character that an offset is in, or the offset if it is in none.
@@ -119,22 +116,22 @@ fn cells(bytes: &[u8]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match substitute(character) {
+            cells.push(match substitute(character) {
                 // A byte order mark is no part of the line.
-                Some(_) if character == '\u{feff}' && cells.is_empty() => {}
-                Some(text) => cells.push(Cell {
+                Some(_) if character == '\u{feff}' && cells.is_empty() => continue,
+                Some(text) => Cell {
                     width: text.chars().count(),
-                    text: text.into_owned(),
-                }),
-                None => cells.push(Cell {
-                    text: character.to_string(),
+                    text,
+                },
+                None => Cell {
                     width: character.width().unwrap_or_default(),
-                }),
-            }
+                    text: character.to_string().into(),
+                },
+            });
         }
         if !chunk.invalid().is_empty() {
             cells.push(Cell {
-                text: '\u{fffd}'.to_string(),
+                text: "\u{fffd}".into(),
                 width: 1,
             });
         }

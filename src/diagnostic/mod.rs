@@ -132,10 +132,7 @@ impl<'t> Diagnostic<'t> {
 
     /// Returns `message; help`.
     pub(crate) fn message_with_help(&self) -> String {
-        match &self.help {
-            Some(help) => format!("{}; {help}", self.message),
-            None => self.message.clone(),
-        }
+        with_help(&self.message, self.help.as_deref())
     }
 
     /// Sets the place.
@@ -148,6 +145,14 @@ impl<'t> Diagnostic<'t> {
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
+    }
+}
+
+/// Returns `message; help`, for formats that have one text.
+pub(crate) fn with_help(message: &str, help: Option<&str>) -> String {
+    match help {
+        Some(help) => format!("{message}; {help}"),
+        None => message.to_owned(),
     }
 }
 
@@ -203,12 +208,11 @@ impl<'t> Renderer<'t> {
 
     /// Renders one line, without line break: `file:line:column: error[id]: message`.
     pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
-        let mut out = String::new();
-        if let Some(place) = &diagnostic.place {
-            out = self.place(place) + ": ";
+        let title = self.title(diagnostic);
+        match &diagnostic.place {
+            Some(place) => format!("{}: {title}", self.place(place)),
+            None => title,
         }
-        self.title(diagnostic, &mut out);
-        out
     }
 
     /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
@@ -218,82 +222,39 @@ impl<'t> Renderer<'t> {
 
     /// Renders a picture to which a note may still be added.
     pub(crate) fn open_picture(&mut self, diagnostic: &Diagnostic<'t>) -> OpenPicture {
-        let mut out = String::new();
-        self.title(diagnostic, &mut out);
-        out.push('\n');
-        let mut gutter = 1;
+        let mut picture = OpenPicture {
+            text: self.title(diagnostic) + "\n",
+            gutter: 1,
+            colour: self.colour,
+            help: diagnostic.help.clone(),
+        };
         if let Some(place) = &diagnostic.place {
             let at = self.position(place.text, place.range.start);
             let number = match place.medium {
                 Medium::Lines => at.line.to_string(),
                 Medium::Argument | Medium::Whole => " ".to_owned(),
             };
-            gutter = number.len();
-            let _ = writeln!(
-                out,
-                "{:gutter$}{} {}",
-                "",
-                self.colour.paint("-->", GUTTER),
-                place.shown(&at)
-            );
+            picture.gutter = number.len();
+            picture.add_arrow(&place.shown(&at));
             if place.medium != Medium::Whole {
-                self.excerpt(place, &at, &number, diagnostic.severity, &mut out);
+                let excerpt = Excerpt::new(place.text, &at, &place.range);
+                picture.add_excerpt(&excerpt, &number, hue(diagnostic.severity));
             }
         }
-        let mut picture = OpenPicture {
-            text: out,
-            gutter,
-            colour: self.colour,
-            help: diagnostic.help.clone(),
-        };
-        diagnostic
-            .notes
-            .iter()
-            .for_each(|note| picture.add("note:", note));
+        for note in &diagnostic.notes {
+            picture.add("note:", note);
+        }
         picture
     }
 
-    fn excerpt(
-        &self,
-        place: &Place<'_>,
-        at: &Position,
-        number: &str,
-        severity: Severity,
-        out: &mut String,
-    ) {
-        let gutter = number.len();
-        let excerpt = Excerpt::new(place.text, at, &place.range);
-        let bar = self.colour.paint("|", GUTTER);
-        let _ = writeln!(out, "{:gutter$} {bar}", "");
-        let line = format!(
-            "{} {bar} {}",
-            self.colour.paint(number, GUTTER),
-            excerpt.line
-        );
-        let _ = writeln!(out, "{}", line.trim_end());
-        let carets = "^".repeat(excerpt.width);
-        let marks = self.colour.paint(&carets, hue(severity));
-        let _ = writeln!(
-            out,
-            "{:gutter$} {bar} {:indent$}{marks}",
-            "",
-            "",
-            indent = excerpt.indent
-        );
-    }
-
-    fn title(&self, diagnostic: &Diagnostic<'_>, out: &mut String) {
+    fn title(&self, diagnostic: &Diagnostic<'_>) -> String {
         let word = diagnostic.severity.name();
         let head = match diagnostic.id {
             Some(id) => format!("{word}[{id}]"),
             None => word.to_owned(),
         };
-        let message = visible(&diagnostic.message);
-        let _ = write!(
-            out,
-            "{}: {message}",
-            self.colour.paint(&head, hue(diagnostic.severity))
-        );
+        let head = self.colour.paint(&head, hue(diagnostic.severity));
+        format!("{head}: {}", visible(&diagnostic.message))
     }
 }
 
@@ -328,18 +289,31 @@ impl OpenPicture {
         self.text
     }
 
+    /// Adds `--> web.yaml:3:1`.
+    fn add_arrow(&mut self, place: &str) {
+        let (gutter, arrow) = (self.gutter, self.colour.paint("-->", GUTTER));
+        let _ = writeln!(self.text, "{:gutter$}{arrow} {place}", "");
+    }
+
+    fn add_excerpt(&mut self, excerpt: &Excerpt, number: &str, hue: &str) {
+        let (gutter, indent) = (self.gutter, excerpt.indent);
+        let bar = self.colour.paint("|", GUTTER);
+        let number = self.colour.paint(number, GUTTER);
+        let line = format!("{number} {bar} {}", excerpt.line);
+        let carets = "^".repeat(excerpt.width);
+        let marks = self.colour.paint(&carets, hue);
+        let _ = writeln!(self.text, "{:gutter$} {bar}", "");
+        let _ = writeln!(self.text, "{}", line.trim_end());
+        let _ = writeln!(self.text, "{:gutter$} {bar} {:indent$}{marks}", "", "");
+    }
+
+    /// Adds `= note: sentence` or `= help: sentence`.
     fn add(&mut self, word: &str, sentence: &str) {
-        let (gutter, equals, word) = (
-            self.gutter,
-            self.colour.paint("=", GUTTER),
-            self.colour.paint(word, BOLD),
-        );
-        let _ = writeln!(
-            self.text,
-            "{:gutter$} {equals} {word} {}",
-            "",
-            visible(sentence)
-        );
+        let gutter = self.gutter;
+        let equals = self.colour.paint("=", GUTTER);
+        let word = self.colour.paint(word, BOLD);
+        let sentence = visible(sentence);
+        let _ = writeln!(self.text, "{:gutter$} {equals} {word} {sentence}", "");
     }
 }
 

@@ -3,39 +3,40 @@
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
 use crate::diagnostic::Severity;
-use crate::explain::Explanation;
-use crate::report::Reason;
+use crate::explain::{Explanation, RunError};
 
-/// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`, one line each.
-pub(crate) fn github(explanation: &Explanation) -> String {
+/// Returns one line for each finding, then those of errors that no text has:
+/// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,
+/// `::error title=no-resources::deploy: the directory has no resources`.
+pub(crate) fn github(explanation: &Explanation<'_>) -> String {
     let mut lines = String::new();
     for found in explanation.review_findings() {
-        let command = match found.finding.severity {
+        let reported = found.reported;
+        let command = match reported.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
         lines += &format!("::{command} ");
         if let Some(place) = found.review_place() {
-            let file = property(place.file.strip_prefix("./").unwrap_or(&place.file));
+            let file = property(place.file.strip_prefix("./").unwrap_or(place.file));
             lines += &format!("file={file},line={},col={},", place.line, place.column);
         }
-        lines += &format!("title={}::", property(found.finding.reason.problem().id));
-        if let Some(resource) = found.resource() {
-            lines += &format!("{}: ", data(&resource.short_name()));
+        lines += &format!("title={}::", property(reported.finding.reason.problem().id));
+        if let Some(resource) = reported.resource {
+            lines += &format!("{}: ", data(&resource.identity.short_name()));
         }
-        lines += &data(&found.finding.message_with_help());
+        lines += &data(&reported.finding.message_with_help());
         lines.push('\n');
     }
+    for RunError { reason, message } in explanation.errors {
+        lines += "::error";
+        if let Some(reason) = reason {
+            lines += &format!(" title={}", property(reason.id()));
+        }
+        lines += &format!("::{}\n", data(message));
+    }
     lines
-}
-
-/// `::error title=no-resources::deploy: the directory has no resources`, for an error that no text has.
-pub(crate) fn run_error(reason: Option<Reason>, text: &str) -> String {
-    let title = reason
-        .map(|reason| format!(" title={}", property(reason.id())))
-        .unwrap_or_default();
-    format!("::error{title}::{}\n", data(text))
 }
 
 fn data(text: &str) -> String {

@@ -24,20 +24,24 @@ use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::report::{Cause, Class, Reason};
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Explanation of a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Explanation {
+pub(crate) struct Explanation<'i> {
     /// One per pod template, in the order of the inputs.
-    pub(crate) templates: Vec<TemplateView>,
+    pub(crate) templates: Vec<TemplateView<'i>>,
     /// Findings that belong to no pod template.
-    pub(crate) findings: Vec<FindingView>,
+    pub(crate) findings: Vec<LocatedFinding<'i>>,
+    /// Errors about paths or the run as a whole.
+    #[serde(skip_serializing_if = "<[RunError]>::is_empty")]
+    pub(crate) errors: &'i [RunError],
     /// Objects that must exist before the pods start.
-    pub(crate) needed: Vec<RequirementView>,
+    pub(crate) needed: Vec<RequirementView<'i>>,
     /// Permissions that the agents need.
     pub(crate) permissions: Vec<PermissionView>,
     /// Hosts that the agents make in Mackerel.
@@ -46,41 +50,36 @@ pub(crate) struct Explanation {
     pub(crate) without_pod_template: usize,
 }
 
-impl Explanation {
-    /// Every finding, with its pod template where it is about one.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = FindingInContext<'_>> {
-        let of_templates = self.templates.iter().flat_map(|template| {
-            let findings = std::iter::once(&template.decision).chain(&template.warnings);
-            findings.map(|finding| FindingInContext {
-                finding,
-                template: Some(template),
-            })
-        });
-        let others = self.findings.iter().map(|finding| FindingInContext {
-            finding,
-            template: None,
-        });
-        of_templates.chain(others)
+impl<'i> Explanation<'i> {
+    /// Every finding: of the pod templates, then the others.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = &LocatedFinding<'i>> {
+        let of_templates = self
+            .templates
+            .iter()
+            .flat_map(|template| std::iter::once(&template.decision).chain(&template.warnings));
+        of_templates.chain(&self.findings)
     }
 
     /// Every finding that a reviewer acts on, for tools of code review.
-    fn review_findings(&self) -> impl Iterator<Item = FindingInContext<'_>> {
+    fn review_findings(&self) -> impl Iterator<Item = &LocatedFinding<'i>> {
         self.findings()
-            .filter(|found| found.finding.reason.is_for_review())
+            .filter(|found| found.reported.finding.reason.is_for_review())
     }
 
     /// True where `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
-        self.findings()
-            .any(|found| found.finding.severity == Severity::Error)
+        !self.errors.is_empty()
+            || self
+                .findings()
+                .any(|found| found.reported.severity == Severity::Error)
     }
 }
 
 /// A place in an input.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub(crate) struct PlaceView {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct PlaceView<'i> {
     /// The input's name as the user gave it, `<stdin>` for stdin.
-    pub(crate) file: String,
+    pub(crate) file: &'i str,
     /// From 1.
     pub(crate) line: usize,
     /// In characters, from 1.
@@ -90,21 +89,21 @@ pub(crate) struct PlaceView {
 /// One pod template.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TemplateView {
+pub(crate) struct TemplateView<'i> {
     /// Kind and name of its resource.
     #[serde(flatten)]
-    pub(crate) resource: Identity,
+    pub(crate) resource: &'i Identity,
     /// Path of the pod template in the resource; empty for a Pod.
     pub(crate) template: String,
     /// Place of the resource.
-    pub(crate) place: PlaceView,
+    pub(crate) place: PlaceView<'i>,
     /// The decision.
-    pub(crate) decision: FindingView,
+    pub(crate) decision: LocatedFinding<'i>,
     /// The cause of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) because: Option<CauseView>,
     /// Warnings and notes.
-    pub(crate) warnings: Vec<FindingView>,
+    pub(crate) warnings: Vec<LocatedFinding<'i>>,
     /// Settings of the agent, if the user asked about one resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<ContainerSettings>,
@@ -113,29 +112,68 @@ pub(crate) struct TemplateView {
     pub(crate) wait_for: Option<ContainerSettings>,
 }
 
-/// One finding.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct FindingView {
+/// A finding with its line and column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LocatedFinding<'i> {
+    pub(crate) reported: ReportedFinding<'i>,
+    /// Place of the finding.
+    pub(crate) place: Option<PlaceView<'i>>,
+    /// Place of the resource whose pod template it is about.
+    pub(crate) template_place: Option<PlaceView<'i>>,
+}
+
+impl<'i> LocatedFinding<'i> {
+    /// Returns its place for a review. A change is about the resource as a whole, as in the list of `--check`.
+    pub(crate) fn review_place(&self) -> Option<PlaceView<'i>> {
+        match self.reported.finding.reason.done() {
+            Some(_) => self.template_place,
+            None => self.place.or(self.template_place),
+        }
+    }
+
+    /// Returns the path of the field in the resource; empty for the whole resource.
+    fn field(&self) -> String {
+        let finding = self.reported.finding;
+        match finding.reason.class() {
+            Class::Done => String::new(),
+            _ => field_path(&finding.pointer),
+        }
+    }
+}
+
+/// Writes the resource only where no pod template around the finding names it.
+impl Serialize for LocatedFinding<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let finding = self.reported.finding;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &finding.reason)?;
+        map.serialize_entry("severity", &self.reported.severity)?;
+        map.serialize_entry("message", &finding.message)?;
+        if let Some(help) = &finding.help {
+            map.serialize_entry("help", help)?;
+        }
+        if let Some(place) = &self.place {
+            map.serialize_entry("place", place)?;
+        }
+        if let Some(resource) = self.reported.resource_without_template() {
+            map.serialize_entry("resource", resource.identity)?;
+        }
+        let field = self.field();
+        if !field.is_empty() {
+            map.serialize_entry("field", &field)?;
+        }
+        map.end()
+    }
+}
+
+/// An error about a path, the configuration or the run as a whole, which no finding of a text has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RunError {
     /// Its reason, by its id.
-    #[serde(rename = "id")]
-    pub(crate) reason: Reason,
-    /// Severity in this run.
-    pub(crate) severity: Severity,
-    /// One sentence.
+    #[serde(rename = "id", skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<Reason>,
+    /// The path, with line and column where it has them, the problem and the next step.
     pub(crate) message: String,
-    /// Next step for the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) help: Option<String>,
-    /// Its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<PlaceView>,
-    /// The resource, where it belongs to no pod template.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) resource: Option<Identity>,
-    /// Path of the field in the resource.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) field: String,
 }
 
 /// The rule that made a decision.
@@ -189,47 +227,15 @@ impl Filter<'_> {
     }
 }
 
-/// A finding with its pod template.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FindingInContext<'e> {
-    pub(crate) finding: &'e FindingView,
-    /// None where it is about no pod template.
-    pub(crate) template: Option<&'e TemplateView>,
-}
-
-impl FindingView {
-    /// Returns `message; help`.
-    pub(crate) fn message_with_help(&self) -> String {
-        match &self.help {
-            Some(help) => format!("{}; {help}", self.message),
-            None => self.message.clone(),
-        }
-    }
-}
-
-impl<'e> FindingInContext<'e> {
-    /// Returns the resource that it is about.
-    pub(crate) fn resource(&self) -> Option<&'e Identity> {
-        let of_template = self.template.map(|template| &template.resource);
-        self.finding.resource.as_ref().or(of_template)
-    }
-
-    /// Returns its place for a review. A change is about the resource as a whole, as in the list of `--check`.
-    pub(crate) fn review_place(&self) -> Option<&'e PlaceView> {
-        let is_change = self.finding.reason.done().is_some();
-        let own = self.finding.place.as_ref().filter(|_| !is_change);
-        own.or(self.template.map(|template| &template.place))
-    }
-}
-
 /// Explains a run. The injections have to carry their agents (see [`Explanations`](crate::options::Explanations)) for their
 /// settings to be shown.
-pub(crate) fn explain(
-    texts: &[ProcessedText<'_>],
-    requirements: &[Requirement],
-    config: &Config,
-    filter: Filter<'_>,
-) -> Explanation {
+pub(crate) fn explain<'i>(
+    texts: &[ProcessedText<'i>],
+    requirements: &'i [Requirement],
+    errors: &'i [RunError],
+    config: &'i Config,
+    filter: Filter<'i>,
+) -> Explanation<'i> {
     let outcomes = texts.iter().flat_map(|text| &text.injection.outcomes);
     let shown: Vec<&Outcome> = outcomes
         .filter(|outcome| filter.takes(&outcome.identity, config))
@@ -237,6 +243,7 @@ pub(crate) fn explain(
     let mut explanation = Explanation {
         templates: Vec::new(),
         findings: Vec::new(),
+        errors,
         needed: needed(&shown, texts, requirements, config),
         permissions: permitted::permitted(&shown, texts, config),
         mackerel: HostCount::of(&shown, texts),
@@ -253,7 +260,7 @@ pub(crate) fn explain(
         for reported in text.injection.diagnostics() {
             let is_free = reported.outcome.is_none();
             if is_free && filter.takes_other(reported.resource, config) {
-                explanation.findings.push(builder.finding(&reported));
+                explanation.findings.push(builder.finding(reported));
             }
         }
         for outcome in &text.injection.outcomes {
@@ -274,12 +281,12 @@ pub(crate) fn explain(
 }
 
 /// Returns what the shown templates need.
-fn needed(
+fn needed<'i>(
     shown: &[&Outcome],
-    texts: &[ProcessedText<'_>],
-    requirements: &[Requirement],
+    texts: &[ProcessedText<'i>],
+    requirements: &'i [Requirement],
     config: &Config,
-) -> Vec<RequirementView> {
+) -> Vec<RequirementView<'i>> {
     let mut named: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
     for outcome in shown {
         let namespace = outcome
@@ -317,20 +324,23 @@ struct ExplanationBuilder<'a> {
     filter: Filter<'a>,
 }
 
-impl ExplanationBuilder<'_> {
-    fn place(&mut self, offset: usize) -> PlaceView {
+impl<'a> ExplanationBuilder<'a> {
+    fn place(&mut self, offset: usize) -> PlaceView<'a> {
         PlaceView::new(self.name, self.lines.position(offset))
     }
 
     /// A template without the settings of its containers.
-    fn template(&mut self, outcome: &Outcome, injection: &Injection) -> TemplateView {
-        let mut view = |finding| self.finding(&injection.about_template(outcome, finding));
-        let decision = view(&outcome.decision);
-        let warnings = outcome.warnings.iter().map(view).collect();
+    fn template(&mut self, outcome: &'a Outcome, injection: &'a Injection) -> TemplateView<'a> {
+        let place = self.place(outcome.offset);
+        let decision = self.finding(injection.about_template(outcome, &outcome.decision));
+        let mut warnings = Vec::with_capacity(outcome.warnings.len());
+        for warning in &outcome.warnings {
+            warnings.push(self.finding(injection.about_template(outcome, warning)));
+        }
         TemplateView {
-            resource: outcome.identity.clone(),
+            resource: &outcome.identity,
             template: field_path(&outcome.template),
-            place: self.place(outcome.offset),
+            place,
             decision,
             because: outcome.cause.as_ref().map(|cause| self.cause(cause)),
             warnings,
@@ -339,25 +349,15 @@ impl ExplanationBuilder<'_> {
         }
     }
 
-    fn finding(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
-        let finding = reported.finding;
-        let severity = match self.filter {
-            Filter::Check if reported.fails_check() => Severity::Error,
-            _ => reported.severity,
+    fn finding(&mut self, reported: ReportedFinding<'a>) -> LocatedFinding<'a> {
+        let reported = match self.filter {
+            Filter::Check => reported.for_check(),
+            _ => reported,
         };
-        let resource = reported.resource.filter(|_| reported.outcome.is_none());
-        let field = match finding.reason.class() {
-            Class::Done => String::new(),
-            _ => field_path(&finding.pointer),
-        };
-        FindingView {
-            reason: finding.reason,
-            severity,
-            message: finding.message.clone(),
-            help: finding.help.clone(),
-            place: finding.offset.map(|offset| self.place(offset)),
-            resource: resource.map(|resource| resource.identity.clone()),
-            field,
+        LocatedFinding {
+            template_place: reported.outcome.map(|outcome| self.place(outcome.offset)),
+            place: reported.finding.offset.map(|offset| self.place(offset)),
+            reported,
         }
     }
 
@@ -413,17 +413,17 @@ fn annotation(pointer: &str) -> Option<String> {
     Some(key.strip_prefix(PREFIX)?.to_owned())
 }
 
-impl PlaceView {
-    fn new(file: &str, at: Position) -> Self {
+impl<'i> PlaceView<'i> {
+    fn new(file: &'i str, at: Position) -> Self {
         Self {
-            file: file.to_owned(),
+            file,
             line: at.line,
             column: at.column,
         }
     }
 }
 
-impl std::fmt::Display for PlaceView {
+impl std::fmt::Display for PlaceView<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }

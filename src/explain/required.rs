@@ -13,25 +13,25 @@ pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods"
 
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct RequirementView {
+pub(crate) struct RequirementView<'i> {
     /// The pods' namespace; none if neither manifest nor configuration names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
+    pub(crate) namespace: Option<&'i str>,
     /// The object.
     #[serde(flatten)]
-    pub(crate) need: KeyRef,
+    pub(crate) need: &'i KeyRef,
     /// Presence in the input.
     pub(crate) presence: &'static str,
     /// Place of the object, if it has the key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<PlaceView>,
+    pub(crate) place: Option<PlaceView<'i>>,
 }
 
-impl RequirementView {
-    pub(crate) fn new(requirement: &Requirement, place: Option<PlaceView>) -> Self {
+impl<'i> RequirementView<'i> {
+    pub(crate) fn new(requirement: &'i Requirement, place: Option<PlaceView<'i>>) -> Self {
         Self {
-            namespace: requirement.namespace.clone(),
-            need: requirement.need.clone(),
+            namespace: requirement.namespace.as_deref(),
+            need: &requirement.need,
             presence: requirement.presence.words(),
             place,
         }
@@ -39,7 +39,7 @@ impl RequirementView {
 }
 
 /// `Secret agent with the key KEY (not in the input)`
-impl fmt::Display for RequirementView {
+impl fmt::Display for RequirementView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Some(place) => write!(f, "{} ({place})", self.need),
@@ -50,24 +50,33 @@ impl fmt::Display for RequirementView {
 
 /// Returns one line for all namespaces that need the same object, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`.
-pub(crate) fn lines(requirements: &[RequirementView], limit: usize) -> Vec<String> {
-    let mut namespaces: Vec<Vec<Option<&str>>> = Vec::new();
-    let mut objects: Vec<String> = Vec::new();
-    let mut known = HashMap::new();
+pub(crate) fn lines(requirements: &[RequirementView<'_>], limit: usize) -> Vec<String> {
+    struct NeededObject<'i> {
+        object: String,
+        namespaces: Vec<Option<&'i str>>,
+    }
+    let mut needed: Vec<NeededObject<'_>> = Vec::new();
+    let mut indexes = HashMap::new();
     for requirement in requirements {
         let object = requirement.to_string();
-        let index = *known.entry(object.clone()).or_insert(objects.len());
-        if index == objects.len() {
-            objects.push(object);
-            namespaces.push(Vec::new());
-        }
-        if let Some(group) = namespaces.get_mut(index) {
-            group.push(requirement.namespace.as_deref());
+        let index = *indexes.entry(object.clone()).or_insert(needed.len());
+        match needed.get_mut(index) {
+            Some(known) => known.namespaces.push(requirement.namespace),
+            None => needed.push(NeededObject {
+                object,
+                namespaces: vec![requirement.namespace],
+            }),
         }
     }
-    let groups = namespaces.iter().zip(objects);
-    groups
-        .map(|(names, object)| format!("in {}: {object}", enumerated(names, limit)))
+    needed
+        .iter()
+        .map(|needed| {
+            format!(
+                "in {}: {}",
+                enumerated(&needed.namespaces, limit),
+                needed.object
+            )
+        })
         .collect()
 }
 
@@ -95,18 +104,24 @@ mod tests {
     use crate::agent::prerequisites::Presence;
     use crate::manifest::related::Source;
 
-    fn requirements(namespaces: &[Option<&str>]) -> Vec<RequirementView> {
-        let view = |namespace: &Option<&str>| RequirementView {
+    fn requirements(namespaces: &[Option<&str>]) -> Vec<Requirement> {
+        let requirement = |namespace: &Option<&str>| Requirement {
             namespace: namespace.map(Into::into),
             need: KeyRef {
                 source: Source::Secret,
                 name: "agent".into(),
                 key: Some("KEY".into()),
             },
-            presence: Presence::Absent.words(),
-            place: None,
+            presence: Presence::Absent,
         };
-        namespaces.iter().map(view).collect()
+        namespaces.iter().map(requirement).collect()
+    }
+
+    fn lines_of(requirements: &[Requirement]) -> Vec<String> {
+        let views = requirements
+            .iter()
+            .map(|requirement| RequirementView::new(requirement, None));
+        lines(&views.collect::<Vec<_>>(), 2)
     }
 
     #[test]
@@ -121,9 +136,9 @@ mod tests {
                 "a, b and 2 more",
             ),
         ] {
-            let lines = lines(&requirements(namespaces), 2);
+            let lines = lines_of(&requirements(namespaces));
             assert_eq!(lines, [format!("in {place}: {object}")]);
         }
-        assert_eq!(lines(&[], 2), [""; 0]);
+        assert_eq!(lines_of(&[]), [""; 0]);
     }
 }

@@ -4,37 +4,54 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, FindingInContext};
+use crate::explain::{Explanation, LocatedFinding, RunError};
 use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 
 /// The log as a JSON value.
-pub(crate) fn sarif(explanation: &Explanation) -> Value {
+pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
     for found in explanation.review_findings() {
-        let reason = found.finding.reason;
+        let reason = found.reported.finding.reason;
         let index = rules.iter().position(|rule| *rule == reason);
         let index = index.unwrap_or_else(|| {
             rules.push(reason);
             rules.len() - 1
         });
-        results.push(result(&found, index));
+        results.push(result(found, index));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
+    let mut run = json!({
+        "tool": {"driver": {
+            "name": env!("CARGO_PKG_NAME"),
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "rules": rules,
+        }},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    });
+    if !explanation.errors.is_empty() {
+        let notifications: Vec<Value> = explanation.errors.iter().map(notification).collect();
+        run["invocations"] = json!([{
+            "executionSuccessful": false,
+            "toolExecutionNotifications": notifications,
+        }]);
+    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": env!("CARGO_PKG_NAME"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
-            }},
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
+        "runs": [run],
     })
+}
+
+/// An error that no text has.
+fn notification(error: &RunError) -> Value {
+    let mut notification = json!({"level": "error", "message": {"text": error.message}});
+    if let Some(reason) = error.reason {
+        notification["descriptor"] = json!({"id": reason.id()});
+    }
+    notification
 }
 
 fn rule(reason: Reason) -> Value {
@@ -51,8 +68,9 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
-fn result(found: &FindingInContext<'_>, rule: usize) -> Value {
-    let level = match found.finding.severity {
+fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
+    let reported = found.reported;
+    let level = match reported.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
@@ -61,14 +79,14 @@ fn result(found: &FindingInContext<'_>, rule: usize) -> Value {
     if let Some(place) = found.review_place() {
         let region = json!({"startLine": place.line, "startColumn": place.column});
         location["physicalLocation"] =
-            json!({"artifactLocation": {"uri": uri(&place.file)}, "region": region});
+            json!({"artifactLocation": {"uri": uri(place.file)}, "region": region});
     }
-    if let Some(resource) = found.resource() {
-        let name = resource.short_name();
+    if let Some(resource) = reported.resource {
+        let name = resource.identity.short_name();
         location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "resource"}]);
     }
-    let id = found.finding.reason.problem().id;
-    let message = json!({"text": found.finding.message_with_help()});
+    let id = reported.finding.reason.problem().id;
+    let message = json!({"text": reported.finding.message_with_help()});
     let mut result = json!({"ruleId": id, "ruleIndex": rule, "level": level, "message": message});
     if location != json!({}) {
         result["locations"] = json!([location]);

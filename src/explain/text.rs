@@ -4,28 +4,24 @@ use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::agent::{ComponentKind, ComponentKinds};
 use crate::diagnostic::{Severity, visible};
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
-use crate::explain::{
-    CauseView, ContainerSettings, Explanation, FindingView, PermissionView, TemplateView,
-};
+use crate::explain::{CauseView, ContainerSettings, Explanation, PermissionView, TemplateView};
+use crate::inject::ReportedFinding;
 use crate::options::Tense;
-use crate::report::Reason;
+use crate::report::{Finding, Reason};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
 /// The explanation as text; lines end with a line feed.
-pub(crate) fn text(explanation: &Explanation) -> String {
+pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     let mut writer = TextWriter::default();
     writer.templates(&explanation.templates);
-    for finding in &explanation.findings {
+    for found in &explanation.findings {
         // A further place of an earlier finding takes one line.
-        if !writer
-            .printed
-            .contains(&(finding.reason, &*finding.message))
-        {
+        if !writer.has_printed(found.reported.finding) {
             writer.gap();
         }
-        let place = finding.place.as_ref().map(ToString::to_string);
-        writer.finding(finding, "", place);
+        let place = found.place.as_ref().map(ToString::to_string);
+        writer.finding(found.reported, "", place);
     }
     if !explanation.needed.is_empty() {
         writer.gap();
@@ -49,10 +45,12 @@ pub(crate) fn text(explanation: &Explanation) -> String {
 }
 
 /// `3 would be injected`, `1 skipped (opted-out)`, `12 without pod template`
-fn totals(explanation: &Explanation) -> Vec<String> {
+fn totals(explanation: &Explanation<'_>) -> Vec<String> {
     let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
     for template in &explanation.templates {
-        *counts.entry(template.decision.reason).or_default() += 1;
+        *counts
+            .entry(template.decision.reported.finding.reason)
+            .or_default() += 1;
     }
     let mut totals = Tense::Conditional.decisions(&counts);
     if explanation.without_pod_template > 0 {
@@ -81,6 +79,10 @@ impl<'e> TextWriter<'e> {
         }
     }
 
+    fn has_printed(&self, finding: &Finding) -> bool {
+        self.printed.contains(&(finding.reason, &*finding.message))
+    }
+
     /// Adds an empty line, unless the text begins here.
     fn gap(&mut self) {
         if !self.text.is_empty() {
@@ -88,7 +90,7 @@ impl<'e> TextWriter<'e> {
         }
     }
 
-    fn templates(&mut self, templates: &'e [TemplateView]) {
+    fn templates(&mut self, templates: &[TemplateView<'e>]) {
         let rows: Vec<Row> = templates.iter().map(Row::of).collect();
         let width = |column: fn(&Row) -> &str| {
             let widths = rows.iter().map(|row| column(row).chars().count());
@@ -99,10 +101,10 @@ impl<'e> TextWriter<'e> {
         let decision_width = width(|row| &row.decision);
         let mut file = None;
         for (template, row) in templates.iter().zip(&rows) {
-            if file != Some(&template.place.file) {
+            if file != Some(template.place.file) {
                 self.gap();
-                self.line(&template.place.file);
-                file = Some(&template.place.file);
+                self.line(template.place.file);
+                file = Some(template.place.file);
             }
             let Row {
                 place,
@@ -118,19 +120,15 @@ impl<'e> TextWriter<'e> {
     }
 
     /// Adds the findings and settings of a template below its row.
-    fn below(&mut self, template: &'e TemplateView) {
-        let decision = &template.decision;
-        let is_shown = decision.severity == Severity::Error || says_more(decision);
-        let decision = is_shown.then_some(decision);
-        for finding in decision.into_iter().chain(&template.warnings) {
-            let place = finding.place.as_ref().map(|place| {
-                if place.file == template.place.file {
-                    format!("line {}:{}", place.line, place.column)
-                } else {
-                    place.to_string()
-                }
-            });
-            self.finding(finding, "      ", place);
+    fn below(&mut self, template: &TemplateView<'e>) {
+        let decision = template.decision.reported;
+        let is_shown = decision.severity == Severity::Error || says_more(decision.finding);
+        let decision = is_shown.then_some(&template.decision);
+        for found in decision.into_iter().chain(&template.warnings) {
+            let place = found
+                .place
+                .map(|place| format!("line {}:{}", place.line, place.column));
+            self.finding(found.reported, "      ", place);
         }
         if let Some(agent) = &template.agent {
             self.settings("the agent", agent);
@@ -147,23 +145,22 @@ impl<'e> TextWriter<'e> {
     /// ```
     ///
     /// Later ones with the same sentence are `warning[qos-changed] at line 30:5`. Errors have their sentence always.
-    fn finding(&mut self, finding: &'e FindingView, indent: &str, place: Option<String>) {
-        let title = format!(
-            "{indent}{}[{}]",
-            finding.severity.name(),
-            finding.reason.id()
-        );
+    fn finding(&mut self, reported: ReportedFinding<'e>, indent: &str, place: Option<String>) {
+        let ReportedFinding {
+            finding, severity, ..
+        } = reported;
+        let title = format!("{indent}{}[{}]", severity.name(), finding.reason.id());
         let is_new = self.printed.insert((finding.reason, &finding.message));
         let place = match place {
-            Some(place) if !is_new && finding.severity != Severity::Error => {
+            Some(place) if !is_new && severity != Severity::Error => {
                 self.line(&format!("{title} at {place}"));
                 return;
             }
             place => place,
         };
-        match &finding.resource {
+        match reported.resource_without_template() {
             Some(resource) => {
-                let name = resource.short_name();
+                let name = resource.identity.short_name();
                 self.line(&format!("{title}: {name}: {}", finding.message));
             }
             None => self.line(&format!("{title}: {}", finding.message)),
@@ -263,8 +260,8 @@ struct Row {
 }
 
 impl Row {
-    fn of(template: &TemplateView) -> Self {
-        let reason = template.decision.reason;
+    fn of(template: &TemplateView<'_>) -> Self {
+        let reason = template.decision.reported.finding.reason;
         Row {
             place: format!("line {}", template.place.line),
             resource: format!("{} {}", template.resource.short_name(), template.template)
@@ -310,7 +307,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// True where the message says more than the id.
-fn says_more(decision: &FindingView) -> bool {
+fn says_more(decision: &Finding) -> bool {
     match decision.reason.done() {
         Some(done) => {
             decision.message

@@ -53,19 +53,30 @@ pub struct ReportedFinding<'i> {
 }
 
 impl<'i> ReportedFinding<'i> {
-    /// Returns a finding about an input as a whole.
-    pub(crate) fn of_input(finding: &'i Finding, severity: Severity) -> Self {
+    /// Returns an error about an input, which no setting tolerates.
+    pub(crate) fn error(finding: &'i Finding) -> Self {
         ReportedFinding {
             finding,
-            severity,
+            severity: Severity::Error,
             is_acknowledged: false,
             resource: None,
             outcome: None,
         }
     }
-}
 
-impl ReportedFinding<'_> {
+    /// Returns the finding as `--check` reports it: an error if the check fails for it.
+    pub(crate) fn for_check(mut self) -> Self {
+        if self.fails_check() {
+            self.severity = Severity::Error;
+        }
+        self
+    }
+
+    /// Returns the resource in which no pod template is known.
+    pub(crate) fn resource_without_template(&self) -> Option<ResourceRef<'i>> {
+        self.resource.filter(|_| self.outcome.is_none())
+    }
+
     /// True for the decision about a pod template, false for every other finding.
     #[must_use]
     pub fn is_decision(&self) -> bool {
@@ -141,10 +152,7 @@ impl Injection {
     }
 
     fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
-        ReportedFinding {
-            is_acknowledged: self.severity_policy.is_acknowledged(finding),
-            ..ReportedFinding::of_input(finding, self.severity(finding))
-        }
+        self.severity_policy.reported(finding)
     }
 
     /// A remark with its severity.
@@ -181,6 +189,17 @@ impl Injection {
             Ok(edit::apply(text, &self.edits))
         } else {
             Err(Refused { findings })
+        }
+    }
+}
+
+impl SeverityPolicy {
+    /// Returns a finding with its severity, without a resource.
+    pub(crate) fn reported(self, finding: &Finding) -> ReportedFinding<'_> {
+        ReportedFinding {
+            severity: self.severity(finding),
+            is_acknowledged: self.is_acknowledged(finding),
+            ..ReportedFinding::error(finding)
         }
     }
 }

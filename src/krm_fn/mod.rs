@@ -6,6 +6,7 @@ mod results;
 pub(crate) use function_config::{FunctionConfig, configures_injector};
 
 use crate::diagnostic::Severity;
+use crate::explain::RunError;
 use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
@@ -56,47 +57,38 @@ pub(crate) enum CallStatus {
     Refused,
 }
 
-/// True when the text is a function call: its first document is a ResourceList.
+/// Returns true for a function call: a text whose first document is a ResourceList.
 #[must_use]
 pub fn is_call(text: &str) -> bool {
     // Helm's streams are long, and almost none holds the word at all.
     if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
         return false;
     }
-    let first = yaml_json_patch::documents(text)
-        .map(|document| &text[document.span])
-        .find(|document| !is_empty(document));
-    let Some(first) = first else { return false };
+    let mut documents = yaml::documents(text).map(|document| &text[document.span]);
+    let Some(first) = documents.find(|document| !is_empty(document)) else {
+        return false;
+    };
     let first = first.trim_start_matches('\u{feff}');
-    if first.trim_start().starts_with('{') {
-        return yaml::read(first).is_ok_and(|tree| {
-            tree.root()
-                .is_some_and(|root| is_resource_list(&tree, root))
-        });
-    }
-    let mut kinds = first.lines().filter_map(|line| {
-        let value = ["kind:", "\"kind\":", "'kind':"]
-            .iter()
-            .find_map(|key| line.strip_prefix(key))?;
-        Some(
-            value
-                .split_once(" #")
-                .map_or(value, |(value, _)| value)
-                .trim(),
-        )
-    });
-    match kinds.next() {
-        Some(kind) => {
-            let is_list =
-                |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
-            is_list(kind) || kinds.any(is_list)
+    if !first.trim_start().starts_with('{') {
+        let mut kinds = first.lines().filter_map(kind_of_line).peekable();
+        if kinds.peek().is_some() {
+            return kinds.any(is_quoted_or_plain_list);
         }
-        // Its root is indented or otherwise unusual.
-        None => yaml::read(first).is_ok_and(|tree| {
-            tree.root()
-                .is_some_and(|root| is_resource_list(&tree, root))
-        }),
     }
+    // The root is in braces, indented or otherwise unusual.
+    yaml::read(first).is_ok_and(|tree| is_resource_list(&tree))
+}
+
+fn is_quoted_or_plain_list(kind: &str) -> bool {
+    matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'")
+}
+
+/// `kind: ResourceList # a call` -> `ResourceList`
+fn kind_of_line(line: &str) -> Option<&str> {
+    let keys = ["kind:", "\"kind\":", "'kind':"];
+    let value = keys.iter().find_map(|key| line.strip_prefix(key))?;
+    let value = value.split_once(" #").map_or(value, |(value, _)| value);
+    Some(value.trim())
 }
 
 impl<'t> Call<'t> {
@@ -105,7 +97,7 @@ impl<'t> Call<'t> {
     /// # Errors
     /// When there is more than one document.
     pub(crate) fn new(text: &'t str) -> Result<Self, YamlError> {
-        let mut documents = yaml_json_patch::documents(text)
+        let mut documents = yaml::documents(text)
             .map(|document| document.span)
             .filter(|span| !is_empty(&text[span.clone()]));
         let first = documents.next().unwrap_or(0..text.len());
@@ -131,10 +123,10 @@ impl<'t> Call<'t> {
             Some(tree) => tree,
             None => yaml::read_piece(self.text, self.document.clone(), &mut Buffer::default())?,
         };
-        let error = |offset: usize, message: String| YamlError::new(offset, message);
-        let root = tree
-            .root()
-            .ok_or_else(|| error(self.document.start, "the document is empty".to_owned()))?;
+        let Some(root) = tree.root() else {
+            let message = "the document is empty".to_owned();
+            return Err(YamlError::new(self.document.start, message));
+        };
         let envelope = Envelope {
             call: self,
             tree,
@@ -142,21 +134,20 @@ impl<'t> Call<'t> {
         };
         let tree = &envelope.tree;
         if tree.kind(root) != Kind::Mapping {
-            return Err(error(
-                envelope.place(tree.place(root).start),
-                "expected a mapping".to_owned(),
-            ));
+            let offset = envelope.place(tree.place(root).start);
+            return Err(YamlError::new(offset, "expected a mapping".to_owned()));
         }
         if let Some(version) = tree.get(root, "apiVersion") {
-            let found = tree.scalar(version).unwrap_or_default();
+            let name = tree.scalar(version).unwrap_or_default();
             if !matches!(
-                &*found,
+                &*name,
                 "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1"
             ) {
                 let message = format!(
-                    "unknown apiVersion `{found}`; expected `config.kubernetes.io/v1` or `v1beta1`"
+                    "unknown apiVersion `{name}`; expected `config.kubernetes.io/v1` or `v1beta1`"
                 );
-                return Err(error(envelope.place(tree.place(version).start), message));
+                let offset = envelope.place(tree.place(version).start);
+                return Err(YamlError::new(offset, message));
             }
         }
         Ok(envelope)
@@ -166,32 +157,18 @@ impl<'t> Call<'t> {
 impl<'c> Envelope<'c> {
     /// Byte offset in the call's text for one in the source of the tree.
     fn place(&self, offset: usize) -> usize {
-        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
-        cut.map_or(offset, |cut| cut.place(offset))
+        match self.cut() {
+            Some(cut) => cut.place(offset),
+            None => offset,
+        }
     }
 
     /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
     pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
         let tree = &self.tree;
-        let has_entries = |node: NodeId| tree.entries(node).next().is_some();
         let node = tree.alias_target(tree.get(self.root, "functionConfig")?);
         let says_something = match tree.kind(node) {
-            Kind::Mapping
-                if tree
-                    .get(node, "kind")
-                    .and_then(|kind| tree.scalar(kind))
-                    .as_deref()
-                    == Some("ConfigMap") =>
-            {
-                // Settings beside `data` are a mistake, which the configuration reader reports.
-                let says = |(key, value): (NodeId, NodeId)| match tree.scalar(key).as_deref() {
-                    Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
-                    Some("data") => tree.kind(value) != Kind::Mapping || has_entries(value),
-                    _ => true,
-                };
-                tree.entries(node).any(says)
-            }
-            Kind::Mapping => has_entries(node),
+            Kind::Mapping => self.has_settings(node),
             Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),
             Kind::Sequence | Kind::Alias => true,
         };
@@ -203,37 +180,67 @@ impl<'c> Envelope<'c> {
         })
     }
 
+    /// Returns true unless the mapping is empty, or a ConfigMap without data. Settings beside `data` are a mistake, which the
+    /// configuration reader reports.
+    fn has_settings(&self, function_config: NodeId) -> bool {
+        let tree = &self.tree;
+        let kind = tree.get(function_config, "kind");
+        if kind.and_then(|kind| tree.scalar(kind)).as_deref() != Some("ConfigMap") {
+            return tree.entries(function_config).next().is_some();
+        }
+        for (key, value) in tree.entries(function_config) {
+            let has_settings = match tree.scalar(key).as_deref() {
+                Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
+                Some("data") => {
+                    tree.kind(value) != Kind::Mapping || tree.entries(value).next().is_some()
+                }
+                _ => true,
+            };
+            if has_settings {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The answer after an injection of the items.
     pub(crate) fn answer(&self, injection: Injection) -> FunctionAnswer {
-        let earlier = self.earlier_results();
-        let mut results = function_results(&injection);
-        let refused = results
+        let results = function_results(&injection);
+        let is_refused = results
             .iter()
             .any(|result| result.severity == Severity::Error);
-        let mut given = HashSet::new();
-        // After a refusal no item is changed, so that only errors are true.
-        results.retain(|result| !refused || result.severity == Severity::Error);
-        results.retain(|result| given.insert(*result) && earlier.lacks(*result));
-        let added = self.add_results(&results);
-        let mut edits = if refused { Vec::new() } else { injection.edits };
+        let mut new_results = Vec::new();
+        let mut seen = HashSet::new();
+        let earlier = self.earlier_results();
+        for result in results {
+            // After a refusal no item is changed, so that only errors are true.
+            let is_true = !is_refused || result.severity == Severity::Error;
+            if is_true && seen.insert(result) && earlier.lacks(result) {
+                new_results.push(result);
+            }
+        }
+        let added = self.add_results(&new_results);
+        let (mut edits, status) = if is_refused {
+            (Vec::new(), CallStatus::Refused)
+        } else {
+            (injection.edits, CallStatus::Done)
+        };
         edits.extend(added);
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
-        FunctionAnswer {
-            edits,
-            status: if refused {
-                CallStatus::Refused
-            } else {
-                CallStatus::Done
-            },
-        }
+        FunctionAnswer { edits, status }
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
-    pub(crate) fn failure<'m>(&self, messages: impl Iterator<Item = &'m str>) -> FunctionAnswer {
+    pub(crate) fn failure(&self, errors: &[RunError]) -> FunctionAnswer {
         let earlier = self.earlier_results();
-        let results = messages.map(FunctionResult::error);
-        let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
+        let mut results = Vec::new();
+        for error in errors {
+            let result = FunctionResult::error(&error.message);
+            if earlier.lacks(result) {
+                results.push(result);
+            }
+        }
         FunctionAnswer {
             edits: self.add_results(&results),
             status: CallStatus::Refused,
@@ -242,10 +249,8 @@ impl<'c> Envelope<'c> {
 
     /// Results of earlier functions, or of an earlier run.
     fn earlier_results(&self) -> EarlierResults {
-        let results = self
-            .tree
-            .get(self.root, "results")
-            .and_then(|node| to_json(&self.tree, node).ok());
+        let results = self.tree.get(self.root, "results");
+        let results = results.and_then(|node| to_json(&self.tree, node).ok());
         EarlierResults::new(match results {
             Some(Value::Array(results)) => results,
             _ => Vec::new(),
@@ -257,33 +262,46 @@ impl<'c> Envelope<'c> {
         if results.is_empty() {
             return Vec::new();
         }
-        let tree = &self.tree;
-        let sequence = |node: NodeId| {
-            (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node)
-        };
-        let values = || results.iter().map(|result| result.value());
-        let present = tree.get(self.root, "results");
+        let present = self.tree.get(self.root, "results");
         let edits = match (present, self.results_in_lines(results)) {
             (None, Some(edit)) => vec![edit],
-            _ => {
-                let operations: Vec<PatchOperation> = match present {
-                    Some(node) if sequence(node).is_some() => {
-                        values().map(|value| add("/results/-", value)).collect()
-                    }
-                    // For a member that exists, this replaces its value.
-                    _ => vec![add("/results", values().collect())],
-                };
-                let operations = operations.into_iter().map(Into::into).collect();
-                splice(tree, operations, &Cache::default())
-                    .map(|spliced| tree.edits_of_source(spliced.edits))
-                    .unwrap_or_default()
-            }
+            _ => self.spliced_results(present, results),
         };
-        let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
-        edits
-            .into_iter()
-            .map(|edit| self.with_its_breaks(self.in_document(with_feeds(edit))))
-            .collect()
+        let document = &self.call.text[self.call.document.clone()];
+        let first_line = document.split_inclusive('\n').next().unwrap_or_default();
+        let mut added = Vec::new();
+        for Edit { range, text } in edits {
+            let edit = self.in_document(Edit::replace(range, text.replace("\r\n", "\n")));
+            // Lines end as the call's do.
+            added.push(if first_line.ends_with("\r\n") {
+                Edit::replace(edit.range, edit.text.replace('\n', "\r\n"))
+            } else {
+                edit
+            });
+        }
+        added
+    }
+
+    /// Adds to a list that is present, else replaces the value of the key, else adds the key.
+    fn spliced_results(
+        &self,
+        present: Option<NodeId>,
+        results: &[FunctionResult<'_>],
+    ) -> Vec<Edit> {
+        let tree = &self.tree;
+        let has_items = |node: &NodeId| {
+            tree.kind(*node) == Kind::Sequence && tree.items(*node).next().is_some()
+        };
+        let values = results.iter().map(|result| result.value());
+        let operations: Vec<PatchOperation> = if present.is_some_and(|node| has_items(&node)) {
+            values.map(|value| add("/results/-", value)).collect()
+        } else {
+            vec![add("/results", values.collect())]
+        };
+        let operations = operations.into_iter().map(Into::into).collect();
+        splice(tree, operations, &Cache::default())
+            .map(|spliced| tree.edits_of_source(spliced.edits))
+            .unwrap_or_default()
     }
 
     /// Adds the key with the results, indented as the items are; none where the envelope does not tell, or cannot be edited.
@@ -299,31 +317,14 @@ impl<'c> Envelope<'c> {
         Some(Edit::insert(place, text))
     }
 
-    /// Lines end as the call's do.
-    fn with_its_breaks(&self, edit: Edit) -> Edit {
-        let document = &self.call.text[self.call.document.clone()];
-        match document.split_once('\n') {
-            Some((line, _)) if line.ends_with('\r') => {
-                Edit::replace(edit.range, edit.text.replace('\n', "\r\n"))
-            }
-            _ => edit,
-        }
-    }
-
     /// The indentation of the items, for results too. The envelope without its items does not show it to the splicer.
     fn indent_of_items(&self) -> Option<&'c str> {
-        let first = self
-            .call
-            .cut
-            .as_ref()
-            .filter(|_| self.is_cut())?
-            .items
-            .first()?;
+        let first = self.cut()?.items.first()?;
         let item = &self.call.text[first.clone()];
         Some(&item[..item.len() - item.trim_start_matches(' ').len()])
     }
 
-    /// An edit of the envelope as one of the call's text.
+    /// Converts an edit of the envelope to one of the call's text.
     ///
     /// If `items` is the last key, lines that the splicer adds behind it move behind the items:
     /// ```yaml
@@ -331,14 +332,12 @@ impl<'c> Envelope<'c> {
     /// results: …    # in the envelope
     /// ```
     fn in_document(&self, edit: Edit) -> Edit {
-        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
         let items = self.tree.get(self.root, "items");
-        if let (Some(items), Some(cut)) = (items, cut)
+        if let (Some(items), Some(cut)) = (items, self.cut())
             && let [first, .., last] | [first @ last] = &*cut.items
             && edit.range.start >= self.tree.place(items).end
             && edit.range.start <= first.start - cut.start
         {
-            let end = last.end;
             let lines = edit.text.trim_matches('\n');
             let ends_in_line = !self.call.text[..last.end].ends_with('\n');
             let text = if ends_in_line {
@@ -346,16 +345,16 @@ impl<'c> Envelope<'c> {
             } else {
                 format!("{lines}\n")
             };
-            return Edit::insert(end, text);
+            return Edit::insert(last.end, text);
         }
-        Edit::replace(
-            self.place(edit.range.start)..self.place(edit.range.end),
-            edit.text,
-        )
+        let range = self.place(edit.range.start)..self.place(edit.range.end);
+        Edit::replace(range, edit.text)
     }
 
-    fn is_cut(&self) -> bool {
-        !std::ptr::eq(self.tree.source(), self.call.text)
+    /// Returns the cut if the tree is the envelope that it leaves.
+    fn cut(&self) -> Option<&'c Cut> {
+        let is_whole = std::ptr::eq(self.tree.source(), self.call.text);
+        self.call.cut.as_ref().filter(|_| !is_whole)
     }
 }
 
@@ -366,10 +365,9 @@ fn add(path: &str, value: Value) -> PatchOperation {
     })
 }
 
-fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
-    tree.get(root, "kind")
-        .and_then(|kind| tree.scalar(kind))
-        .is_some_and(|kind| kind == "ResourceList")
+fn is_resource_list(tree: &Tree<'_>) -> bool {
+    let kind = tree.root().and_then(|root| tree.get(root, "kind"));
+    kind.and_then(|kind| tree.scalar(kind)).as_deref() == Some("ResourceList")
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::diagnostic::Severity;
-use crate::inject::outcome::ResourceRef;
+use crate::diagnostic::{Severity, with_help};
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::report::{Class, Reason};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use yaml_json_patch::{Context, quote};
 
@@ -35,7 +35,8 @@ pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>>
     reported.map(FunctionResult::new).collect()
 }
 
-/// False for acknowledged warnings, and for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.
+/// False for acknowledged warnings, and for decisions without news: otherwise each render would list every resource of a
+/// package. `unchanged` is left out so that a second run adds nothing to the first.
 fn is_worth_a_result(reported: &ReportedFinding<'_>) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
     let is_news = !matches!(
@@ -81,44 +82,23 @@ fn about(result: &Value) -> [Value; 2] {
 }
 
 impl<'r> FunctionResult<'r> {
-    fn new(
-        ReportedFinding {
-            finding,
-            severity,
-            resource,
-            ..
-        }: ReportedFinding<'r>,
-    ) -> Self {
-        let resource = resource.map(
-            |ResourceRef {
-                 identity,
-                 template,
-                 file,
-                 ..
-             }| {
-                let pointer = if finding.pointer.is_empty() {
-                    template
-                } else {
-                    &finding.pointer
-                };
-                ResultResource {
-                    identity,
-                    pointer,
-                    file,
-                }
+    fn new(reported: ReportedFinding<'r>) -> Self {
+        let finding = reported.finding;
+        let resource = reported.resource.map(|resource| ResultResource {
+            identity: resource.identity,
+            pointer: if finding.pointer.is_empty() {
+                resource.template
+            } else {
+                &finding.pointer
             },
-        );
-        let (message, help, reason) = (
-            &*finding.message,
-            finding.help.as_deref(),
-            Some(finding.reason),
-        );
+            file: resource.file,
+        });
         Self {
-            severity,
-            message,
-            help,
+            severity: reported.severity,
+            message: &finding.message,
+            help: finding.help.as_deref(),
             resource,
-            reason,
+            reason: Some(finding.reason),
         }
     }
 
@@ -133,79 +113,70 @@ impl<'r> FunctionResult<'r> {
         }
     }
 
-    /// Calls `field` for each field in its order, with its parent key if it has one, its key and its value.
-    fn fields(self, mut field: impl FnMut(Option<&'static str>, &str, Value)) {
-        let message = self.help.map_or(self.message.into(), |help| {
-            format!("{}; {help}", self.message).into()
+    /// The result as JSON.
+    pub(super) fn value(self) -> Value {
+        let mut result = json!({
+            "message": with_help(self.message, self.help),
+            "severity": self.severity,
         });
-        field(None, "message", message);
-        field(None, "severity", self.severity.name().into());
-        if let Some(ResultResource {
-            identity,
-            pointer,
-            file,
-        }) = self.resource
-        {
-            let reference = Some("resourceRef");
-            field(reference, "apiVersion", (&*identity.api_version).into());
-            field(reference, "kind", (&*identity.kind).into());
+        if let Some(about) = self.resource {
+            let identity = about.identity;
+            let mut reference = json!({"apiVersion": identity.api_version, "kind": identity.kind});
             if let Some(namespace) = &identity.namespace {
-                field(reference, "namespace", (&**namespace).into());
+                reference["namespace"] = json!(namespace);
             }
-            field(reference, "name", (&*identity.name).into());
-            let path = field_path(pointer);
+            reference["name"] = json!(identity.name);
+            result["resourceRef"] = reference;
+            let path = field_path(about.pointer);
             if !path.is_empty() {
-                field(Some("field"), "path", path.into());
+                result["field"] = json!({ "path": path });
             }
-            if let Some((path, index)) = file {
-                field(Some("file"), "path", (&**path).into());
+            if let Some((path, index)) = about.file {
+                result["file"] = json!({ "path": path });
                 if let Some(index) = index {
-                    field(Some("file"), "index", (*index).into());
+                    result["file"]["index"] = json!(index);
                 }
             }
         }
         if let Some(reason) = self.reason {
-            field(Some("tags"), "reason", reason.id().into());
+            result["tags"] = json!({ "reason": reason });
         }
-    }
-
-    /// The result as JSON, for a list in brackets or with results of others.
-    pub(super) fn value(self) -> Value {
-        let mut result = json!({});
-        self.fields(|parent, key, value| match parent {
-            Some(parent) => result[parent][key] = value,
-            None => result[key] = value,
-        });
         result
     }
 
     /// Writes the result as an item of a block sequence that is indented by `indent`.
     fn write(self, indent: &str, lines: &mut String) {
+        let result = self.value();
         let mut lead = "- ";
-        let mut within = None;
-        self.fields(|parent, key, value| {
-            if let Some(parent) = parent.filter(|_| parent != within) {
-                lines.extend(["\n", indent, lead, parent, ":"]);
-            }
-            within = parent;
-            let step = if parent.is_some() { "  " } else { "" };
-            let value = value.as_str().map_or_else(
-                || value.to_string(),
-                |text| quote(text, Context::Block).into_owned(),
-            );
-            lines.extend(["\n", indent, lead, step, key, ": ", &value]);
+        for (key, value) in result.as_object().into_iter().flatten() {
+            lines.extend(["\n", indent, lead, key, ":"]);
             lead = "  ";
-        });
+            match value {
+                Value::Object(fields) => {
+                    for (key, value) in fields {
+                        lines.extend(["\n", indent, "    ", key, ": ", &scalar(value)]);
+                    }
+                }
+                value => lines.extend([" ", &scalar(value)]),
+            }
+        }
+    }
+}
+
+fn scalar(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => quote(text, Context::Block),
+        other => other.to_string().into(),
     }
 }
 
 /// The key with its results in block style, dashes behind `indent`, without a line break at the end. A long list gets
-/// thousands of results, and as JSON they would take more memory than the list itself.
+/// thousands of results, and all of them as JSON would take more memory than the list itself.
 pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
     let mut lines = "results:".to_owned();
-    results
-        .iter()
-        .for_each(|result| result.write(indent, &mut lines));
+    for result in results {
+        result.write(indent, &mut lines);
+    }
     lines
 }
 

@@ -1,6 +1,6 @@
 //! A finding: one decision, refusal or warning, and its cause.
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Place, Severity, with_help};
 use crate::report::reason::Reason;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -58,10 +58,7 @@ impl Finding {
 
     /// Returns `message; help`.
     pub(crate) fn message_with_help(&self) -> String {
-        match &self.help {
-            Some(help) => format!("{}; {help}", self.message),
-            None => self.message.clone(),
-        }
+        with_help(&self.message, self.help.as_deref())
     }
 
     /// Returns false if the reason is reported once per run, and was, with the same message and help.

@@ -6,11 +6,12 @@ mod summary;
 pub(crate) use list::{Message, Treatment, plural};
 pub(crate) use summary::RunOutcome;
 
-use crate::agent::prerequisites::{Permission, Requirement};
+use crate::agent::prerequisites::{Permission, Presence, Requirement};
 use crate::cli::discover::plain;
 use crate::cli::input::{STDIN, Unreadable};
-use crate::cli::prerequisites;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
+use crate::explain::RunError;
+use crate::explain::required::{self, RequirementView};
 use crate::inject::kind_counts::KindCounts;
 use crate::options::Warnings;
 use crate::report::{Class, Reason};
@@ -29,6 +30,13 @@ const MAX_SHOWN_ALIKE: usize = 3;
 
 /// Warnings that a function call shows.
 const TO_ORCHESTRATOR: Limits = Limits { all: 3, alike: 3 };
+
+/// Namespaces that one line about a required object names.
+const MAX_NAMESPACES: usize = 5;
+
+/// One line for all namespaces: the command `rbac` names the accounts.
+const MANUAL_PERMISSIONS: &str =
+    "required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it";
 
 /// Amount of messages on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +64,10 @@ pub(crate) enum MessageLevel {
     /// Neither a problem nor a decision about a pod template.
     Note,
     Warning,
+    /// An error that a finding of a text has.
     Error,
+    /// An error about a path, the configuration or the run as a whole.
+    RunError,
 }
 
 impl MessageLevel {
@@ -73,7 +84,7 @@ impl MessageLevel {
 pub(crate) struct MessageHead {
     pub(crate) level: MessageLevel,
     pub(crate) reason: Option<Reason>,
-    /// Messages of one level with the same sentence are folded.
+    /// The text without severity. Messages of one level with the same sentence are folded.
     pub(crate) sentence: String,
 }
 
@@ -91,13 +102,6 @@ enum Effect {
     Change,
     /// Reports a fact that holds even if nothing is written.
     NoChange,
-}
-
-/// An error about a path or the run as a whole, which no finding of a text has.
-#[derive(Debug)]
-pub(crate) struct RunError {
-    pub(crate) reason: Option<Reason>,
-    pub(crate) text: String,
 }
 
 /// Collects messages; [`Messages::show`] prints them after the output.
@@ -185,12 +189,18 @@ impl Messages {
         write: impl FnOnce(Treatment) -> Message,
     ) -> io::Result<()> {
         let limits = self.limits(&head);
+        if head.level == MessageLevel::RunError {
+            self.run_errors.push(RunError {
+                reason: head.reason,
+                message: head.sentence.clone(),
+            });
+        }
         let sentence = self.is_folded(&head).then_some(head.sentence);
         let list = match head.level {
             MessageLevel::Decision | MessageLevel::UnexpectedDecision => &mut self.surprises,
             MessageLevel::Acknowledged | MessageLevel::Note => &mut self.notes,
             MessageLevel::Warning => &mut self.warnings,
-            MessageLevel::Error => &mut self.errors,
+            MessageLevel::Error | MessageLevel::RunError => &mut self.errors,
         };
         let treatment = match limits {
             Some(limits) => list.admit(head.reason, sentence, limits),
@@ -238,7 +248,10 @@ impl Messages {
                 all: MAX_SHOWN,
                 alike: MAX_SHOWN_ALIKE,
             },
-            (MessageLevel::Error | MessageLevel::UnexpectedDecision, _) => Limits {
+            (
+                MessageLevel::Error | MessageLevel::RunError | MessageLevel::UnexpectedDecision,
+                _,
+            ) => Limits {
                 all: MAX_SHOWN,
                 alike: MAX_SHOWN,
             },
@@ -253,7 +266,7 @@ impl Messages {
             .is_some_and(|reason| reason.class() == Class::Refused);
         match head.level {
             MessageLevel::Decision | MessageLevel::UnexpectedDecision => true,
-            MessageLevel::Error => false,
+            MessageLevel::Error | MessageLevel::RunError => false,
             _ if self.verbosity == Verbosity::Resources => false,
             MessageLevel::Acknowledged | MessageLevel::Note => true,
             MessageLevel::Warning => !is_refusal && head.reason != Some(Reason::AdoptLosesSettings),
@@ -270,13 +283,8 @@ impl Messages {
         self.add(head, |_| Message::of_line(line))
     }
 
-    /// Keeps an error about a path or the run as a whole for [`Messages::run_errors`].
-    pub(crate) fn keep_run_error(&mut self, reason: Option<Reason>, text: String) {
-        self.run_errors.push(RunError { reason, text });
-    }
-
-    /// Returns the errors about a path or the run as a whole, which no explanation of a text has. A place on stdin is none of
-    /// their text, since an orchestrator's user cannot see it.
+    /// Returns the errors about a path, the configuration or the run as a whole, which no explanation of a text has. A place on
+    /// stdin is none of their text, since an orchestrator's user cannot see it.
     pub(crate) fn run_errors(&self) -> &[RunError] {
         &self.run_errors
     }
@@ -287,11 +295,10 @@ impl Messages {
         let what = what.to_string();
         let lines: Vec<_> = what.split('\n').map(visible).collect();
         let line = format!("error: {}", lines.join("\n"));
-        self.keep_run_error(None, what);
         let head = MessageHead {
-            level: MessageLevel::Error,
+            level: MessageLevel::RunError,
             reason: None,
-            sentence: String::new(),
+            sentence: what,
         };
         self.add(head, |_| Message::of_line(line))
     }
@@ -316,17 +323,13 @@ impl Messages {
             .place
             .as_ref()
             .filter(|place| place.name != STDIN);
-        self.keep_run_error(
-            None,
-            match place {
+        let head = MessageHead {
+            level: MessageLevel::RunError,
+            reason: None,
+            sentence: match place {
                 Some(place) => format!("{}: {text}", renderer.place(place)),
                 None => text,
             },
-        );
-        let head = MessageHead {
-            level: MessageLevel::Error,
-            reason: None,
-            sentence: String::new(),
         };
         let colour = self.colour();
         self.add(head, |_| Message {
@@ -353,16 +356,23 @@ impl Messages {
         let changed = [Reason::Injected, Reason::Updated, Reason::Adopted]
             .iter()
             .any(|reason| self.counts.contains_key(reason));
-        if changed || self.verbosity == Verbosity::Resources {
-            let permission = if has_rbac {
-                Permission::Generated
-            } else {
-                self.permission
-            };
-            for line in prerequisites::lines(requirements, permission) {
-                log(&mut self.log, &line)?;
-                self.needed.push(line);
+        if !changed && self.verbosity != Verbosity::Resources {
+            return Ok(());
+        }
+        let mut missing = Vec::new();
+        for requirement in requirements {
+            if !matches!(requirement.presence, Presence::Present { .. }) {
+                missing.push(RequirementView::new(requirement, None));
             }
+        }
+        for line in required::lines(&missing, MAX_NAMESPACES) {
+            self.needed.push(format!("required {line}"));
+        }
+        if self.permission == Permission::Manual && !has_rbac {
+            self.needed.push(MANUAL_PERMISSIONS.to_owned());
+        }
+        for line in &self.needed {
+            log(&mut self.log, line)?;
         }
         Ok(())
     }

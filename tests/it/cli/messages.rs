@@ -1,0 +1,362 @@
+//! Messages on stderr and in the log file.
+
+use super::{BROKEN, CONFIG_MAP, injected};
+use crate::program::{Folder, NEEDED, WEB, ran};
+
+#[test]
+fn changes_that_an_error_holds_back_are_not_reported() {
+    let injected = injected();
+    let opted_out = WEB.replace(
+        "metadata:\n      labels:",
+        "metadata:\n      annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
+    );
+    // Under `annotated`, only a text with the prefix of the injector's annotations can request an agent.
+    let broken = format!("# agent-injector.contrib.mackerel.io\n{BROKEN}");
+    let files = [
+        ("a.yaml", WEB),
+        ("b.yaml", &opted_out),
+        ("c.yaml", &injected),
+        ("d.yaml", &*broken),
+    ];
+    for args in [&["inject", "-i"][..], &["inject"]] {
+        let folder = Folder::with(&files);
+        let ran = folder.run(
+            &[
+                args,
+                &["-v", "--set=injection=annotated", "--log-file=log", "."],
+            ]
+            .concat(),
+        );
+        for told in [&ran.stderr, &folder.read("log")] {
+            assert!(
+                told.contains("info[opted-out]") && told.contains("error[uneditable]"),
+                "{args:?} {told}"
+            );
+            assert!(!told.contains("the agent was"), "{args:?} {told}");
+        }
+        let checked = folder
+            .run(&["inject", "--check", "-v", "--set=injection=annotated", "."])
+            .stderr;
+        assert!(checked.contains("the agent would be removed"), "{checked}");
+    }
+}
+
+#[test]
+fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
+    let cluster = "apiVersion: example.com/v1\nkind: Herd\nmetadata: {name: NAME}\nspec:\n  headGroupSpec:\n    template:\n      \
+                   spec:\n        containers: [{name: head, image: ray}]\n";
+    let cluster = |name: &str| cluster.replace("NAME", name);
+    let folder = Folder::with(&[
+        ("a.yaml", &cluster("a")),
+        ("b.yaml", &(cluster("b") + "---\n" + &cluster("c"))),
+    ]);
+    let line =
+        "podTemplates: [{group: example.com, kind: Herd, path: spec.headGroupSpec.template}]";
+    let note = format!(
+        "info[unknown-template]: not injected: the kind Herd (example.com) is unknown, but seems to have a pod template in 3 \
+         resources\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
+         = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
+         = help: if it has one, add to the configuration: `{line}`\n3 without pod template\n"
+    );
+    for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
+        let ran = folder.run(args);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), &*note), "{args:?}");
+    }
+    let kinds = "info: without pod template: 3 example.com/Herd\n3 without";
+    assert_eq!(
+        folder.run(&["inject", "-v", "."]).stderr,
+        note.replace("3 without", kinds)
+    );
+    for quiet in [
+        "injection=annotated",
+        "injection=disabled",
+        "select.exclude=[{kind: Herd}]",
+    ] {
+        let ran = folder.run(&["inject", "--set", quiet, "."]);
+        assert_eq!(
+            (ran.code, &*ran.stderr),
+            (Some(0), "3 without pod template\n"),
+            "{quiet}"
+        );
+    }
+    assert_eq!(
+        folder.run(&["uninject", "."]).stderr,
+        "3 without pod template\n"
+    );
+    let ran = folder.run(&[
+        "inject",
+        "--check",
+        "--set",
+        line.replacen(": ", "=", 1).as_str(),
+        ".",
+    ]);
+    assert_eq!(
+        (ran.code, ran.stdout.lines().count()),
+        (Some(1), 3),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_each_resource() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    assert_eq!(folder.run(&["inject", "-q", "web.yaml"]).stderr, "");
+    let verbose = folder.run(&["inject", "-v", "web.yaml"]).stderr;
+    assert!(
+        verbose.starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"),
+        "{verbose}"
+    );
+}
+
+#[test]
+fn strict_takes_warnings_for_errors() {
+    let misplaced = WEB.replace(
+        "  name: web\n",
+        "  name: web\n  annotations:\n    agent-injector.contrib.mackerel.io/inject: \"true\"\n",
+    );
+    let folder = Folder::with(&[("web.yaml", &misplaced)]);
+    assert_eq!(folder.run(&["inject", "web.yaml"]).code, Some(0));
+    let ran = folder.run(&["inject", "--strict", "web.yaml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ran.stderr.contains("error[misplaced-annotation]"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_log_file_gets_every_decision_and_is_appended_to() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
+    folder.run(&[
+        "inject",
+        "--log-file",
+        "log",
+        "-q",
+        "--diff",
+        "web.yaml",
+        "settings.yaml",
+    ]);
+    let mut command = folder.command(&["inject", "--diff", "no/such.yaml"]);
+    command.env("MACKEREL_AGENT_INJECTOR_LOG_FILE", "log");
+    ran(command, b"");
+    let log = folder.read("log");
+    let lines: Vec<_> = log.lines().collect();
+    assert!(
+        lines[0].starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"),
+        "{log}"
+    );
+    let expected = format!(
+        "1 would be injected, 1 without pod template; no file was changed\n{NEEDED}\
+         error: no/such.yaml: no such file or directory\n1 error\n"
+    );
+    assert_eq!(lines[1..], expected.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn wrong_usage_is_logged_too() {
+    let folder = Folder::with(&[]);
+    let logged =
+        "error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'\n";
+    let ran = folder.run(&["--sett=a.b=c", "--log-file=v.log"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ran.stderr
+            .starts_with("error: unexpected argument '--sett' found\n"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(folder.read("v.log"), logged);
+    let mut command = folder.command(&["inject", "--sett=a.b=c"]);
+    command.env("MACKEREL_AGENT_INJECTOR_LOG_FILE", "v.log");
+    assert_eq!(crate::program::ran(command, b"").code, Some(2));
+    assert_eq!(folder.read("v.log"), format!("{logged}{logged}"));
+    let ran = folder.run(&["--sett=a.b=c", "--log-file=no/such/log"]);
+    assert!(
+        ran.stderr
+            .ends_with("error: cannot write the log file no/such/log: no such file or directory\n")
+    );
+}
+
+#[test]
+fn an_agent_that_inject_takes_out_is_named() {
+    let folder = Folder::with(&[("web.yaml", &injected())]);
+    let ran = folder.run(&["inject", "-i", "--set", "injection=annotated", "web.yaml"]);
+    let named = "info[removed]: the agent was removed: `injection` is `annotated`, and the template does not request injection\n \
+                 --> web.yaml:7:5\n  |\n7 |     metadata:\n  |     ^\n  = note: in apps/v1/Deployment/web spec.template\n";
+    assert_eq!(ran.stderr, format!("{named}1 removed; 1 file changed\n"));
+    let many = folder
+        .run_with(
+            &["inject", "--set", "injection=annotated", "-"],
+            format!("{}---\n", injected()).repeat(9),
+        )
+        .stderr;
+    assert_eq!(many.matches("info[removed]").count(), 1, "{many}");
+    assert!(
+        many.contains(" = note: 8 more: <stdin>:")
+            && many.contains(" and 5 others (`-v` shows all)\n"),
+        "{many}"
+    );
+    folder.write("web.yaml", &injected());
+    assert_eq!(
+        folder.run(&["uninject", "-i", "web.yaml"]).stderr,
+        "1 removed; 1 file changed\n"
+    );
+}
+
+#[test]
+fn the_summary_says_where_the_manifests_went() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let ran = folder.run(&["inject", "web.yaml"]);
+    assert_eq!(
+        ran.stderr,
+        format!("1 injected; printed to stdout (`-i` changes the files)\n{NEEDED}")
+    );
+    assert_eq!(
+        folder.run_with(&["inject", "-"], WEB).stderr,
+        format!("1 injected\n{NEEDED}")
+    );
+    assert_eq!(folder.read("web.yaml"), WEB);
+    folder.write("web.yaml", &injected());
+    assert_eq!(folder.run(&["inject", "web.yaml"]).stderr, "1 unchanged\n");
+}
+
+#[test]
+fn dry_runs_report_in_the_conditional() {
+    let folder = Folder::with(&[("new.yaml", WEB), ("old.yaml", &injected())]);
+    for give in [
+        &["--check"][..],
+        &["--diff"],
+        &["--check", "--diff"],
+        &["--output=patch"],
+    ] {
+        let said = |args: &[&str]| folder.run(&[args, give].concat()).stderr;
+        let wanted = said(&[
+            "inject",
+            "-v",
+            "--set=agent.image=r/mackerel-container-agent:2",
+            "new.yaml",
+            "old.yaml",
+        ]);
+        for line in [
+            "new.yaml:7:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
+            "old.yaml:7:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated\n",
+            "\n1 would be injected, 1 would be updated; no file was changed\n",
+        ] {
+            assert!(wanted.contains(line), "{give:?} {wanted}");
+        }
+        let unwanted = said(&["uninject", "-v", "new.yaml", "old.yaml"]);
+        assert!(
+            unwanted.contains(": the agent would be removed\n"),
+            "{give:?} {unwanted}"
+        );
+        let summary = "\n1 would be removed, 1 skipped (not-injected); no file was changed\n";
+        assert!(unwanted.ends_with(summary), "{give:?} {unwanted}");
+        let unchanged = said(&["inject", "old.yaml"]);
+        assert_eq!(unchanged, "1 unchanged; no file was changed\n", "{give:?}");
+    }
+    let stream = folder.run_with(&["inject", "-v", "-"], WEB).stderr;
+    assert!(
+        stream.contains(": the agent was added\n1 injected\n"),
+        "{stream}"
+    );
+    let permissions = [
+        "--namespace=shop",
+        "--set=rbac.generate=true",
+        "--set=rbac.allowNodesProxy=true",
+        "-",
+    ];
+    let shown = folder
+        .run_with(&[&["inject", "--diff"], &permissions[..]].concat(), WEB)
+        .stderr;
+    assert!(
+        shown.contains("info: ClusterRoles and bindings: 2 would be added\n"),
+        "{shown}"
+    );
+    let given = folder
+        .run_with(&[&["inject"], &permissions[..]].concat(), WEB)
+        .stderr;
+    assert!(
+        given.contains("info: ClusterRoles and bindings: 2 added\n"),
+        "{given}"
+    );
+}
+
+#[test]
+fn more_than_twenty_errors_are_counted() {
+    let files: Vec<(String, &str)> = (10..35)
+        .map(|number| (format!("{number}.yaml"), BROKEN))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), *text))
+        .collect();
+    let stderr = Folder::with(&files).run(&["inject", "."]).stderr;
+    assert_eq!(stderr.matches("error[uneditable]").count(), 20);
+    assert!(
+        stderr.ends_with("… and 5 more errors (5 uneditable)\n25 errors; no output was written\n"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn warnings_alike_do_not_hide_another_one() {
+    let with = |field: &str| {
+        WEB.replace(
+            "    spec:\n      containers",
+            &format!("    spec:\n      {field}\n      containers"),
+        )
+    };
+    let hasty = |seconds: u32| with(&format!("terminationGracePeriodSeconds: {seconds}")) + "---\n";
+    let same = hasty(1).repeat(18);
+    let different = (2..9).map(hasty).collect::<String>();
+    let folder = Folder::with(&[(
+        "web.yaml",
+        &(same + &different + &with("hostNetwork: true")),
+    )]);
+    let shown = |more: &[&str]| {
+        folder
+            .run(&[&["inject", "--check", "web.yaml"], more].concat())
+            .stderr
+    };
+    let (few, all) = (shown(&[]), shown(&["-v"]));
+    assert_eq!(
+        (
+            few.matches("[short-termination]").count(),
+            few.matches("[host-network]").count()
+        ),
+        (3, 1),
+        "{few}"
+    );
+    assert!(
+        few.contains(
+            "   = note: 17 more: web.yaml:26:38, web.yaml:41:38, web.yaml:56:38 and 14 others (`-v` shows all)\n"
+        ),
+        "{few}"
+    );
+    assert!(
+        few.contains("\n… and 5 more warnings (5 short-termination); `-v` shows all\n"),
+        "{few}"
+    );
+    assert!(few.contains("26 would be injected, 26 warnings; "), "{few}");
+    assert_eq!(
+        (
+            all.matches("[short-termination]").count(),
+            all.matches(" more").count()
+        ),
+        (25, 0),
+        "{all}"
+    );
+}
+
+#[test]
+fn a_merge_conflict_is_named() {
+    let conflict = WEB.replace("spec:\n", "<<<<<<< HEAD\nspec:\n");
+    let stderr = Folder::with(&[("web.yaml", &conflict)])
+        .run(&["inject", "web.yaml"])
+        .stderr;
+    assert!(
+        stderr.contains("= help: resolve the merge conflict"),
+        "{stderr}"
+    );
+}

@@ -1,0 +1,262 @@
+//! Objects and permissions that the agents need, and the hosts that they make.
+
+use super::SHOP;
+use crate::program::{Folder, WEB};
+use serde_json::{Value, json};
+
+/// The Secret may be in another file than the pods.
+#[test]
+fn what_surrounds_the_pods_is_looked_for_in_every_file() {
+    let web = SHOP.split("---").next().unwrap();
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent, namespace: shop}\ndata: {x: eA==}\n";
+    let folder = Folder::with(&[("a/secret.yaml", secret), ("b/web.yaml", web)]);
+    let ran = folder.run(&["inject", "--diff", "."]);
+    assert!(
+        ran.stderr.contains("warning[missing-key]: ")
+            && ran.stderr.contains(" --> a/secret.yaml:1:1\n")
+            && ran
+                .stderr
+                .contains(" = note: in v1/Secret/shop/mackerel-container-agent\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("(in the input, without that key)\n"),
+        "{}",
+        ran.stderr
+    );
+    let strict = folder.run(&["inject", "--strict", "-i", "."]);
+    assert_eq!(
+        (strict.code, folder.read("b/web.yaml").as_str()),
+        (Some(2), web),
+        "{}",
+        strict.stderr
+    );
+}
+
+/// The manifest of a CronJob does not say how many pods there will be.
+#[test]
+fn hosts_are_counted_by_replicas() {
+    let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
+    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 5}\n";
+    let report = WEB.replace("Deployment", "DaemonSet");
+    let none = WEB.replace("name: web\nspec", "name: off\nspec").replace(
+        "labels:",
+        "annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
+    );
+    for (texts, hosts) in [
+        (&[WEB][..], "Mackerel hosts: 1, one for each replica\n"),
+        (
+            &[WEB, &three, &none],
+            "Mackerel hosts: 4, one for each replica\n",
+        ),
+        (
+            &[&three, &report],
+            "Mackerel hosts: at least 3, one for each replica; unknown for 1 template without a number of replicas\n",
+        ),
+        (
+            &[&three, scaler],
+            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number\n",
+        ),
+        (
+            &[&three, scaler, &report],
+            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number; \
+             unknown for 1 template without a number of replicas\n",
+        ),
+        (
+            &[&report],
+            "Mackerel hosts: unknown for 1 template without a number of replicas\n",
+        ),
+    ] {
+        let stream = texts.join("---\n");
+        let ran = Folder::with(&[]).run_with(&["explain", "-"], &stream);
+        assert!(ran.stdout.ends_with(hosts), "{}", ran.stdout);
+    }
+    let off = Folder::with(&[]).run_with(&["explain", "-"], &none);
+    assert!(!off.stdout.contains("Mackerel hosts"), "{}", off.stdout);
+    let json = Folder::with(&[]).run_with(
+        &["explain", "-o", "json", "-"],
+        format!("{three}---\n{report}"),
+    );
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(
+        json["mackerel"],
+        json!({"hosts": 3, "hasAutoscalers": false, "unknownTemplates": 1})
+    );
+}
+
+#[test]
+fn an_external_or_sealed_secret_of_the_input_counts_as_the_secret() {
+    for (source, is_there) in [
+        (
+            "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: mackerel-container-agent}\n",
+            true,
+        ),
+        (
+            "apiVersion: external-secrets.io/v1beta1\nkind: ExternalSecret\nmetadata: {name: key}\nspec:\n  target: {name: mackerel-container-agent}\n",
+            true,
+        ),
+        (
+            "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: mackerel-container-agent}\nspec: {target: {name: another}}\n",
+            false,
+        ),
+        (
+            "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n",
+            true,
+        ),
+        (
+            "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: key}\nspec: {template: {metadata: {name: mackerel-container-agent}}}\n",
+            true,
+        ),
+        (
+            "apiVersion: example.com/v1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n",
+            false,
+        ),
+    ] {
+        let folder = Folder::with(&[("key.yaml", source), ("web.yaml", WEB)]);
+        let ran = folder.run(&["inject", "--check", "."]);
+        assert_eq!(
+            !ran.stderr.contains("(not in the input)"),
+            is_there,
+            "{source}{}",
+            ran.stderr
+        );
+        assert!(
+            !ran.stderr.contains("missing-key"),
+            "{source}{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn permissions_are_listed_by_namespace() {
+    let pod = |name: &str, namespace: &str, account: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{namespace}}}\nspec: {{serviceAccountName: {account}, containers: [{{name: a, image: a}}]}}\n"
+        )
+    };
+    let pods = [
+        pod("a", ", namespace: shop", "web"),
+        pod("b", ", namespace: shop", "db"),
+        pod("c", "", "web"),
+    ];
+    let folder = Folder::with(&[("pods.yaml", &pods.join("---\n"))]);
+    let permitted = |set: &[&str]| {
+        let ran = folder.run(&[&["explain", "pods.yaml"], set].concat());
+        let begin = ran.stdout.find("required permissions");
+        begin.map(|begin| {
+            ran.stdout[begin..]
+                .lines()
+                .skip(1)
+                .take_while(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+    };
+    let proxy = "  nodes/proxy: it allows running commands in any container on any node";
+    let less = "; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
+    let in_each = |get: &str| {
+        [
+            ("s", "db, web in shop"),
+            ("", "web in the namespace of the other pods"),
+        ]
+        .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
+        .to_vec()
+    };
+    assert_eq!(
+        permitted(&[]),
+        Some(
+            [
+                in_each("nodes/proxy and nodes/stats"),
+                vec![format!("{proxy}{less}")]
+            ]
+            .concat()
+        )
+    );
+    assert_eq!(
+        permitted(&["--set", "kubernetesVersion=1.33"]),
+        Some(in_each("nodes/pods and nodes/stats"))
+    );
+    let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
+    assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
+    assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
+    let generated = [
+        "--namespace",
+        "shop",
+        "--set",
+        "rbac={generate: true, allowNodesProxy: true}",
+    ];
+    let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
+    assert!(
+        ran.stdout
+            .contains("required permissions (`rbac.generate` writes them); "),
+        "{}",
+        ran.stdout
+    );
+    let ran = folder.run(&["explain", "pods.yaml"]);
+    let needed = "  in shop and the namespace of the other pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n";
+    assert!(ran.stdout.contains(needed), "{}", ran.stdout);
+    let ran = folder.run(&[
+        "explain",
+        "pods.yaml",
+        "--output",
+        "json",
+        "--resource",
+        "a",
+    ]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        told["permissions"],
+        json!([{"namespace": "shop", "serviceAccounts": ["web"], "get": ["nodes/proxy", "nodes/stats"]}])
+    );
+}
+
+#[test]
+fn each_workload_of_a_service_account_without_tokens_is_named() {
+    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\nautomountServiceAccountToken: false\n";
+    let of = |name: &str| {
+        WEB.replace("name: web\nspec", &format!("name: {name}\nspec"))
+            .replace("containers:", "serviceAccountName: web\n      containers:")
+    };
+    let folder = Folder::with(&[
+        ("a.yaml", &of("a")),
+        ("b.yaml", &of("b")),
+        ("c.yaml", &of("c")),
+        ("sa.yaml", account),
+    ]);
+    let told = folder.run(&["inject", "--diff", "."]).stderr;
+    assert!(
+        told.contains(
+            "warning[sa-automount-off]: ServiceAccount web disables its token, so the agent exits"
+        ),
+        "{told}"
+    );
+    assert!(
+        told.contains(" = note: 2 more: b.yaml:") && told.contains(", c.yaml:"),
+        "{told}"
+    );
+    let explained = folder.run(&["explain", "."]).stdout;
+    assert!(
+        explained.contains("\nwarning[sa-automount-off]: Deployment/a: "),
+        "{explained}"
+    );
+    assert!(
+        explained.contains("\nwarning[sa-automount-off] at c.yaml:"),
+        "{explained}"
+    );
+    let one = folder.run(&["explain", "--resource", "c", "."]).stdout;
+    assert!(
+        one.contains("\nwarning[sa-automount-off]: Deployment/c: ") && !one.contains("/a"),
+        "{one}"
+    );
+    let alone = Folder::with(&[
+        ("x.yaml", &of("x")),
+        ("y.yaml", &of("y").replace("Name: web", "Name: y")),
+    ]);
+    let told = alone.run(&["inject", "--diff", "."]).stderr;
+    assert!(
+        told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"),
+        "{told}"
+    );
+}

@@ -1,0 +1,197 @@
+//! Tools of code review: SARIF, GitHub's workflow commands, and `inject --check`.
+
+use super::{explained, folder};
+use crate::program::{Folder, WEB};
+use serde_json::{Value, json};
+
+#[test]
+fn tools_of_code_review_get_what_is_to_be_looked_at() {
+    let ran = explained(&folder(), &["deploy", "--output", "sarif"]);
+    let log: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules: Vec<&Value> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| &rule["id"])
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            "agent-missing",
+            "misplaced-annotation",
+            "invalid-annotation"
+        ]
+    );
+    assert_eq!(
+        run["tool"]["driver"]["rules"][0]["shortDescription"]["text"],
+        "the agent is missing"
+    );
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!(
+            (&result["ruleId"], &result["ruleIndex"]),
+            (rules[index], &json!(index))
+        );
+    }
+    let levels: Vec<&Value> = results.iter().map(|result| &result["level"]).collect();
+    assert_eq!(levels, ["note", "warning", "error"]);
+    assert_eq!(results[0]["message"]["text"], "the agent would be added");
+    assert_eq!(
+        results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
+        "Deployment/shop/web"
+    );
+    let physical = &results[1]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "deploy/a%20shop.yaml");
+    assert_eq!(
+        physical["region"],
+        json!({"startLine": 18, "startColumn": 5})
+    );
+}
+
+/// Each finding has its place.
+#[test]
+fn pull_requests_on_github_are_annotated() {
+    let ran = explained(&folder(), &["deploy", "--output", "github"]);
+    let expected = "\
+::notice file=deploy/a shop.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added
+::warning file=deploy/a shop.yaml,line=18,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
+`agent-injector.contrib.mackerel.io/inject` has no effect on Deployment; move it to spec.template.metadata.annotations
+::error file=deploy/job.yaml,line=6,col=73,title=invalid-annotation::Job/migrate: annotation \
+`agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`; write `\"true\"` or `\"false\"`, in quotes
+";
+    assert_eq!(ran.stdout, expected, "{}", ran.stderr);
+    assert_eq!(ran.code, Some(2));
+}
+
+#[test]
+fn a_check_says_which_workload_lacks_its_agent() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let check = |format: &str| folder.run(&["inject", "--check", "--output", format, "web.yaml"]);
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
+    let ran = check("github");
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), lacks), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 would be injected"), "{}", ran.stderr);
+    let ran = check("sarif");
+    let log: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!((ran.code, results.len()), (Some(1), 1), "{}", ran.stderr);
+    assert_eq!(
+        (&results[0]["level"], &results[0]["ruleId"]),
+        (&json!("error"), &json!("agent-missing"))
+    );
+
+    // A file that is refused does not hide the others, and a Secret without the key is a finding as well.
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent}\ndata: {x: eA==}\n";
+    let refused = WEB.replace("name: web\nspec", "name: bad\nspec").replace(
+        "labels:",
+        "annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n      labels:",
+    );
+    folder.write("bad.yaml", &refused);
+    folder.write("secret.yaml", secret);
+    let ran = folder.run(&["inject", "--check", "-o", "github", "."]);
+    let commands: Vec<&str> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
+    let expected = [
+        "::error file=bad.yaml",
+        "::error file=web.yaml",
+        "::warning file=secret.yaml",
+    ];
+    assert_eq!(
+        (ran.code, &*commands),
+        (Some(2), &expected[..]),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    std::fs::remove_file(folder.path("bad.yaml")).unwrap();
+
+    assert_eq!(folder.run(&["inject", "-i", "web.yaml"]).code, Some(0));
+    let ran = check("github");
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
+    let ran = folder.run(&["uninject", "--check", "-o", "github", "web.yaml"]);
+    assert_eq!(
+        (ran.code, &*ran.stdout),
+        (
+            Some(1),
+            &*lacks
+                .replace("agent-missing", "agent-not-wanted")
+                .replace("added", "removed")
+        )
+    );
+
+    for (arguments, error) in [
+        (&["--output", "github"][..], "--check"),
+        (
+            &["--check", "--output", "patch"],
+            "`--check` cannot be used with `--output patch`",
+        ),
+    ] {
+        let ran = folder.run(&[&["inject", "web.yaml"], arguments].concat());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+        assert!(ran.stderr.contains(error), "{}", ran.stderr);
+    }
+}
+
+/// They stand in no manifest, and a reviewer sees only what is annotated.
+#[test]
+fn errors_about_paths_are_annotations_without_a_file() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("none/README.md", "")]);
+    std::fs::write(
+        folder.path("latin.yaml"),
+        b"kind: Pod\nmetadata: {name: caf\xe9}\n",
+    )
+    .unwrap();
+    let check =
+        |args: &[&str]| folder.run(&[&["inject", "--check", "-o", "github"], args].concat());
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
+    let missing = check(&["no.yaml", "web.yaml"]);
+    assert_eq!(missing.code, Some(2));
+    let run = missing.stdout.strip_prefix(lacks).unwrap();
+    assert!(
+        run.starts_with("::error::no.yaml: ") && run.lines().count() == 1,
+        "{run}"
+    );
+    let unreadable = check(&["latin.yaml"]);
+    assert!(
+        unreadable.stdout.starts_with("::error::latin.yaml:2:21: "),
+        "{unreadable:?}"
+    );
+    let empty = check(&["--strict", "none"]);
+    assert!(
+        empty
+            .stdout
+            .starts_with("::error title=no-resources::none: the directory has no "),
+        "{empty:?}"
+    );
+    assert_eq!((empty.code, empty.stdout.lines().count()), (Some(2), 1));
+    assert_eq!(check(&["none"]).stdout, "", "a warning");
+    let explained = folder.run(&["explain", "-o", "github", "no.yaml"]).stdout;
+    assert!(explained.starts_with("::error::no.yaml: "), "{explained}");
+}
+
+#[test]
+fn errors_about_paths_are_in_json_and_sarif_too() {
+    let folder = Folder::with(&[("none/README.md", "")]);
+    let json = |args: &[&str]| -> Value { serde_json::from_str(&folder.run(args).stdout).unwrap() };
+    let explained = json(&["explain", "-o", "json", "no.yaml"]);
+    assert_eq!(
+        explained["errors"],
+        json!([{"message": "no.yaml: no such file or directory"}])
+    );
+    let report = json(&["inject", "--check", "--strict", "-o", "sarif", "none"]);
+    let invocation = &report["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let notification = &invocation["toolExecutionNotifications"][0];
+    assert_eq!(notification["descriptor"], json!({"id": "no-resources"}));
+    let message = notification["message"]["text"].as_str().unwrap();
+    assert!(
+        message.starts_with("none: the directory has no "),
+        "{message}"
+    );
+}
