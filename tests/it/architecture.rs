@@ -245,7 +245,7 @@ fn no_file_is_long() {
         .flat_map(|folder| files(&root.join(folder)))
     {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert!(lines <= 900, "{} has {lines} lines", path.display());
+        assert!(lines <= 600, "{} has {lines} lines", path.display());
     }
 }
 
