@@ -1,4 +1,4 @@
-//! A patch, applied and checked: [`apply`] and [`edits`].
+//! A patch, applied and checked: [`apply()`] and [`edits`].
 
 use crate::edit::{self, Edit};
 use crate::read::read;
@@ -77,13 +77,13 @@ impl Error {
 /// - the text is not valid YAML, or holds more than one document: [`Error::Yaml`]
 /// - an operation names a place that the document does not have, a `test` finds another value, or a `move` goes into itself:
 ///   [`Error::Splice`]
-/// - the text cannot be edited safely; the [`ErrorKind`](crate::ErrorKind) says why and what to do: [`Error::Splice`]
+/// - the text cannot be edited safely; the [`ErrorKind`] says why and what to do: [`Error::Splice`]
 /// - the result is not what it should be, which is a defect of this crate: [`Error::Mismatch`]
 pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
     Ok(checked(text, operations(patch))?.text)
 }
 
-/// Returns the edits that [`apply`] makes: for editors, diffs, and texts that are part of a larger one. They are sorted and do
+/// Returns the edits that [`apply()`] makes: for editors, diffs, and texts that are part of a larger one. They are sorted and do
 /// not overlap; offsets are bytes of `text`.
 ///
 /// ```
@@ -98,7 +98,7 @@ pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
 /// ```
 ///
 /// # Errors
-/// As [`apply`].
+/// As [`apply()`].
 pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
     Ok(checked(text, operations(patch))?.edits)
 }
@@ -185,7 +185,7 @@ impl<'t> Editor<'t> {
     /// Edits the text and reads the result again.
     ///
     /// # Errors
-    /// As [`apply`].
+    /// As [`apply()`].
     pub fn finish(self) -> Result<String, Error> {
         Ok(checked(self.tree.text(), self.operations)?.text)
     }
