@@ -84,7 +84,8 @@ impl Evaluation<'_, '_> {
         message: impl Into<String>,
         field: &str,
     ) -> Finding {
-        let node = self.spec_field(field).unwrap_or(self.template.node);
+        let node = self.spec_field(field).or(self.template.spec);
+        let node = node.unwrap_or(self.template.node);
         self.finding_at(reason, message, node, &format!("/spec/{field}"))
     }
 }

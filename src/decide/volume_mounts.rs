@@ -20,8 +20,7 @@ impl Evaluation<'_, '_> {
                 name, mount_path, ..
             } = mount;
             let item = AgentSettings::volume_mounts().item(index);
-            let mut volumes = self.template.volumes.iter();
-            if !volumes.any(|volume| volume.name.as_deref() == Some(name)) {
+            if !self.has_volume(name) {
                 let message = format!(
                     "the pod has no volume `{name}`, so the agent gets no mount at `{mount_path}`"
                 );
@@ -47,6 +46,27 @@ impl Evaluation<'_, '_> {
             mounts.push(mount.clone());
         }
         Ok(mounts)
+    }
+
+    /// Returns true if the pods have a volume of this name.
+    fn has_volume(&self, name: &str) -> bool {
+        let mut volumes = self.template.volumes.iter();
+        if volumes.any(|volume| volume.name.as_deref() == Some(name)) {
+            return true;
+        }
+        // The controller of a StatefulSet adds a volume for each claim template. The webhook sees the pod with these volumes.
+        let Some(spec) = self.tree.member(self.resource.node, "spec") else {
+            return false;
+        };
+        let mut claims = self.tree.member_items(spec, "volumeClaimTemplates");
+        self.at == "/spec/template"
+            && claims.any(|claim| {
+                let claim_name = self.tree.member_at(claim, ["metadata", "name"]);
+                claim_name
+                    .and_then(|claim_name| self.tree.text_of(claim_name))
+                    .as_deref()
+                    == Some(name)
+            })
     }
 }
 
