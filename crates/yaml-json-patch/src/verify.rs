@@ -90,11 +90,11 @@ impl Pair<'_, '_, '_> {
                 let same = found.is_ok_and(|found| equal(&found, value));
                 self.expect(same && self.new.anchor(at).is_none(), at)
             }
-            // A null comes back with the tag it had.
-            Overlay::Null(_) => self.expect(
-                matches!(scalar_value(self.new, at), Ok(ScalarValue::Null)),
-                at,
-            ),
+            // A null comes back with the tag and anchor it had. An alias of that name would now mean the null.
+            Overlay::Null(_) => {
+                let is_null = matches!(scalar_value(self.new, at), Ok(ScalarValue::Null));
+                self.expect(is_null && !self.new.is_aliased(at), at)
+            }
             Overlay::Map { node, members } => {
                 self.expect(
                     self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping,

@@ -113,3 +113,16 @@ fn a_null_on_a_line_of_its_own_is_left_alone() {
         .add("/a", json!({"b": 1}))
         .refuses(ErrorKind::OddNull);
 }
+
+/// `c` means 1. With the anchor of the null it would mean null.
+#[test]
+fn a_null_whose_anchor_takes_an_alias_is_no_result() {
+    let text = "a: &x 1\nb:\n- 2\nc: *x\n";
+    let tree = yaml::read(text).unwrap();
+    let cache = Cache::default();
+    let null = NullSource::Block(" &x ~".to_owned());
+    let restored = splice(&tree, restore("/b", null), &cache).unwrap();
+    let back = edit::apply(text, &restored.edits);
+    assert_eq!(back, "a: &x 1\nb: &x ~\nc: *x\n");
+    assert!(verify(&tree, &restored, &yaml::read(&back).unwrap(), &cache).is_err());
+}
