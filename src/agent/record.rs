@@ -18,7 +18,7 @@ use crate::manifest::pod_template::ContainerList;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use yaml_json_patch::{Kind, NullSource, ScalarValue, scalar_value};
+use yaml_json_patch::{Kind, NodeId, NullSource, ScalarValue, Tree, scalar_value};
 
 /// The additions of one injection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -153,23 +153,43 @@ impl ReplacedParent {
     fn is_valid(&self) -> bool {
         match self {
             ReplacedParent::Empty | ReplacedParent::FlowKey => true,
-            ReplacedParent::Flow(text) => is_null(text),
+            ReplacedParent::Flow(text) => is_null_in_brackets(text),
             ReplacedParent::Block(text) => text.starts_with([' ', '\t']) && is_null(text),
         }
     }
 }
 
 fn is_null(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    let is_one_line = bytes.all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
-    let Ok(tree) = yaml_json_patch::read(text) else {
+    let Some(tree) = read_line(text) else {
         return false;
     };
-    let is_null = tree.root().is_none_or(|root| {
-        tree.kind(root) == Kind::Scalar
-            && matches!(scalar_value(&tree, root), Ok(ScalarValue::Null))
-    });
-    is_one_line && is_null
+    tree.root().is_none_or(|root| is_null_node(&tree, root))
+}
+
+/// Returns true for a null as the value of a member in brackets, and nothing more.
+fn is_null_in_brackets(text: &str) -> bool {
+    let members = format!("{{\"null\":{text},\"next\":1}}");
+    let Some(tree) = read_line(&members) else {
+        return false;
+    };
+    let Some(root) = tree.root() else {
+        return false;
+    };
+    let null = tree.member(root, "null");
+    // A comment in the text would take the next member along.
+    tree.entries(root).count() == 2
+        && tree.member(root, "next").is_some()
+        && null.is_some_and(|null| is_null_node(&tree, null))
+}
+
+fn read_line(text: &str) -> Option<Tree<'_>> {
+    let mut bytes = text.bytes();
+    let is_one_line = bytes.all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+    yaml_json_patch::read(text).ok().filter(|_| is_one_line)
+}
+
+fn is_null_node(tree: &Tree<'_>, node: NodeId) -> bool {
+    tree.kind(node) == Kind::Scalar && scalar_value(tree, node) == Ok(ScalarValue::Null)
 }
 
 /// The reason why a record cannot be read.
@@ -208,7 +228,8 @@ impl Record {
             return Err(RecordError::Broken);
         }
         match serde_json::from_str::<Self>(json) {
-            Ok(record) if record.is_valid() => Ok(record),
+            // An injection spells a record in one way. Serde would take lists for structs, and blanks.
+            Ok(record) if record.is_valid() && record.to_string() == text => Ok(record),
             _ => Err(RecordError::Broken),
         }
     }
@@ -341,6 +362,21 @@ mod tests {
                 "too long",
                 pulled(&format!(r#""{}""#, "a".repeat(MAX_RECORD))),
             ),
+            (
+                "a component as a list",
+                r#"v1{"waitFor":["initContainers","last","4fd0bfc1","4fd0bfc1",{"image":"4fd0bfc1"},[]]}"#
+                    .to_owned(),
+            ),
+            ("a record as a list", format!("v1[null,{{{WAIT_FOR}}}]")),
+            ("a number with zeros", format!("v001{{{WAIT_FOR}}}")),
+            ("a blank", format!("v1 {{{WAIT_FOR}}}")),
+            (
+                "a digest with a sign",
+                format!("v1{{{WAIT_FOR}}}").replace("4fd0bfc1", "+fd0bfc1"),
+            ),
+            ("a null with a comment", null(r##"{"flow":" ~ # x"}"##)),
+            ("a null that is a comment", null(r##"{"flow":"# x"}"##)),
+            ("a null that is a marker", null(r#"{"flow":"---"}"#)),
             ("a null that is a word", null(r#"{"block":" x"}"#)),
             ("a null that is a mapping", null(r#"{"block":" { a }"}"#)),
             ("a null on the colon", null(r#"{"block":"null"}"#)),
