@@ -21,6 +21,9 @@ use std::rc::Rc;
 /// The folder where Kubernetes mounts the ServiceAccount's token, and where the agent reads it.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/// Agents that are kept. The pods' volumes give a stream more shapes only if `agent.volumeMounts` names many.
+const CAPACITY: usize = 64;
+
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
@@ -71,7 +74,9 @@ impl Agents {
             return Rc::clone(agent);
         }
         let agent = Rc::new(agent(&config, &shape));
-        made.push((shape, Rc::clone(&agent)));
+        if made.len() < CAPACITY {
+            made.push((shape, Rc::clone(&agent)));
+        }
         agent
     }
 }

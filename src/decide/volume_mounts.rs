@@ -79,6 +79,8 @@ fn is_injected(path: &str, config: &Config) -> bool {
     })
 }
 
+/// Compares two paths as the container runtime reads them: `/var//tmp/` and `/var/./tmp` are `/var/tmp`.
 fn same_path(one: &str, other: &str) -> bool {
-    one.trim_end_matches('/') == other.trim_end_matches('/')
+    let names = |path| str::split(path, '/').filter(|name| !matches!(*name, "" | "."));
+    names(one).eq(names(other))
 }
