@@ -296,9 +296,17 @@ fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
 
 /// Returns true if a container mounts the volume of this name.
 pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
-    tree.member_items(container.node, "volumeMounts")
-        .chain(tree.member_items(container.node, "volumeDevices"))
-        .any(|item| tree.member_text(item, "name").as_deref() == Some(volume))
+    mounted_volumes(tree, container).any(|name| name == volume)
+}
+
+/// Returns the names of the volumes that a container mounts, or uses as devices.
+pub(crate) fn mounted_volumes(
+    tree: &Tree<'_>,
+    container: &Container,
+) -> impl Iterator<Item = String> {
+    let mounts = tree.member_items(container.node, "volumeMounts");
+    let mounts = mounts.chain(tree.member_items(container.node, "volumeDevices"));
+    mounts.filter_map(|mount| tree.member_text(mount, "name"))
 }
 
 /// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.

@@ -9,7 +9,7 @@ use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{
-    Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, mounts,
+    Container, ContainerList, PodAnnotation, PodTemplate, mounted_volumes,
 };
 use crate::reconcile::agent_container::INSECURE_TLS;
 use crate::reconcile::apply::{Action, Addition};
@@ -19,6 +19,7 @@ use crate::reconcile::lost_settings::LostSetting;
 use crate::reconcile::patch::{AdoptedContainer, ListPositions};
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
+use std::collections::HashSet;
 use std::ops::Range;
 use yaml_json_patch::{Kind, NodeId, Tree, to_json};
 
@@ -48,14 +49,13 @@ impl Adoptable {
         })?;
         let mut without = template.clone();
         let old = without.containers.remove(index);
-        let others = &without.containers;
+        let only_old = only_mounted(tree, &old, &without.containers);
         without.volumes.retain(|volume| {
             let name = volume.name.as_deref().unwrap_or_default();
             let is_shared = tree.kind(volume.node) == Kind::Alias;
             let is_replaced = !is_shared
                 && Volume::ALL.iter().any(|injected| injected.name() == name)
-                && mounts(tree, &old, name)
-                && !is_mounted(tree, others, name);
+                && only_old.contains(name);
             !is_replaced
         });
         Some(Self {
@@ -86,9 +86,15 @@ impl Adoptable {
     }
 }
 
-fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
-    let mut containers = containers.iter();
-    containers.any(|container| mounts(tree, container, volume))
+/// Returns the names of the volumes that only the old container mounts.
+fn only_mounted(tree: &Tree<'_>, old: &Container, others: &[Container]) -> HashSet<String> {
+    let mut only_old: HashSet<String> = mounted_volumes(tree, old).collect();
+    for container in others {
+        for name in mounted_volumes(tree, container) {
+            only_old.remove(&name);
+        }
+    }
+    only_old
 }
 
 impl Reconciler<'_, '_> {
@@ -207,22 +213,15 @@ impl Reconciler<'_, '_> {
         if has_comment(self.tree, old.node) {
             message += "; its comments are lost";
         }
+        let only_old = only_mounted(self.tree, old, &adoption.without.containers);
         for volume in &self.template.volumes {
-            if self.is_left_behind(adoption, volume, agent) {
-                let name = volume.name.as_deref().unwrap_or_default();
+            let name = volume.name.as_deref().unwrap_or_default();
+            let is_mounted = agent.adds_volume(name) || agent.mounts_volume(name);
+            if only_old.contains(name) && !is_mounted {
                 message += &format!("; the volume {name} is kept but no longer mounted");
             }
         }
         message
-    }
-
-    /// Returns true for a volume that stays although only the old container mounted it.
-    fn is_left_behind(&self, adoption: &Adoptable, volume: &PodVolume, agent: &Component) -> bool {
-        let name = volume.name.as_deref().unwrap_or_default();
-        !agent.adds_volume(name)
-            && !agent.mounts_volume(name)
-            && mounts(self.tree, &adoption.old, name)
-            && !is_mounted(self.tree, &adoption.without.containers, name)
     }
 
     /// Warns about the settings that the adoption loses, if any.
@@ -274,10 +273,15 @@ fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
         return true;
     }
     let text = tree.source().get(start..end).unwrap_or_default();
+    // They are in the order of the text.
     let scalars = scalars(tree, node);
     for (offset, _) in text.match_indices('#') {
         let offset = start + offset;
-        if !scalars.iter().any(|scalar| scalar.contains(&offset)) {
+        let next = scalars.partition_point(|scalar| scalar.end <= offset);
+        if !scalars
+            .get(next)
+            .is_some_and(|scalar| scalar.contains(&offset))
+        {
             return true;
         }
     }
