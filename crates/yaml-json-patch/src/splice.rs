@@ -7,7 +7,7 @@
 //! New text is put where a removal is the exact inverse of an addition:
 //! - items and members follow the last one, its comment, and the comments that are indented deeper, or were before they were
 //!   commented out at the very left;
-//!   [`Operation::InsertBefore`] alone puts it in front of a member and of the comments above it
+//!   `Operation::InsertBefore` (feature `kubernetes`) alone puts it in front of a member and of the comments above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
 //! - lines below its key replace a null, and `{}` or `[]` behind one blank in a block mapping; elsewhere these are filled in place

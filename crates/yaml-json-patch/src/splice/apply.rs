@@ -53,6 +53,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
     fn apply(&mut self, operation: &Operation) -> Result<(), SpliceError> {
         match operation {
             Operation::Add { path, value } => self.add(path, Overlay::New(Rc::clone(value)), None),
+            #[cfg(feature = "kubernetes")]
             Operation::InsertBefore {
                 path,
                 value,

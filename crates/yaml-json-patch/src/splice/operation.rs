@@ -22,6 +22,7 @@ pub enum Operation {
         /// The new value.
         value: Rc<Value>,
     },
+    #[cfg(feature = "kubernetes")]
     /// Adds a member in front of the member `before` and its comments, or behind all others if there is none.
     ///
     /// ```text
@@ -85,14 +86,13 @@ impl Operation {
     pub fn path(&self) -> &PointerBuf {
         match self {
             Operation::Add { path, .. }
-            | Operation::InsertBefore { path, .. }
             | Operation::Remove { path }
             | Operation::Replace { path, .. }
             | Operation::Move { path, .. }
             | Operation::Copy { path, .. }
             | Operation::Test { path, .. } => path,
             #[cfg(feature = "kubernetes")]
-            Operation::RestoreNull { path, .. } => path,
+            Operation::InsertBefore { path, .. } | Operation::RestoreNull { path, .. } => path,
         }
     }
 }
@@ -150,12 +150,15 @@ impl From<PatchOperation> for Operation {
 impl From<Operation> for PatchOperation {
     fn from(operation: Operation) -> Self {
         match operation {
-            Operation::Add { path, value } | Operation::InsertBefore { path, value, .. } => {
-                PatchOperation::Add(AddOperation {
-                    path,
-                    value: Rc::unwrap_or_clone(value),
-                })
-            }
+            Operation::Add { path, value } => PatchOperation::Add(AddOperation {
+                path,
+                value: Rc::unwrap_or_clone(value),
+            }),
+            #[cfg(feature = "kubernetes")]
+            Operation::InsertBefore { path, value, .. } => PatchOperation::Add(AddOperation {
+                path,
+                value: Rc::unwrap_or_clone(value),
+            }),
             Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),
             Operation::Replace { path, value } => PatchOperation::Replace(ReplaceOperation {
                 path,
