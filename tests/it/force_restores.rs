@@ -88,6 +88,10 @@ fn forced(case: &Case) -> usize {
     {
         return 0;
     }
+    // Nothing would be written: what was refused in one layout may be injected in that of JSON.
+    if first.errors().next().is_some() {
+        return 0;
+    }
     let Some(whole) = says(&applied(&case.text, &first.edits).unwrap()) else {
         return 0;
     };

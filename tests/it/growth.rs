@@ -15,7 +15,12 @@ const MOST: f64 = 8.0;
 
 #[test]
 fn four_times_as_much_takes_less_than_eight_times_as_long() {
-    let grown: Vec<String> = SHAPES.iter().filter_map(fault).collect();
+    // Other tests take caches and memory meanwhile: what grows too fast does so again.
+    let grown: Vec<String> = SHAPES
+        .iter()
+        .filter(|shape| fault(shape).is_some())
+        .filter_map(fault)
+        .collect();
     assert!(
         grown.is_empty(),
         "these grow faster than their input:\n{}",
