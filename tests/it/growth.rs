@@ -35,8 +35,11 @@ fn fault(shape: &Shape) -> Option<String> {
         (0..3).map(|_| timed(&run)).min().unwrap_or_default()
     };
     let mut n = shape.least;
-    // Whatever is so quick that a million of it take less than that has no growth to speak of.
-    while timed(&shape.run(n)) < LEAST && n < 1_000_000 {
+    while timed(&shape.run(n)) < LEAST {
+        // Whatever is so quick that a million of it take less than that has no growth to speak of.
+        if n >= 1_000_000 {
+            return None;
+        }
         n *= 2;
     }
     let (one, four) = (least(n), least(4 * n));
