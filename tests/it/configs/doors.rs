@@ -246,9 +246,9 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     (
         "agent.ignoreContainer",
-        "^(istio-proxy|\\Qa\\E)$",
-        "{agent: {ignoreContainer: '^(istio-proxy|\\Qa\\E)$'}}",
-        Some(("ignore-container", "^(istio-proxy|\\Qa\\E)$")),
+        "^(istio-proxy|linkerd-.*)$",
+        "{agent: {ignoreContainer: '^(istio-proxy|linkerd-.*)$'}}",
+        Some(("ignore-container", "^(istio-proxy|linkerd-.*)$")),
     ),
     (
         "agent.logLevel",

@@ -120,7 +120,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "hostStatusOnStart: standby",
             "hostIdStore: memory",
         ],
-        &["", "", "", "ignoreContainer: '^(istio-proxy|\\Qa*\\E)$(b)'"],
+        &["", "", "", "ignoreContainer: '^(istio-proxy|a\\*)$(b)'"],
         &[
             "",
             "",
