@@ -222,7 +222,7 @@ impl Reviewer {
                 .and_then(|namespace| select.leaves_out(namespace)),
         };
         match unwanted {
-            Some(reason) => Verdict::leave(Finding::new(reason, reason.sentence(), 0, "")),
+            Some(reason) => Verdict::leave(Finding::without_details(reason, 0, "")),
             None => Verdict::refuse(Finding::new(Reason::Uneditable, message, 0, "")),
         }
     }

@@ -19,7 +19,7 @@ impl Reviewer {
         let mut pod = PodTemplate::view(tree, resource.node);
         pod.see_token(tree);
         let existing = ExistingInjection::take_from(&mut pod, tree);
-        let finding = |reason: Reason| Finding::new(reason, reason.sentence(), 0, "");
+        let finding = |reason: Reason| Finding::without_details(reason, 0, "");
         if let Some(existing) = &existing {
             if let Some(copied) = copied_record(tree, existing, "") {
                 let findings = [copied.clone()].into_iter().collect();

@@ -10,7 +10,7 @@ use crate::cli::run::{EntryPoint, OutputMode, RunContext};
 use crate::cli::session::Session;
 use crate::config::InjectionMode;
 use crate::engine::inject_part;
-use crate::inject::{CORRECT_IT, Injection, asks_for_nothing};
+use crate::inject::{Injection, asks_for_nothing};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -204,6 +204,8 @@ fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'s
         );
     }
     let may_be_manifest = discover::is_manifest(path) && shows_manifest(text.as_bytes());
-    let says_more = may_be_manifest || finding.help.as_deref() != Some(CORRECT_IT);
-    (!says_more).then_some("if the file is a manifest, correct it")
+    if may_be_manifest || !finding.has_general_help {
+        return None;
+    }
+    Some("if the file is a manifest, correct it")
 }

@@ -349,7 +349,7 @@ impl<'a> Evaluation<'a, '_> {
         let has_containers = containers.any(|one| one.list == ContainerList::Containers);
         // The value of a duplicate key that is not used may have them.
         if !has_containers && self.template.second_key(self.tree).is_none() {
-            let finding = self.finding(Reason::NoContainers, "the template has no containers");
+            let finding = self.finding_without_details(Reason::NoContainers);
             return Err(NoAgent::skip(finding));
         }
         match self.looks_like_a_patch() {
@@ -384,6 +384,12 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns a finding about the template.
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         self.finding_at(reason, message, self.template.node, "")
+    }
+
+    /// Returns a finding about the template whose message is the sentence of its reason.
+    fn finding_without_details(&self, reason: Reason) -> Finding {
+        let start = self.tree.place(self.template.node).start;
+        Finding::without_details(reason, start, self.at)
     }
 
     /// Returns a finding about a node; `pointer` is the JSON Pointer from the template to it.

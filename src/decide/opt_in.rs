@@ -45,7 +45,7 @@ impl Evaluation<'_, '_> {
             self.supported(ComponentKind::Agent.into())?;
             self.warnings.push(idle);
         }
-        let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
+        let finding = self.finding_without_details(Reason::NotRequested);
         Err(NoAgent::skip(finding.with_help(request_help())).caused_by_setting(setting))
     }
 }

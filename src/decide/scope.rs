@@ -21,7 +21,7 @@ impl Evaluation<'_, '_> {
             return Err(NoAgent::skip(finding).caused_by(self.cause_at_annotation(mirror)));
         }
         if self.config.spec.injection == InjectionMode::Disabled {
-            let finding = self.finding(Reason::Disabled, "`injection` is `disabled`");
+            let finding = self.finding_without_details(Reason::Disabled);
             return Err(NoAgent::skip(finding).caused_by_setting(Spec::injection().path));
         }
         Ok(())

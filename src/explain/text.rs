@@ -1,7 +1,6 @@
 //! An explanation as text: a table by file, findings, objects that must exist.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
-use crate::agent::{ComponentKind, ComponentKinds};
 use crate::diagnostic::{Severity, visible};
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::{CauseView, ContainerSettings, Explanation, PermissionView, TemplateView};
@@ -122,7 +121,7 @@ impl<'e> TextWriter<'e> {
     /// Adds the findings and settings of a template below its row.
     fn below(&mut self, template: &TemplateView<'e>) {
         let decision = template.decision.reported;
-        let is_shown = decision.severity == Severity::Error || says_more(decision.finding);
+        let is_shown = decision.severity == Severity::Error || decision.finding.has_details;
         let decision = is_shown.then_some(&template.decision);
         for found in decision.into_iter().chain(&template.warnings) {
             let place = found
@@ -303,16 +302,5 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null => "not set".to_owned(),
         other => other.to_string(),
-    }
-}
-
-/// True where the message says more than the id.
-fn says_more(decision: &Finding) -> bool {
-    match decision.reason.done() {
-        Some(done) => {
-            decision.message
-                != ComponentKinds::from(ComponentKind::Agent).passive(Tense::Conditional, done)
-        }
-        None => decision.message != decision.reason.sentence(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
-use crate::inject::refusal::{correction, refuse};
+use crate::inject::refusal::{GENERAL_CORRECTION, correction, refuse};
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, UneditableChange, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
@@ -89,7 +89,7 @@ impl Applier {
         let Some(error) = yaml::rejected_by_go_yaml(tree) else {
             return false;
         };
-        let help = correction(tree.text());
+        let help = correction(tree.text()).unwrap_or(GENERAL_CORRECTION);
         for change in plan.changes.drain(..) {
             let message = format!(
                 "unreadable: Kubernetes cannot parse this document: {}",

@@ -25,4 +25,3 @@ pub use crate::manifest::related::Source;
 pub use injection::{Injection, Refused, ReportedFinding};
 pub use outcome::{Outcome, Remark, ResourceRef};
 pub(crate) use pipeline::{asks_for_nothing, inject_templates};
-pub(crate) use refusal::CORRECT_IT;

@@ -6,7 +6,7 @@ use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
-use crate::inject::refusal::{SEPARATE_THEM, correction, is_json_stream};
+use crate::inject::refusal::{GENERAL_CORRECTION, SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
@@ -218,13 +218,16 @@ impl Pipeline<'_> {
             let message = format!("skipped a document that is not valid YAML: {message}");
             return Finding::new(Reason::UnreadableDocument, message, *offset, "");
         }
-        let (message, help) = if is_json_stream(text) {
+        if is_json_stream(text) {
             let message = "not valid YAML: several JSON documents, one after the other";
-            (message.to_owned(), SEPARATE_THEM)
-        } else {
-            (format!("not valid YAML: {message}"), correction(text))
-        };
-        Finding::new(Reason::Uneditable, message, *offset, "").with_help(help)
+            return Finding::new(Reason::Uneditable, message, *offset, "").with_help(SEPARATE_THEM);
+        }
+        let message = format!("not valid YAML: {message}");
+        let finding = Finding::new(Reason::Uneditable, message, *offset, "");
+        match correction(text) {
+            Some(help) => finding.with_help(help),
+            None => finding.with_general_help(GENERAL_CORRECTION),
+        }
     }
 
     /// Returns true if no template of a text can be wanted: then a text that cannot be read is no error.

@@ -9,22 +9,24 @@ use serde::de::IgnoredAny;
 use yaml_json_patch::{ErrorKind, NodeId, Tree};
 
 /// The help for a document that cannot be read for an unknown reason.
-pub(crate) const CORRECT_IT: &str = "correct the document";
+pub(crate) const GENERAL_CORRECTION: &str = "correct the document";
 
 /// The help for JSON documents one after the other.
 pub(crate) const SEPARATE_THEM: &str = "separate them with a line `---`, or use one file for each";
 
-/// Returns the help for a document that Kubernetes cannot read.
-pub(crate) fn correction(text: &str) -> &'static str {
+/// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
+pub(crate) fn correction(text: &str) -> Option<&'static str> {
     for line in text.lines() {
         if line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ") {
-            return "resolve the merge conflict";
+            return Some("resolve the merge conflict");
         }
     }
     if text.contains("{{") || text.contains("{%") || text.contains("<%") {
-        return "if this is a template, for example of a Helm chart, render it first and inject the result";
+        return Some(
+            "if this is a template, for example of a Helm chart, render it first and inject the result",
+        );
     }
-    CORRECT_IT
+    None
 }
 
 /// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and

@@ -379,14 +379,7 @@ mod tests {
     use yaml_json_patch::edit::apply;
 
     fn finding(reason: Reason, message: &str) -> Finding {
-        Finding {
-            reason,
-            message: message.to_owned(),
-            help: None,
-            offset: None,
-            pointer: String::new(),
-            acknowledged: false,
-        }
+        Finding::about_input(reason, message)
     }
 
     fn outcome(decision: Finding) -> Outcome {

@@ -30,7 +30,7 @@ mod update;
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::{Component, ComponentKinds};
+use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
 use crate::decide::{
@@ -135,8 +135,9 @@ impl Reconciler<'_, '_> {
 
     fn uninject(&self) -> Reconciled {
         let Some(existing) = self.existing else {
-            let reason = Reason::NotInjected;
-            return Reconciled::of(self.finding(reason, reason.sentence()), Vec::new());
+            let offset = self.tree.place(self.template.node).start;
+            let decision = Finding::without_details(Reason::NotInjected, offset, self.at);
+            return Reconciled::of(decision, Vec::new());
         };
         let refusal = match self.drift(existing) {
             Some(drift) => {
@@ -226,9 +227,11 @@ impl Reconciler<'_, '_> {
             Some(done) => kinds.passive(self.options.tense, done),
             None => format!("{} is up to date", kinds.subject()),
         };
+        let mut decision = self.finding(reason, message);
+        decision.has_details = kinds != ComponentKind::Agent.into();
         Reconciled {
             about: Some(kinds),
-            ..Reconciled::of(self.finding(reason, message), warnings)
+            ..Reconciled::of(decision, warnings)
         }
     }
 

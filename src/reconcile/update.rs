@@ -76,11 +76,12 @@ impl Reconciler<'_, '_> {
         let no_agent = report.no_agent.as_ref();
         let message = state.describe_update(self.options.tense, &plan, no_agent);
         let kinds = existing.kinds().union(plan.kinds());
+        let mut decision = self.finding(Reason::Updated, message);
+        decision.has_details = kinds != ComponentKind::Agent.into();
         Reconciled {
             about: Some(kinds),
             action: Some(self.replacement_action(state, &plan)),
-            ..Reconciled::of(self.finding(Reason::Updated, message), warnings)
-                .with_components(&plan, report.wait_for_cause)
+            ..Reconciled::of(decision, warnings).with_components(&plan, report.wait_for_cause)
         }
     }
 

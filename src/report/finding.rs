@@ -21,6 +21,10 @@ pub struct Finding {
     pub pointer: String,
     /// True for a warning about what the configuration or the template asks for in so many words.
     pub acknowledged: bool,
+    /// False if the message only says in words what the id of the reason says.
+    pub(crate) has_details: bool,
+    /// True if the help fits every text that cannot be read. The reader of a file may replace it by a better one.
+    pub(crate) has_general_help: bool,
 }
 
 impl Finding {
@@ -39,6 +43,16 @@ impl Finding {
             offset: Some(offset),
             pointer,
             acknowledged: false,
+            has_details: true,
+            has_general_help: false,
+        }
+    }
+
+    /// Returns a finding whose message is the sentence of its reason.
+    pub(crate) fn without_details(reason: Reason, offset: usize, pointer: &str) -> Self {
+        Self {
+            has_details: false,
+            ..Self::new(reason, reason.sentence(), offset, pointer)
         }
     }
 
@@ -88,6 +102,14 @@ impl Finding {
         Self {
             acknowledged,
             ..self
+        }
+    }
+
+    /// Sets a help that fits every text that cannot be read.
+    pub(crate) fn with_general_help(self, help: &str) -> Self {
+        Self {
+            has_general_help: true,
+            ..self.with_help(help)
         }
     }
 
