@@ -1,5 +1,6 @@
 //! PATHs into files, as git and ripgrep see a folder: without ignored, hidden and linked files.
 
+use crate::cli::input::io_message;
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -55,7 +56,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
             }
             Err(error) => found
                 .errors
-                .push(format!("{}: {}", path.display(), plain(&error))),
+                .push(format!("{}: {}", path.display(), io_message(&error))),
         }
     }
     found
@@ -148,17 +149,6 @@ fn is_named_as_kustomization(path: &Path) -> bool {
 /// The canonical path, or the path itself.
 pub(crate) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// `No such file or directory (os error 2)` -> `no such file or directory`
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut characters = text.chars();
-    characters
-        .next()
-        .map(|first| first.to_lowercase().chain(characters).collect())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

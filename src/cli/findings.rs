@@ -1,10 +1,10 @@
-//! Outcomes and findings of one text as messages.
+//! The findings of one text as messages.
 
-use crate::cli::messages::{Message, MessageHead, MessageLevel, Messages, Treatment};
+use crate::cli::messages::{MessageKey, MessageLevel, MessageText, Messages, Visibility};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::inject::outcome::ResourceRef;
 use crate::inject::severity::SeverityPolicy;
-use crate::inject::{Injection, ReportedFinding};
+use crate::inject::{Injection, ReportedFinding, Subject};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
@@ -12,10 +12,10 @@ use crate::report::{Class, Finding, PermissionChange, Reason};
 use std::io;
 use std::ops::Range;
 
-/// One input, for messages that point into it.
+/// An input with its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedText<'t> {
-    /// As the user named it; `<stdin>` for stdin.
+    /// The path as the user gave it, or `<stdin>`.
     pub(crate) name: &'t str,
     pub(crate) text: &'t str,
 }
@@ -23,10 +23,17 @@ pub(crate) struct NamedText<'t> {
 /// Writes the findings of one text as messages.
 pub(crate) struct MessageWriter<'t> {
     renderer: Renderer<'t>,
-    /// None for the user of an orchestrator, who knows resources and files but not our stdin.
+    /// None in a function call, where the user does not see the text on stdin.
     input: Option<NamedText<'t>>,
-    /// The document of the last message, and the template that it came out of.
-    document: Option<(Range<usize>, Option<&'t str>)>,
+    /// The document of the last message.
+    document: Option<RenderedDocument<'t>>,
+}
+
+/// A document that Helm rendered.
+struct RenderedDocument<'t> {
+    span: Range<usize>,
+    /// The template of the chart, if a comment names it.
+    source: Option<&'t str>,
 }
 
 /// Adds the messages about one text.
@@ -36,24 +43,20 @@ pub(crate) fn report(
     injection: &Injection,
     options: Options,
 ) -> io::Result<()> {
-    messages.treat_warnings(options.warnings);
-    messages.without_template(
-        injection.without_template(),
-        &injection.kinds_without_template,
-    );
-    if let Some(line) = permissions(&injection.permissions, options.tense) {
-        messages.changed(line);
+    messages.set_warnings_option(options.warnings);
+    messages.count_without_template(&injection.kinds_without_template);
+    if let Some(line) = permission_changes(&injection.permissions, options.tense) {
+        messages.add_permission_changes(line);
     }
-    for needs in injection
-        .outcomes
-        .iter()
-        .filter_map(|outcome| outcome.needs())
-    {
-        messages.permission(needs.permission);
+    for outcome in &injection.outcomes {
+        if let Some(needs) = outcome.needs() {
+            messages.add_permission(needs.permission);
+        }
     }
-    injection
-        .diagnostics()
-        .try_for_each(|reported| add(messages, &mut writer, &reported, options.direction))
+    for reported in injection.diagnostics() {
+        add(messages, &mut writer, &reported, options.direction)?;
+    }
+    Ok(())
 }
 
 /// Adds one finding to the messages.
@@ -65,16 +68,17 @@ pub(crate) fn add(
 ) -> io::Result<()> {
     let finding = reported.finding;
     let reason = finding.reason;
-    let is_refused_text = reported.resource.is_none() && reason.class() == Class::Refused;
+    let is_text = matches!(reported.subject, Subject::Text);
+    let is_refused_text = is_text && reason.class() == Class::Refused;
     if reported.is_decision() || is_refused_text {
         messages.count(reason);
     }
-    let head = MessageHead {
+    let key = MessageKey {
         level: level(reported, direction),
         reason: Some(reason),
         sentence: finding.message_with_help(),
     };
-    messages.add(head, |treatment| writer.message(reported, treatment))
+    messages.add(key, |visibility| writer.message(reported, visibility))
 }
 
 fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
@@ -82,7 +86,7 @@ fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
         Severity::Error => MessageLevel::Error,
         Severity::Warning => MessageLevel::Warning,
         Severity::Info if reported.is_decision() => match (direction, reported.finding.reason) {
-            // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
+            // The user asked to inject, and may not know of the settings that an adopted agent loses.
             (Direction::Inject, Reason::Removed | Reason::Adopted) => {
                 MessageLevel::UnexpectedDecision
             }
@@ -93,8 +97,8 @@ fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
     }
 }
 
-/// `info: ClusterRoles and bindings: 2 added, 1 taken out`
-fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
+/// `info: ClusterRoles and bindings: 2 added, 1 removed`
+fn permission_changes(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
     let mut parts = Vec::new();
     for kind in [
         PermissionChange::Added,
@@ -124,32 +128,33 @@ pub(crate) fn add_about_input(
         ),
         level => (level, finding.message_with_help()),
     };
-    let head = MessageHead {
+    let key = MessageKey {
         level,
         reason: Some(finding.reason),
         sentence,
     };
     let mut writer = MessageWriter::source_lines(NamedText { name, text: "" }, messages.colour());
-    messages.add(head, |treatment| writer.message(&reported, treatment))
+    messages.add(key, |visibility| writer.message(&reported, visibility))
 }
 
-/// Adds an error that belongs to no decision and that no setting tolerates.
+/// Adds an error about a text that stays an error whatever `onError` says.
 pub(crate) fn error(
     messages: &mut Messages,
     input: NamedText<'_>,
     finding: &Finding,
 ) -> io::Result<()> {
     let mut writer = MessageWriter::source_lines(input, messages.colour());
-    let head = MessageHead {
+    let key = MessageKey {
         level: MessageLevel::Error,
         reason: None,
         sentence: String::new(),
     };
     let reported = ReportedFinding::error(finding);
-    messages.add(head, |treatment| writer.message(&reported, treatment))
+    messages.add(key, |visibility| writer.message(&reported, visibility))
 }
 
 impl<'t> MessageWriter<'t> {
+    /// Returns a writer of messages with line, column and an excerpt of the text.
     pub(crate) fn source_lines(input: NamedText<'t>, colour: Colour) -> Self {
         Self {
             renderer: Renderer::new(colour),
@@ -158,6 +163,7 @@ impl<'t> MessageWriter<'t> {
         }
     }
 
+    /// Returns a writer of messages that name resources and the files that an orchestrator read them from.
     pub(crate) fn resource_names(colour: Colour) -> Self {
         Self {
             renderer: Renderer::new(colour),
@@ -166,22 +172,21 @@ impl<'t> MessageWriter<'t> {
         }
     }
 
-    /// Returns a message. Its picture is drawn only if it is shown.
-    fn message(&mut self, reported: &ReportedFinding<'_>, treatment: Treatment) -> Message {
+    /// Returns the text of a message. Its picture is drawn only if it is shown.
+    fn message(&mut self, reported: &ReportedFinding<'_>, visibility: Visibility) -> MessageText {
         let Some(input) = self.input else {
             return self.message_of_call(reported);
         };
-        let ReportedFinding {
-            finding, resource, ..
-        } = *reported;
+        let finding = reported.finding;
+        let resource = reported.subject.resource();
         let offset = finding.offset.or(resource.map(|resource| resource.offset));
         let place = self.position(input, offset);
-        let about = resource.map(|resource| field_of(resource, finding));
-        let line = line(&place, about.as_deref(), reported);
-        if treatment != Treatment::Shown {
-            return Message {
+        let field = resource.map(|resource| resource_and_field(resource, finding));
+        let line = line(&place, field.as_deref(), reported);
+        if visibility != Visibility::Full {
+            return MessageText {
                 place,
-                ..Message::of_line(line)
+                ..MessageText::of_line(line)
             };
         }
         let text = input.text.as_bytes();
@@ -190,55 +195,57 @@ impl<'t> MessageWriter<'t> {
             Some(offset) => Place::of_lines(input.name, text, offset..offset.saturating_add(1)),
             None => Place::of_whole(input.name),
         });
-        diagnostic
-            .notes
-            .extend(about.map(|about| format!("in {about}")));
+        if let Some(field) = field {
+            diagnostic.notes.push(format!("in {field}"));
+        }
         if let Some(offset) = finding.offset
-            && let Some(source) = self.source(input.text, offset)
+            && let Some(source) = self.helm_source(input.text, offset)
         {
             diagnostic.notes.push(format!("rendered from {source}"));
         }
-        Message {
+        MessageText {
             line,
             picture: self.renderer.open_picture(&diagnostic),
             place,
         }
     }
 
-    /// Returns a message for the user of an orchestrator.
-    fn message_of_call(&mut self, reported: &ReportedFinding<'_>) -> Message {
+    /// Returns the text of a message of a function call.
+    fn message_of_call(&mut self, reported: &ReportedFinding<'_>) -> MessageText {
         let finding = reported.finding;
-        let place = reported.resource.map(|resource| {
-            let field = field_of(resource, finding);
-            match resource.file {
+        let mut place = None;
+        if let Some(resource) = reported.subject.resource() {
+            let field = resource_and_field(resource, finding);
+            place = Some(match resource.file {
                 Some((path, _)) => format!("{field} ({path})"),
                 None => field,
-            }
-        });
+            });
+        }
         let mut diagnostic = Diagnostic::of(finding, reported.severity, "", &[]);
         diagnostic.place = place.clone().map(Place::of_whole);
-        Message {
+        MessageText {
             line: line("", place.as_deref(), reported),
             picture: self.renderer.open_picture(&diagnostic),
             place: place.unwrap_or_default(),
         }
     }
 
-    /// Returns the template that Helm 3 names in a comment at the beginning of what came out of it.
-    fn source(&mut self, text: &'t str, offset: usize) -> Option<&'t str> {
-        if let Some((document, source)) = &self.document
-            && document.contains(&offset)
+    /// Returns the chart's template that the document at an offset was rendered from. Helm 3 names it in a comment at the
+    /// beginning of the document.
+    fn helm_source(&mut self, text: &'t str, offset: usize) -> Option<&'t str> {
+        if let Some(document) = &self.document
+            && document.span.contains(&offset)
         {
-            return *source;
+            return document.source;
         }
-        let (before, behind) = text.split_at_checked(offset)?;
+        let (before, after) = text.split_at_checked(offset)?;
         let start = before.rfind("\n---").unwrap_or_default();
-        let end = behind.find("\n---").map_or(text.len(), |end| offset + end);
-        let source = text
-            .get(start..end)?
-            .split_once("\n# Source: ")
-            .and_then(|(_, source)| source.lines().next());
-        self.document.insert((start..end, source)).1
+        let end = after.find("\n---").map_or(text.len(), |end| offset + end);
+        let comment = text.get(start..end)?.split_once("\n# Source: ");
+        let source = comment.and_then(|(_, source)| source.lines().next());
+        let span = start..end;
+        self.document = Some(RenderedDocument { span, source });
+        source
     }
 
     /// `web.yaml:3:1`
@@ -253,22 +260,22 @@ impl<'t> MessageWriter<'t> {
 
 /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
 /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-fn line(place: &str, about: Option<&str>, reported: &ReportedFinding<'_>) -> String {
+fn line(place: &str, field: Option<&str>, reported: &ReportedFinding<'_>) -> String {
     let mut line = String::new();
     if !place.is_empty() {
         line += &format!("{place}: ");
     }
     let id = reported.finding.reason.id();
     line += &format!("{}[{id}]: ", reported.severity.name());
-    if let Some(about) = about {
-        line += &format!("{about}: ");
+    if let Some(field) = field {
+        line += &format!("{field}: ");
     }
     line += &reported.finding.message_with_help();
     visible(&line).into_owned()
 }
 
 /// `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`
-fn field_of(resource: ResourceRef<'_>, finding: &Finding) -> String {
+fn resource_and_field(resource: ResourceRef<'_>, finding: &Finding) -> String {
     let field = field_path(&finding.pointer);
     format!("{} {field}", resource.identity.full_name())
         .trim_end()
@@ -283,7 +290,7 @@ mod tests {
     fn helms_comment_says_where_a_document_comes_from() {
         let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
         let mut writer = MessageWriter::source_lines(NamedText { name: "", text }, Colour::Never);
-        let mut source = |part: &str| writer.source(text, text.find(part).unwrap());
+        let mut source = |part: &str| writer.helm_source(text, text.find(part).unwrap());
         for _ in 0..2 {
             assert_eq!(source("a: 1"), Some("web/templates/a.yaml"));
             assert_eq!(source(": 1"), Some("web/templates/a.yaml"));

@@ -1,6 +1,7 @@
 //! Completions and manual pages, made from the definition of the commands.
 
 use crate::cli::args::{Cli, ENVIRONMENT};
+use crate::cli::input::io_message;
 use crate::cli::stdout;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -52,7 +53,7 @@ pub(crate) fn manuals(directory: &Path) -> anyhow::Result<()> {
         anyhow::anyhow!(
             "cannot write the pages to {}: {}",
             directory.display(),
-            crate::cli::discover::plain(&error)
+            io_message(&error)
         )
     })
 }

@@ -2,8 +2,8 @@
 //!
 //! Everything that can fail happens while the new texts lie beside their files; then come nothing but renames.
 
-use crate::cli::discover::plain;
 use crate::cli::input::FileState;
+use crate::cli::input::io_message;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
                 return Err(io::Error::other(format!(
                     "cannot create {}: {}",
                     path.display(),
-                    plain(&error)
+                    io_message(&error)
                 )));
             }
         }
@@ -148,7 +148,7 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
                 "cannot keep the owner of the file ({}:{}): {}; run the command as its owner",
                 old.uid(),
                 old.gid(),
-                plain(&error)
+                io_message(&error)
             ))
         })?;
     }
@@ -205,7 +205,7 @@ pub(crate) fn commit(prepared: Vec<Prepared>) -> Result<(), PartlyReplaced> {
                 .collect();
             return Err(PartlyReplaced {
                 failed,
-                cause: plain(&error),
+                cause: io_message(&error),
                 new,
                 old,
             });

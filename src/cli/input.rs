@@ -46,16 +46,15 @@ impl NotText {
     }
 }
 
-/// True if a line begins with `apiVersion:` or `kind:`, or if the text has both as keys of JSON. Tells a broken manifest from
-/// another file.
-pub(crate) fn shows_manifest(bytes: &[u8]) -> bool {
-    let has = |key: &str| memchr::memmem::find(bytes, key.as_bytes()).is_some();
-    if has("\"apiVersion\"") && has("\"kind\"") {
+/// Returns true for a text that probably is a manifest, even if it is not valid: a line begins with `apiVersion:` or `kind:`, or
+/// both are keys of JSON.
+pub(crate) fn looks_like_manifest(text: &str) -> bool {
+    if text.contains("\"apiVersion\"") && text.contains("\"kind\"") {
         return true;
     }
-    let shows = |line: &[u8]| line.starts_with(b"apiVersion:") || line.starts_with(b"kind:");
-    shows(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
-        || memchr::memchr_iter(b'\n', bytes).any(|at| bytes.get(at + 1..).is_some_and(shows))
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines()
+        .any(|line| line.starts_with("apiVersion:") || line.starts_with("kind:"))
 }
 
 /// A file's text, and its state, to notice later writes by another program.
@@ -138,6 +137,18 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     })
 }
 
+/// Returns the message of an error of the operating system, as a part of a sentence:
+/// `No such file or directory (os error 2)` -> `no such file or directory`.
+pub(crate) fn io_message(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,7 +183,7 @@ mod tests {
             "\u{feff}kind: Pod",
             "{\"kind\": \"Pod\", \"apiVersion\"",
         ] {
-            assert!(shows_manifest(manifest.as_bytes()), "{manifest:?}");
+            assert!(looks_like_manifest(manifest), "{manifest:?}");
         }
         for other in [
             "",
@@ -180,7 +191,7 @@ mod tests {
             "kinds: 1\n",
             "{\"kind\": \"tsconfig\", // a comment",
         ] {
-            assert!(!shows_manifest(other.as_bytes()), "{other:?}");
+            assert!(!looks_like_manifest(other), "{other:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! - `args`, `usage`: arguments, and help for wrong ones
 //! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
 //! - `configuration`: the configuration of a run
-//! - `inject`, `stdin`: a run over files, a run over stdin
+//! - `files`, `stdin`: a run over files, a run over stdin
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
 //! - `output`, `stdout`, `concatenate`, `diff`, `in_place`: output
@@ -14,10 +14,10 @@ mod concatenate;
 mod configuration;
 mod diff;
 mod discover;
+mod files;
 mod findings;
 mod generate;
 mod in_place;
-mod inject;
 mod input;
 mod kustomizations;
 mod messages;
@@ -82,7 +82,7 @@ pub fn run() -> ExitCode {
             ..Common::default()
         };
         return within(Verbosity::default(), &common, |messages| {
-            stdin::answer(
+            stdin::run(
                 EntryPoint::LegacyPlugin,
                 RunRequest::default(),
                 &common,
@@ -98,7 +98,7 @@ pub fn run() -> ExitCode {
     within(verbosity, &common, |messages| match command {
         Some(command) => run_command(command, &common, messages),
         None if io::stdin().is_terminal() => Ok(help(None)),
-        None => stdin::answer(EntryPoint::Helm, RunRequest::default(), &common, messages),
+        None => stdin::run(EntryPoint::Helm, RunRequest::default(), &common, messages),
     })
 }
 
@@ -133,7 +133,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
                 paths: &arguments.paths,
                 mode: OutputMode::Explanation(ExplainRequest::from(&arguments)),
                 options: Options {
-                    warnings: treatment_of_warnings(arguments.strict),
+                    warnings: warnings_option(arguments.strict),
                     explanations: Explanations::Keep,
                     ..Options::default()
                 },
@@ -175,7 +175,7 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     }
     let mode = OutputMode::from(arguments);
     let mut options = Options {
-        warnings: treatment_of_warnings(arguments.strict),
+        warnings: warnings_option(arguments.strict),
         ..Options::new(direction)
     };
     if arguments.force {
@@ -191,7 +191,7 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     })
 }
 
-fn treatment_of_warnings(strict: bool) -> Warnings {
+fn warnings_option(strict: bool) -> Warnings {
     if strict {
         Warnings::Refuse
     } else {
@@ -216,7 +216,7 @@ fn run_on_paths(
             if request.paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
             }
-            stdin::answer(EntryPoint::Command, request, common, messages)
+            stdin::run(EntryPoint::Command, request, common, messages)
         }
         (0, _) => {
             let config = request
@@ -229,7 +229,7 @@ fn run_on_paths(
                      add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
-            inject::files(request.paths, RunContext::new(request, &config), messages)
+            files::run(request.paths, RunContext::new(request, &config), messages)
         }
         _ => anyhow::bail!(
             "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"

@@ -2,9 +2,9 @@
 
 use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
-use crate::cli::discover::plain;
 use crate::cli::findings::{self, NamedText};
-use crate::cli::messages::RunOutcome;
+use crate::cli::input::io_message;
+use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
@@ -36,13 +36,13 @@ impl Session<'_> {
     fn print_manifests(mut self) -> anyhow::Result<Exit> {
         self.refuse_open_ends()?;
         if self.messages.has_errors() {
-            return self.fail(RunOutcome::NothingWritten);
+            return self.fail(Ending::NothingPrinted);
         }
         let is_of_files = self.files.iter().any(|file| file.state.is_some());
         let ending = if is_of_files {
-            RunOutcome::Printed
+            Ending::FilesPrinted
         } else {
-            RunOutcome::Given
+            Ending::StreamPrinted
         };
         self.log_end(ending)?;
         let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
@@ -91,18 +91,18 @@ impl Session<'_> {
                 match in_place::prepare(&file.path, state, new_text, prepared.len()) {
                     Ok(file) => prepared.push(file),
                     Err(error) => {
-                        let error = format!("{}: {}", file.name, plain(&error));
+                        let error = format!("{}: {}", file.name, io_message(&error));
                         self.messages.error(error)?;
                     }
                 }
             }
         }
         if self.messages.has_errors() {
-            return self.fail(RunOutcome::NothingChanged);
+            return self.fail(Ending::NoFileChanged);
         }
         let files = prepared.len();
         let mut session = self;
-        let ending = RunOutcome::Changed { files };
+        let ending = Ending::FilesChanged { files };
         session.log_end(ending)?;
         in_place::commit(prepared)?;
         session.messages.show(Some(ending));
@@ -112,14 +112,14 @@ impl Session<'_> {
     /// Prints the diff, the list or the patches.
     fn print_changes(mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
-            return self.fail(RunOutcome::NothingShown);
+            return self.fail(Ending::NoChangesPrinted);
         }
-        self.log_end(RunOutcome::Shown)?;
+        self.log_end(Ending::ChangesPrinted)?;
         match self.run.mode {
             OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&self.printed)?,
             _ => stdout::write([&*self.printed])?,
         }
-        self.messages.show(Some(RunOutcome::Shown));
+        self.messages.show(Some(Ending::ChangesPrinted));
         Ok(Exit::Done)
     }
 
@@ -127,11 +127,14 @@ impl Session<'_> {
     fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
         let report = formatted(&self.explanation(&self.texts(), Filter::Check), format)?;
         let (ending, exit) = if self.messages.has_errors() {
-            self.messages.log_summary(RunOutcome::NothingShown)?;
-            (RunOutcome::NothingShown, Exit::Trouble)
+            self.messages.log_summary(Ending::NoChangesPrinted)?;
+            (Ending::NoChangesPrinted, Exit::Trouble)
         } else {
-            self.log_end(RunOutcome::Shown)?;
-            (RunOutcome::Shown, Exit::Done.after_check(self.check_fails))
+            self.log_end(Ending::ChangesPrinted)?;
+            (
+                Ending::ChangesPrinted,
+                Exit::Done.after_check(self.check_fails),
+            )
         };
         stdout::write([&*report])?;
         self.messages.show(Some(ending));
@@ -170,10 +173,10 @@ impl Session<'_> {
 
     fn print_permissions(mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
-            return self.fail(RunOutcome::NothingShown);
+            return self.fail(Ending::NoChangesPrinted);
         }
         let grants = std::mem::take(&mut self.grants);
-        let ending = RunOutcome::Permitted(&grants);
+        let ending = Ending::PermissionsPrinted(&grants);
         self.log_end(ending)?;
         stdout::write([&*rbac::manifest(&grants, self.run.config)])?;
         self.messages.show(Some(ending));
@@ -181,17 +184,17 @@ impl Session<'_> {
     }
 
     /// Ends a run whose errors hold back its output.
-    fn fail(self, ending: RunOutcome<'_>) -> anyhow::Result<Exit> {
+    fn fail(self, ending: Ending<'_>) -> anyhow::Result<Exit> {
         self.messages.log_summary(ending)?;
         self.messages.show(Some(ending));
         Ok(Exit::Trouble)
     }
 
     /// Logs the summary and adds the objects that the pods need.
-    fn log_end(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
+    fn log_end(&mut self, ending: Ending<'_>) -> io::Result<()> {
         self.messages.log_summary(ending)?;
         let has_rbac = self.rbac.is_complete(self.run.config);
-        self.messages.needed(&self.requirements, has_rbac)
+        self.messages.add_requirements(&self.requirements, has_rbac)
     }
 }
 

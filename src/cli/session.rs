@@ -1,4 +1,4 @@
-//! The texts of one run: the messages about each, and what is still needed of it at the end.
+//! The texts of one run with their results, which the end of the run prints, writes or checks.
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, Checked, ProcessedText};
@@ -22,12 +22,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
 
-/// A text that is still needed: it is written, or the checks read its other resources.
+/// A text that the end of the run writes, or whose resources it checks.
 pub(super) struct ProcessedFile {
     pub(super) path: PathBuf,
-    /// The path as messages show it.
+    /// The path in messages.
     pub(super) name: String,
-    /// None for stdin.
+    /// State of the file when it was read; none for stdin.
     pub(super) state: Option<FileState>,
     pub(super) text: String,
     injection: Injection,
@@ -38,7 +38,7 @@ impl ProcessedFile {
         &self.injection.edits
     }
 
-    fn part(&self) -> ProcessedText<'_> {
+    fn processed_text(&self) -> ProcessedText<'_> {
         ProcessedText {
             name: &self.name,
             text: &self.text,
@@ -51,18 +51,28 @@ impl ProcessedFile {
 pub(super) struct Session<'r> {
     pub(super) run: RunContext<'r>,
     pub(super) messages: &'r mut Messages,
-    /// The texts that are still needed.
     pub(super) files: Vec<ProcessedFile>,
+    /// Objects that must exist for the injected pods.
     pub(super) requirements: Vec<Requirement>,
-    /// The diff, list or patches.
+    /// The diff, the list of changes or the patches.
     pub(super) printed: String,
+    /// True if `--check` exits with 1.
     pub(super) check_fails: bool,
+    /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
+    /// RBAC objects of the input.
     pub(super) rbac: RbacCoverage,
-    /// The notes `unknown-template` of all files, each with the index of its text.
-    notes: BTreeMap<GroupKind, (usize, Remark)>,
-    /// Messages of earlier texts that are the same for all.
+    /// The notes `unknown-template` of all files: one per kind, at the place of its first resource.
+    notes: BTreeMap<GroupKind, FileRemark>,
+    /// Warnings that were reported and are reported once per run.
     seen: SeenMessages,
+}
+
+/// A remark about a resource of a file.
+pub(super) struct FileRemark {
+    /// Index of the file in the session.
+    file: usize,
+    remark: Remark,
 }
 
 impl<'r> Session<'r> {
@@ -82,14 +92,19 @@ impl<'r> Session<'r> {
     }
 
     /// Adds a warning about an input as a whole.
-    pub(super) fn warn(&mut self, name: &str, reason: Reason, message: String) -> io::Result<()> {
+    pub(super) fn warn(
+        &mut self,
+        name: &str,
+        reason: Reason,
+        message: impl Into<String>,
+    ) -> io::Result<()> {
         let finding = Finding::about_input(reason, message);
         let policy = self.run.severity_policy();
         findings::add_about_input(self.messages, name, &finding, policy)
     }
 
-    /// Reports the messages about a text and keeps what is needed of it.
-    pub(super) fn take(
+    /// Adds a text with its result: reports its findings, and keeps it if the end of the run needs it.
+    pub(super) fn add(
         &mut self,
         path: &Path,
         state: Option<FileState>,
@@ -101,9 +116,9 @@ impl<'r> Session<'r> {
             self.rbac.read(&text, &injection, self.run.config);
         }
         if matches!(self.run.mode, OutputMode::Permissions) {
-            self.take_permissions(&mut injection);
+            self.keep_permissions(&mut injection);
         }
-        let has_first_note = self.take_notes(&mut injection);
+        let has_first_note = self.move_notes(&mut injection);
         let name = path.display().to_string();
         let input = NamedText {
             name: &name,
@@ -124,7 +139,8 @@ impl<'r> Session<'r> {
             OutputMode::InPlace => is_changed,
             _ => false,
         };
-        let has_agent = injection.outcomes.iter().any(|o| o.agent().is_some());
+        let mut outcomes = injection.outcomes.iter();
+        let has_agent = outcomes.any(|outcome| outcome.agent().is_some());
         let is_checked = !injection.related.is_empty() || has_agent;
         if is_written || is_checked || has_first_note {
             self.files.push(ProcessedFile {
@@ -138,7 +154,7 @@ impl<'r> Session<'r> {
         Ok(())
     }
 
-    /// Adds the changes of a text to what is printed.
+    /// Adds the diff, the list of changes or the patches of a text to the output.
     fn print(
         &mut self,
         path: &Path,
@@ -148,20 +164,20 @@ impl<'r> Session<'r> {
         if matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
             && self.messages.verbosity() != Verbosity::Errors
         {
-            list(&mut self.printed, input, injection);
+            list_changes(&mut self.printed, input, injection);
         }
         match self.run.mode {
             OutputMode::Diff | OutputMode::CheckAndDiff => {
                 self.printed += &diff::unified(path, input.text, &injection.edits);
             }
-            OutputMode::Patches => patches(&mut self.printed, &injection.outcomes)?,
+            OutputMode::Patches => list_patches(&mut self.printed, &injection.outcomes)?,
             _ => {}
         }
         Ok(())
     }
 
-    /// Drops the messages about pods, which `inject` reports.
-    fn take_permissions(&mut self, injection: &mut Injection) {
+    /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
+    fn keep_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&injection.outcomes);
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
@@ -171,37 +187,43 @@ impl<'r> Session<'r> {
             });
         }
         injection.related.clear();
-        let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
-        injection
-            .remarks
-            .retain(|remark| is_of_a_kind(remark.finding.reason));
+        injection.remarks.retain(|remark| {
+            matches!(
+                remark.finding.reason,
+                Reason::UnknownKind | Reason::UnknownTemplate
+            )
+        });
     }
 
-    /// Adds the notes about unknown kinds to those of earlier texts. Returns true if one is the first about its kind.
-    fn take_notes(&mut self, injection: &mut Injection) -> bool {
-        let before = self.notes.len();
-        for note in injection
+    /// Moves the notes about unknown kinds to those of earlier texts. Returns true if one is the first about its kind.
+    fn move_notes(&mut self, injection: &mut Injection) -> bool {
+        let kinds = self.notes.len();
+        let notes = injection
             .remarks
-            .extract_if(.., |remark| remark.unknown.is_some())
-        {
-            let Some(unknown) = note.unknown.clone() else {
+            .extract_if(.., |remark| remark.unknown.is_some());
+        for remark in notes {
+            let Some(unknown) = remark.unknown.clone() else {
                 continue;
             };
             match self.notes.entry(unknown.kind.clone()) {
-                Entry::Occupied(mut first) => first.get_mut().1.absorb(unknown),
-                Entry::Vacant(vacant) => _ = vacant.insert((self.files.len(), note)),
+                Entry::Occupied(mut first) => first.get_mut().remark.absorb(unknown),
+                Entry::Vacant(vacant) => {
+                    let file = self.files.len();
+                    vacant.insert(FileRemark { file, remark });
+                }
             }
         }
-        self.notes.len() > before
+        self.notes.len() > kinds
     }
 
     /// Returns the texts with their results.
     pub(super) fn texts(&self) -> Vec<ProcessedText<'_>> {
-        self.files.iter().map(ProcessedFile::part).collect()
+        let files = self.files.iter();
+        files.map(ProcessedFile::processed_text).collect()
     }
 
-    /// Checks the other resources of all files: a Secret may be in another file than its pods.
-    pub(super) fn check_related(&mut self) -> Vec<(usize, Remark)> {
+    /// Checks the resources of all files together, since a Secret may be in another file than its pods.
+    pub(super) fn check_related(&mut self) -> Vec<FileRemark> {
         if self.run.options.direction == Direction::Uninject {
             return Vec::new();
         }
@@ -210,54 +232,73 @@ impl<'r> Session<'r> {
             remarks,
         } = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = requirements;
+        let remarks = remarks.into_iter();
         remarks
+            .map(|(file, remark)| FileRemark { file, remark })
+            .collect()
     }
 
-    /// Reports remarks, each with the index of its text, and the notes about unknown kinds.
-    pub(super) fn report_remarks(&mut self, mut remarks: Vec<(usize, Remark)>) -> io::Result<()> {
+    /// Reports remarks, and the notes about unknown kinds.
+    pub(super) fn report_remarks(&mut self, mut remarks: Vec<FileRemark>) -> io::Result<()> {
         remarks.extend(std::mem::take(&mut self.notes).into_values());
-        remarks.sort_by_key(|(text, remark)| (*text, remark.finding.offset));
+        remarks.sort_by_key(|remark| (remark.file, remark.remark.finding.offset));
         if !matches!(self.run.mode, OutputMode::Explanation(_)) {
-            for of_one_text in remarks.chunk_by(|(text, _), (next, _)| text == next) {
-                let first = of_one_text.first();
-                let Some(file) = first.and_then(|(index, _)| self.files.get(*index)) else {
-                    continue;
-                };
-                let input = NamedText {
-                    name: &file.name,
-                    text: &file.text,
-                };
-                let mut writer = MessageWriter::source_lines(input, self.messages.colour());
-                for (_, remark) in of_one_text {
-                    let reported = file.injection.about_resource(remark);
-                    let direction = self.run.options.direction;
-                    findings::add(self.messages, &mut writer, &reported, direction)?;
-                }
+            for remarks in remarks.chunk_by(|one, next| one.file == next.file) {
+                self.report_remarks_of_one_file(remarks)?;
             }
         }
-        for (index, remark) in remarks {
-            if let Some(file) = self.files.get_mut(index) {
+        for FileRemark { file, remark } in remarks {
+            if let Some(file) = self.files.get_mut(file) {
                 file.injection.remarks.push(remark);
             }
         }
         Ok(())
     }
+
+    fn report_remarks_of_one_file(&mut self, remarks: &[FileRemark]) -> io::Result<()> {
+        let first = remarks.first();
+        let Some(file) = first.and_then(|first| self.files.get(first.file)) else {
+            return Ok(());
+        };
+        let input = NamedText {
+            name: &file.name,
+            text: &file.text,
+        };
+        let mut writer = MessageWriter::source_lines(input, self.messages.colour());
+        for FileRemark { remark, .. } in remarks {
+            let reported = file.injection.about_resource(remark);
+            let direction = self.run.options.direction;
+            findings::add(self.messages, &mut writer, &reported, direction)?;
+        }
+        Ok(())
+    }
 }
 
-/// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`
-fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
+/// The warning about an input without resources: a check of such an input would always pass.
+pub(super) const NO_RESOURCES: &str = "the input has no resources";
+
+/// Returns true for an input that is empty, or has only comments or values that are no mapping.
+pub(super) fn has_no_resources(injection: &Injection) -> bool {
+    injection.outcomes.is_empty()
+        && injection.findings.is_empty()
+        && injection.without_template() == 0
+}
+
+/// Adds a line for each resource that changes:
+/// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
+fn list_changes(list: &mut String, input: NamedText<'_>, injection: &Injection) {
     let mut counter = LineCounter::new(input.text.as_bytes());
     let mut lines = Vec::new();
     for outcome in &injection.outcomes {
         let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else {
             continue;
         };
-        let would = about.passive(Tense::Conditional, done);
-        let at = counter.position(outcome.offset);
+        let change = about.passive(Tense::Conditional, done);
+        let position = counter.position(outcome.offset);
         let resource = outcome.identity.full_name();
         lines.push(format!(
-            "{}:{}:{}: {resource}: {would}",
-            input.name, at.line, at.column
+            "{}:{}:{}: {resource}: {change}",
+            input.name, position.line, position.column
         ));
     }
     for (change, identity) in &injection.permissions {
@@ -268,18 +309,14 @@ fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
             change.word()
         ));
     }
-    // A resource may have several templates.
+    // Several pod templates of one resource have the same line.
     for alike in lines.chunk_by(|one, next| one == next) {
-        let count = if alike.len() > 1 {
-            format!(" in {} pod templates", alike.len())
-        } else {
-            String::new()
-        };
-        list.extend(
-            alike
-                .first()
-                .map(|line| format!("{}{count}\n", visible(line))),
-        );
+        let Some(line) = alike.first() else { continue };
+        list.push_str(&visible(line));
+        if alike.len() > 1 {
+            *list += &format!(" in {} pod templates", alike.len());
+        }
+        list.push('\n');
     }
 }
 
@@ -291,8 +328,8 @@ struct ResourcePatch<'o> {
     patch: Vec<&'o json_patch::PatchOperation>,
 }
 
-/// Writes one object per resource and line; a resource may hold several pod templates.
-fn patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
+/// Adds a line of JSON for each resource that changes. A resource may have several pod templates.
+fn list_patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
     for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
         let patch: Vec<_> = resource
             .iter()

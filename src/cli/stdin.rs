@@ -2,19 +2,24 @@
 
 use crate::cli::args::Common;
 use crate::cli::findings::{self, MessageWriter};
-use crate::cli::inject;
 use crate::cli::input::{STDIN, read_stdin};
-use crate::cli::messages::{Messages, RunOutcome};
+use crate::cli::messages::{Ending, Messages};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
+use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::engine::inject;
+use crate::inject::Injection;
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Permissions;
 use crate::post_renderer;
 use crate::rbac::RbacCoverage;
+use crate::report::Reason;
+use std::path::Path;
 use yaml_json_patch::edit::pieces;
 
-pub(crate) fn answer(
+/// Reads stdin, and ends the run.
+pub(crate) fn run(
     entry_point: EntryPoint,
     request: RunRequest<'_>,
     common: &Common,
@@ -28,7 +33,7 @@ pub(crate) fn answer(
         }
     };
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
-        return call(text, entry_point, request, common, messages);
+        return answer_call(text, request, common, messages);
     }
     let config = request
         .mode
@@ -36,17 +41,33 @@ pub(crate) fn answer(
     let run = RunContext::new(request, &config).with(Permissions::Documents);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
-        EntryPoint::Command | EntryPoint::LegacyPlugin => {
-            crate::engine::inject(&text, &config, run.options)
-        }
+        EntryPoint::Command | EntryPoint::LegacyPlugin => inject(&text, &config, run.options),
     };
-    inject::text(text, entry_point, injection, run, messages)
+    if entry_point == EntryPoint::Command && has_no_resources(&injection) {
+        Session::new(run, messages).warn(STDIN, Reason::NoResources, NO_RESOURCES)?;
+    }
+    finish(text, injection, run, messages)
 }
 
-/// Answers a function call. From here on every failure gives the orchestrator its ResourceList back.
-fn call(
+/// Reports and writes the result of a stream.
+fn finish(
     text: String,
-    entry_point: EntryPoint,
+    injection: Injection,
+    run: RunContext<'_>,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let mut session = Session::new(run, messages);
+    if !matches!(run.mode, OutputMode::Permissions) {
+        session.requirements.clone_from(&injection.requirements);
+    }
+    session.add(Path::new(STDIN), None, text, injection)?;
+    session.report_remarks(Vec::new())?;
+    session.finish()
+}
+
+/// Answers a function call. After its ResourceList is read, every failure is a result in the list that goes back.
+fn answer_call(
+    text: String,
     request: RunRequest<'_>,
     common: &Common,
     messages: &mut Messages,
@@ -63,28 +84,24 @@ fn call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    // `inject - --diff` prints no results.
+    // The output of `inject - --diff` is no ResourceList, so there are no results.
     if !matches!(request.mode, OutputMode::Manifests) {
         drop(envelope);
         drop(call);
         let config = request.mode.configured(config?);
         let run = RunContext::new(request, &config).with(Permissions::Items);
-        let injection = crate::engine::inject(&text, &config, run.options);
-        return inject::text(text, entry_point, injection, run, messages);
+        let injection = inject(&text, &config, run.options);
+        return finish(text, injection, run, messages);
     }
-    messages.for_orchestrator();
+    messages.select_for_call();
     let mut requirements = Vec::new();
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
             let run = RunContext::new(request, &config).with(Permissions::Items);
-            let injection = crate::engine::inject(&text, &config, run.options);
-            findings::report(
-                messages,
-                MessageWriter::resource_names(messages.colour()),
-                &injection,
-                run.options,
-            )?;
+            let injection = inject(&text, &config, run.options);
+            let writer = MessageWriter::resource_names(messages.colour());
+            findings::report(messages, writer, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
             let mut rbac = RbacCoverage::default();
             rbac.require(injection.outcomes.iter());
@@ -100,12 +117,12 @@ fn call(
         }
     };
     let (ending, exit) = match answer.status {
-        CallStatus::Done => (RunOutcome::Given, Exit::Done),
-        CallStatus::Refused => (RunOutcome::GivenBack, Exit::Trouble),
+        CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
+        CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };
     messages.log_summary(ending)?;
     if answer.status == CallStatus::Done {
-        messages.needed(&requirements, has_rbac)?;
+        messages.add_requirements(&requirements, has_rbac)?;
     }
     stdout::write(pieces(&text, &answer.edits))?;
     messages.show(Some(ending));

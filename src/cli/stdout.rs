@@ -1,6 +1,6 @@
 //! The way out: slices in one go, nothing joined together before.
 
-use crate::cli::discover::plain;
+use crate::cli::input::io_message;
 use std::io::{self, BufWriter, Write};
 
 /// Pieces larger than this go out as they lie in memory.
@@ -15,7 +15,7 @@ pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result
         out.flush()
     };
     write().map_err(|error: io::Error| {
-        io::Error::new(error.kind(), format!("stdout: {}", plain(&error)))
+        io::Error::new(error.kind(), format!("stdout: {}", io_message(&error)))
     })
 }
 

@@ -1,7 +1,7 @@
 //! `wait-for`: what the init container runs. It knocks at every host until each accepts TCP, or time is up.
 
 use crate::agent::endpoint::Endpoint;
-use crate::cli::discover::plain;
+use crate::cli::input::io_message;
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -50,7 +50,7 @@ pub(crate) fn wait(
                 // A message that cannot be printed does not end the wait.
                 let _ = stdout::write([&*format!("{endpoint} accepts connections\n")]);
             }
-            Err(reason) => *error = Some(plain(&reason)),
+            Err(reason) => *error = Some(io_message(&reason)),
         }
     }
     let mut failed = None;

@@ -23,7 +23,7 @@ pub(crate) fn github(explanation: &Explanation<'_>) -> String {
             lines += &format!("file={file},line={},col={},", place.line, place.column);
         }
         lines += &format!("title={}::", property(reported.finding.reason.problem().id));
-        if let Some(resource) = reported.resource {
+        if let Some(resource) = reported.subject.resource() {
             lines += &format!("{}: ", data(&resource.identity.short_name()));
         }
         lines += &data(&reported.finding.message_with_help());

@@ -18,8 +18,7 @@ use crate::annotations;
 use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
 use crate::diagnostic::{LineCounter, Position, Severity};
-use crate::inject::outcome::ResourceRef;
-use crate::inject::{Injection, Outcome, ReportedFinding};
+use crate::inject::{Injection, Outcome, ReportedFinding, Subject};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
@@ -155,8 +154,8 @@ impl Serialize for LocatedFinding<'_> {
         if let Some(place) = &self.place {
             map.serialize_entry("place", place)?;
         }
-        if let Some(resource) = self.reported.resource_without_template() {
-            map.serialize_entry("resource", resource.identity)?;
+        if let Subject::Resource(remark) = self.reported.subject {
+            map.serialize_entry("resource", &remark.identity)?;
         }
         let field = self.field();
         if !field.is_empty() {
@@ -217,14 +216,6 @@ impl Filter<'_> {
             && kind.is_none_or(|kind| kind.eq_ignore_ascii_case(&identity.kind))
             && namespace.is_none_or(|namespace| own_namespace.is_some_and(|own| own == namespace))
     }
-
-    /// True for a finding about no pod template.
-    fn takes_other(self, resource: Option<ResourceRef<'_>>, config: &Config) -> bool {
-        match resource {
-            Some(resource) => self.takes(resource.identity, config),
-            None => !matches!(self, Filter::Resource(_)),
-        }
-    }
 }
 
 /// Explains a run. The injections have to carry their agents (see [`Explanations`](crate::options::Explanations)) for their
@@ -258,8 +249,13 @@ pub(crate) fn explain<'i>(
             filter,
         };
         for reported in text.injection.diagnostics() {
-            let is_free = reported.outcome.is_none();
-            if is_free && filter.takes_other(reported.resource, config) {
+            let is_shown = match reported.subject {
+                Subject::Text => !matches!(filter, Filter::Resource(_)),
+                Subject::Resource(remark) => filter.takes(&remark.identity, config),
+                // Shown with its template.
+                Subject::PodTemplate(_) => false,
+            };
+            if is_shown {
                 explanation.findings.push(builder.finding(reported));
             }
         }
@@ -354,8 +350,9 @@ impl<'a> ExplanationBuilder<'a> {
             Filter::Check => reported.for_check(),
             _ => reported,
         };
+        let outcome = reported.subject.outcome();
         LocatedFinding {
-            template_place: reported.outcome.map(|outcome| self.place(outcome.offset)),
+            template_place: outcome.map(|outcome| self.place(outcome.offset)),
             place: reported.finding.offset.map(|offset| self.place(offset)),
             reported,
         }

@@ -81,7 +81,7 @@ fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
         location["physicalLocation"] =
             json!({"artifactLocation": {"uri": uri(place.file)}, "region": region});
     }
-    if let Some(resource) = reported.resource {
+    if let Some(resource) = reported.subject.resource() {
         let name = resource.identity.short_name();
         location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "resource"}]);
     }

@@ -5,6 +5,7 @@ use crate::explain::{CauseView, ExplanationBuilder};
 use crate::inject::Outcome;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
+use crate::manifest::pod_template::ContainerList;
 use crate::reconcile::Waiting;
 use serde::Serialize;
 use serde_json::Value;
@@ -13,8 +14,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContainerSettings {
-    /// Path of the list that holds it.
-    pub(crate) stands_in: String,
+    /// Path of the list that holds the container.
+    #[serde(rename = "standsIn")]
+    pub(crate) list: String,
     /// Every setting of it.
     pub(crate) settings: Vec<SettingView>,
 }
@@ -35,43 +37,38 @@ impl ExplanationBuilder<'_> {
     pub(super) fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let agent = outcome.agent()?.component.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
-        let settings = config
-            .settings()
-            .into_iter()
-            .filter(|(path, ..)| is_of_the_agent(path));
-        let settings = settings.map(|(path, value, origin)| {
-            let mut origin = self.origin(origin);
-            if path == AgentSettings::env().path {
-                origin.push_str(&less_variables(self.config, config).unwrap_or_default());
+        let mut settings = Vec::new();
+        let mut end_of_amounts = None;
+        for (path, value, origin) in config.settings() {
+            if !is_of_the_agent(&path) {
+                continue;
             }
-            in_effect(
-                SettingView {
-                    path,
-                    value,
-                    origin,
-                },
-                &agent.container,
-                &agent.volume_list,
-            )
-        });
-        let mut settings: Vec<SettingView> = settings.collect();
+            let mut setting = SettingView {
+                origin: self.origin(origin),
+                path,
+                value,
+            };
+            if setting.path == AgentSettings::env().path {
+                let replaced = replaced_variables(self.config, config);
+                setting.origin += &replaced.unwrap_or_default();
+            }
+            setting.correct(&agent.container, &agent.volume_list);
+            let is_amount = setting.path.starts_with(AgentSettings::resources().path);
+            settings.push(setting);
+            if is_amount {
+                end_of_amounts = Some(settings.len());
+            }
+        }
         let added = amounts_without_a_setting(&agent.container, &settings);
-        let last_amount = settings
-            .iter()
-            .rposition(|setting| setting.path.starts_with(AgentSettings::resources().path));
-        let end = last_amount.map_or(settings.len(), |last| last + 1);
+        let end = end_of_amounts.unwrap_or(settings.len());
         settings.splice(end..end, added);
         Some(ContainerSettings {
             settings,
-            stands_in: field_path(&format!(
-                "{}/spec/{}",
-                outcome.template,
-                agent.record.list.field()
-            )),
+            list: list_path(outcome, agent.record.list),
         })
     }
 
-    /// Returns the settings of its init container that waits.
+    /// Returns the settings of the init container that waits.
     pub(super) fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let Waiting { wait_for, cause } = outcome.components.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
@@ -81,10 +78,10 @@ impl ExplanationBuilder<'_> {
             value: hosts.into(),
             origin,
         }];
-        // Settings that it shares with an agent are listed there.
-        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent().is_none();
         for (path, value, origin) in self.config.settings() {
-            if path.starts_with("waitFor.") || of_both(&path) {
+            // Settings that it shares with an agent are listed with the agent.
+            let is_shared = outcome.agent().is_none() && is_of_both_containers(&path);
+            if is_shared || path.starts_with("waitFor.") {
                 settings.push(SettingView {
                     path,
                     value,
@@ -94,117 +91,104 @@ impl ExplanationBuilder<'_> {
         }
         Some(ContainerSettings {
             settings,
-            stands_in: field_path(&format!(
-                "{}/spec/{}",
-                outcome.template,
-                wait_for.record.list.field()
-            )),
+            list: list_path(outcome, wait_for.record.list),
         })
     }
 }
 
-/// `, less MACKEREL_ROLES, which an annotation sets`: variables of `agent.env` that annotations of a template replace.
-fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
-    let stays = |name: &str| {
-        annotated
-            .spec
-            .agent
-            .env
-            .iter()
-            .any(|variable| variable.name == name)
-    };
-    let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
-    let gone: Vec<&str> = env.filter(|name| !stays(name)).collect();
-    let who = match gone.len() {
+/// `spec.template.spec.containers`
+fn list_path(outcome: &Outcome, list: ContainerList) -> String {
+    field_path(&format!("{}/spec/{}", outcome.template, list.field()))
+}
+
+/// `, without MACKEREL_ROLES, which an annotation sets`: variables of `agent.env` that annotations of a template replace.
+fn replaced_variables(config: &Config, annotated: &Config) -> Option<String> {
+    let env = &annotated.spec.agent.env;
+    let mut replaced = Vec::new();
+    for variable in &config.spec.agent.env {
+        if !env.iter().any(|kept| kept.name == variable.name) {
+            replaced.push(&*variable.name);
+        }
+    }
+    let source = match replaced.len() {
         0 => return None,
         1 => "an annotation sets",
         _ => "annotations set",
     };
-    Some(format!(", without {}, which {who}", gone.join(" and ")))
+    Some(format!(
+        ", without {}, which {source}",
+        replaced.join(" and ")
+    ))
 }
 
-/// Settings of the agent that hold for the init container that waits too.
-const OF_BOTH: [&str; 3] = ["imagePullPolicy", "imagePullSecrets", "securityContext"];
-
-/// `agent.securityContext.runAsUser` -> `securityContext`; empty for what is not the agent's.
-fn of_agent(path: &str) -> &str {
-    path.strip_prefix("agent.")
-        .and_then(|path| path.split('.').next())
-        .unwrap_or_default()
+/// Returns true for a setting of the agent that holds for the init container too, such as `agent.securityContext.runAsUser`.
+fn is_of_both_containers(path: &str) -> bool {
+    let mut names = path.split('.');
+    names.next() == Some("agent")
+        && matches!(
+            names.next(),
+            Some("imagePullPolicy" | "imagePullSecrets" | "securityContext")
+        )
 }
 
-/// A setting as the pod has it: names that a user changed since then stay, and the pod's own resources take precedence.
-fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> SettingView {
-    let SettingView {
-        path,
-        value,
-        origin,
-    } = setting;
-    let amount = |list: &str, resource: &str| {
-        container["resources"][list][resource.replace("\\.", ".")].clone()
-    };
-    let resources = path
-        .strip_prefix(AgentSettings::resources().path)
-        .and_then(|amount| amount.strip_prefix('.')?.split_once('.'));
-    let volumes = || volumes.as_array().into_iter().flatten();
-    let (actual, why) = match resources {
-        Some((list, resource)) => {
-            let actual = amount(list, resource);
-            let why = if actual.is_null() {
+impl SettingView {
+    /// Replaces the value by that of the container, which may differ: names that a user changed after the injection stay, and
+    /// the pod's own resources take precedence.
+    fn correct(&mut self, container: &Value, volumes: &Value) {
+        const KEPT: &str = "kept from the manifest";
+        let resources = self.path.strip_prefix(AgentSettings::resources().path);
+        let amount = resources.and_then(|amount| amount.strip_prefix('.')?.split_once('.'));
+        let (value, origin) = if let Some((list, resource)) = amount {
+            let amount = container["resources"][list][resource.replace("\\.", ".")].clone();
+            let origin = if amount.is_null() {
                 "not added: the pod has `spec.resources`"
             } else {
                 "raised: `qos` is `keep`"
             };
-            (actual, why)
-        }
-        None if path == AgentSettings::image().path => (container["image"].clone(), KEPT),
-        None if path == ConfigMapKeyRef::name().path => {
-            let name = volumes()
-                .map(|volume| &volume["configMap"]["name"])
-                .find(|name| !name.is_null());
-            (name.cloned().unwrap_or_default(), KEPT)
-        }
-        None if path == SecretKeyRef::name().path => {
-            let env = container["env"].as_array().into_iter().flatten();
-            let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
-            (
-                key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone())
-                    .unwrap_or_default(),
-                KEPT,
-            )
-        }
-        None => {
-            return SettingView {
-                path,
-                value,
-                origin,
-            };
-        }
-    };
-    if actual == value {
-        SettingView {
-            path,
-            value,
-            origin,
-        }
-    } else {
-        SettingView {
-            path,
-            value: actual,
-            origin: why.to_owned(),
+            (amount, origin)
+        } else if self.path == AgentSettings::image().path {
+            (container["image"].clone(), KEPT)
+        } else if self.path == ConfigMapKeyRef::name().path {
+            (config_map_name(volumes), KEPT)
+        } else if self.path == SecretKeyRef::name().path {
+            (secret_name(container), KEPT)
+        } else {
+            return;
+        };
+        if value != self.value {
+            self.value = value;
+            self.origin = origin.to_owned();
         }
     }
 }
 
-/// Requests and limits that `qos: keep` brought in.
+/// Returns the name of the first ConfigMap among the volumes; null if there is none.
+fn config_map_name(volumes: &Value) -> Value {
+    for volume in volumes.as_array().into_iter().flatten() {
+        let name = &volume["configMap"]["name"];
+        if !name.is_null() {
+            return name.clone();
+        }
+    }
+    Value::Null
+}
+
+/// Returns the name of the Secret with the API key; null if the container has none.
+fn secret_name(container: &Value) -> Value {
+    for variable in container["env"].as_array().into_iter().flatten() {
+        if variable["name"] == API_KEY {
+            return variable["valueFrom"]["secretKeyRef"]["name"].clone();
+        }
+    }
+    Value::Null
+}
+
+/// Returns the requests and limits that no setting has and that `qos: keep` added.
 fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec<SettingView> {
     let mut added = Vec::new();
     for list in ["limits", "requests"] {
-        for (resource, amount) in container["resources"][list]
-            .as_object()
-            .into_iter()
-            .flatten()
-        {
+        let amounts = container["resources"][list].as_object();
+        for (resource, amount) in amounts.into_iter().flatten() {
             let path = AgentSettings::resources().part(&[list, resource]);
             if !settings.iter().any(|setting| setting.path == path) {
                 added.push(SettingView {
@@ -218,20 +202,18 @@ fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec
     added
 }
 
-const KEPT: &str = "kept from the manifest";
-
-/// True for settings of the agent; the others select templates.
+/// Returns true for a setting of the agent's container. The others select templates, or belong to the run.
 fn is_of_the_agent(path: &str) -> bool {
-    const OTHERS: [&str; 9] = [
-        "annotations",
-        "injection",
-        "onError",
-        "namespace",
-        "select",
-        "hooks",
-        "waitFor",
-        "podTemplates",
-        "rbac",
-    ];
-    !OTHERS.contains(&path.split('.').next().unwrap_or_default())
+    !matches!(
+        path.split('.').next().unwrap_or_default(),
+        "annotations"
+            | "injection"
+            | "onError"
+            | "namespace"
+            | "select"
+            | "hooks"
+            | "waitFor"
+            | "podTemplates"
+            | "rbac"
+    )
 }

@@ -4,7 +4,7 @@ use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::diagnostic::{Severity, visible};
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::{CauseView, ContainerSettings, Explanation, PermissionView, TemplateView};
-use crate::inject::ReportedFinding;
+use crate::inject::{ReportedFinding, Subject};
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
 use serde_json::Value;
@@ -157,12 +157,15 @@ impl<'e> TextWriter<'e> {
             }
             place => place,
         };
-        match reported.resource_without_template() {
-            Some(resource) => {
-                let name = resource.identity.short_name();
+        match reported.subject {
+            Subject::Resource(remark) => {
+                let name = remark.identity.short_name();
                 self.line(&format!("{title}: {name}: {}", finding.message));
             }
-            None => self.line(&format!("{title}: {}", finding.message)),
+            // The table names the resource of a pod template.
+            Subject::Text | Subject::PodTemplate(_) => {
+                self.line(&format!("{title}: {}", finding.message));
+            }
         }
         if let Some(place) = place {
             self.line(&format!("{indent}  --> {place}"));
@@ -175,7 +178,7 @@ impl<'e> TextWriter<'e> {
     }
 
     fn settings(&mut self, subject: &str, container: &ContainerSettings) {
-        let list = &container.stands_in;
+        let list = &container.list;
         self.line(&format!("\n      settings of {subject} in {list}:"));
         let values: Vec<String> = container
             .settings

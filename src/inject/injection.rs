@@ -46,10 +46,41 @@ pub struct ReportedFinding<'i> {
     pub severity: Severity,
     /// True for a warning that the configuration or the template has acknowledged.
     pub is_acknowledged: bool,
-    /// The resource that it is about; none where it is about the text.
-    pub resource: Option<ResourceRef<'i>>,
-    /// The pod template that it is about; none where no pod template is known.
-    pub outcome: Option<&'i Outcome>,
+    /// The subject that it is about.
+    pub subject: Subject<'i>,
+}
+
+/// The subject of a finding.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Subject<'i> {
+    /// The text, or a document of it.
+    Text,
+    /// A resource in which no pod template is known.
+    Resource(&'i Remark),
+    /// A pod template.
+    PodTemplate(&'i Outcome),
+}
+
+impl<'i> Subject<'i> {
+    /// Returns the resource; none for a text.
+    #[must_use]
+    pub fn resource(self) -> Option<ResourceRef<'i>> {
+        match self {
+            Subject::Text => None,
+            Subject::Resource(remark) => Some(remark.resource()),
+            Subject::PodTemplate(outcome) => Some(outcome.resource()),
+        }
+    }
+
+    /// Returns the outcome of the pod template; none for other subjects.
+    #[must_use]
+    pub fn outcome(self) -> Option<&'i Outcome> {
+        match self {
+            Subject::PodTemplate(outcome) => Some(outcome),
+            Subject::Text | Subject::Resource(_) => None,
+        }
+    }
 }
 
 impl<'i> ReportedFinding<'i> {
@@ -59,8 +90,7 @@ impl<'i> ReportedFinding<'i> {
             finding,
             severity: Severity::Error,
             is_acknowledged: false,
-            resource: None,
-            outcome: None,
+            subject: Subject::Text,
         }
     }
 
@@ -72,16 +102,11 @@ impl<'i> ReportedFinding<'i> {
         self
     }
 
-    /// Returns the resource in which no pod template is known.
-    pub(crate) fn resource_without_template(&self) -> Option<ResourceRef<'i>> {
-        self.resource.filter(|_| self.outcome.is_none())
-    }
-
     /// True for the decision about a pod template, false for every other finding.
     #[must_use]
     pub fn is_decision(&self) -> bool {
-        self.outcome
-            .is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
+        let outcome = self.subject.outcome();
+        outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
     }
 
     /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
@@ -89,7 +114,10 @@ impl<'i> ReportedFinding<'i> {
     pub(crate) fn fails_check(&self) -> bool {
         match self.finding.reason.class() {
             Class::Done => self.finding.reason.done().is_some(),
-            Class::Refused => !self.outcome.is_some_and(|outcome| outcome.has_wanted_agent),
+            Class::Refused => {
+                let outcome = self.subject.outcome();
+                !outcome.is_some_and(|outcome| outcome.has_wanted_agent)
+            }
             Class::Skipped | Class::Warning | Class::Note => false,
         }
     }
@@ -123,8 +151,7 @@ impl Injection {
         finding: &'i Finding,
     ) -> ReportedFinding<'i> {
         ReportedFinding {
-            resource: Some(outcome.subject()),
-            outcome: Some(outcome),
+            subject: Subject::PodTemplate(outcome),
             ..self.reported(finding)
         }
     }
@@ -158,7 +185,7 @@ impl Injection {
     /// A remark with its severity.
     pub(crate) fn about_resource<'i>(&self, remark: &'i Remark) -> ReportedFinding<'i> {
         ReportedFinding {
-            resource: Some(remark.subject()),
+            subject: Subject::Resource(remark),
             ..self.reported(&remark.finding)
         }
     }

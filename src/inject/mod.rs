@@ -22,6 +22,6 @@ pub(crate) mod unknown_kind;
 pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
-pub use injection::{Injection, Refused, ReportedFinding};
+pub use injection::{Injection, Refused, ReportedFinding, Subject};
 pub use outcome::{Outcome, Remark, ResourceRef};
 pub(crate) use pipeline::{asks_for_nothing, inject_templates};

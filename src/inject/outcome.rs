@@ -119,7 +119,7 @@ impl Outcome {
     }
 
     /// Returns the resource.
-    pub(crate) fn subject(&self) -> ResourceRef<'_> {
+    pub(crate) fn resource(&self) -> ResourceRef<'_> {
         ResourceRef {
             identity: &self.identity,
             template: &self.template,
@@ -152,7 +152,7 @@ impl Remark {
     }
 
     /// Returns the resource.
-    pub(crate) fn subject(&self) -> ResourceRef<'_> {
+    pub(crate) fn resource(&self) -> ResourceRef<'_> {
         ResourceRef {
             identity: &self.identity,
             template: "",

@@ -84,7 +84,8 @@ fn about(result: &Value) -> [Value; 2] {
 impl<'r> FunctionResult<'r> {
     fn new(reported: ReportedFinding<'r>) -> Self {
         let finding = reported.finding;
-        let resource = reported.resource.map(|resource| ResultResource {
+        let resource = reported.subject.resource();
+        let resource = resource.map(|resource| ResultResource {
             identity: resource.identity,
             pointer: if finding.pointer.is_empty() {
                 resource.template

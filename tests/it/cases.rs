@@ -306,10 +306,10 @@ fn report(text: &str, injection: &Injection) -> String {
     let mut lines = Renderer::new(Colour::Never);
     let mut report = String::new();
     let mut diagnostics: Vec<_> = injection.diagnostics().collect();
-    diagnostics.sort_by_key(|reported| reported.resource.is_none());
+    diagnostics.sort_by_key(|reported| reported.subject.resource().is_none());
     for reported in diagnostics {
         let (finding, class) = (reported.finding, reported.finding.reason.class());
-        let indent = if reported.outcome.is_some() && !reported.is_decision() {
+        let indent = if reported.subject.outcome().is_some() && !reported.is_decision() {
             "  "
         } else {
             ""
@@ -317,7 +317,7 @@ fn report(text: &str, injection: &Injection) -> String {
         let label = match class {
             Class::Note => "note ",
             _ if reported.is_acknowledged => "acknowledged ",
-            Class::Warning if reported.resource.is_some() => "warning ",
+            Class::Warning if reported.subject.resource().is_some() => "warning ",
             _ => "",
         };
         let is_one_of_several = |one: &&Outcome| {
@@ -327,12 +327,13 @@ fn report(text: &str, injection: &Injection) -> String {
                 .filter(|other| other.offset == one.offset);
             of_resource.count() > 1
         };
-        let template = reported.outcome.filter(is_one_of_several);
+        let template = reported.subject.outcome().filter(is_one_of_several);
         let template = template
             .map(|outcome| format!(" {}", outcome.template))
             .unwrap_or_default();
         let subject = reported
-            .resource
+            .subject
+            .resource()
             .map(|resource| format!(" {}{template}", named(resource.identity)));
         let subject = subject.filter(|_| indent.is_empty()).unwrap_or_default();
         let offset = finding.offset.filter(|_| class != Class::Done);

@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, HashMap};
 /// Places that a folded message names beside its own.
 const MAX_PLACES: usize = 3;
 
-/// One message in its forms.
+/// A message in its three forms.
 #[derive(Debug, Clone)]
-pub(crate) struct Message {
-    /// For the log: one line.
+pub(crate) struct MessageText {
+    /// One line, for the log.
     pub(crate) line: String,
-    /// For stderr: with the line that it is about.
+    /// The message with an excerpt of the text, for stderr.
     pub(crate) picture: OpenPicture,
     /// `web.yaml:3:1`, for a message that is folded into another one.
     pub(crate) place: String,
 }
 
-impl Message {
+impl MessageText {
     /// Returns a message of one line.
     pub(crate) fn of_line(line: String) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Message {
     }
 }
 
-/// Numbers of messages that are shown.
+/// Maximum numbers of messages that are shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) all: usize,
@@ -38,161 +38,166 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) const NONE: Limits = Limits {
+    pub(super) const UNLIMITED: Limits = Limits {
         all: usize::MAX,
         alike: usize::MAX,
     };
 }
 
-/// The treatment of a message.
+/// The part of a message that the report shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Treatment {
-    /// It is shown.
-    Shown,
-    /// The message with this index has the same sentence and names the place of this one too.
-    PlaceOf(usize),
-    /// It is counted.
+pub(crate) enum Visibility {
+    /// All of it.
+    Full,
+    /// Its place, in the message of this index, which has the same sentence.
+    Place { shown_in: usize },
+    /// Nothing: it only counts.
     Counted,
 }
 
 #[derive(Debug)]
 struct ShownMessage {
     reason: Option<Reason>,
-    message: Message,
-    /// Messages that are folded into this one.
+    text: MessageText,
+    /// Number of messages that are folded into this one.
     folded: usize,
     /// Places of the first of them.
     places: Vec<String>,
 }
 
+/// The messages of one severity.
 #[derive(Debug, Default)]
 pub(super) struct MessageList {
     shown: Vec<ShownMessage>,
+    /// Number of all messages.
     pub(super) count: usize,
     pub(super) counts: BTreeMap<Option<Reason>, usize>,
+    /// Numbers of messages above the limits.
     left_out: BTreeMap<Option<Reason>, usize>,
-    /// Indexes of shown messages that take others in.
+    /// Indexes of shown messages by reason and sentence.
     by_sentence: HashMap<(Option<Reason>, String), usize>,
 }
 
 impl MessageList {
-    /// Counts a message. Those with an equal `sentence` are folded.
-    pub(super) fn admit(
+    /// Counts a message and returns the part of it to show. Messages with an equal `sentence` are folded.
+    pub(super) fn register(
         &mut self,
         reason: Option<Reason>,
         sentence: Option<String>,
         limits: Limits,
-    ) -> Treatment {
+    ) -> Visibility {
         self.count += 1;
         *self.counts.entry(reason).or_default() += 1;
         let key = sentence.map(|sentence| (reason, sentence));
-        if let Some(index) = key
-            .as_ref()
-            .and_then(|key| self.by_sentence.get(key))
-            .copied()
+        if let Some(key) = &key
+            && let Some(index) = self.by_sentence.get(key).copied()
             && let Some(first) = self.shown.get_mut(index)
         {
             first.folded += 1;
             return if first.folded <= MAX_PLACES {
-                Treatment::PlaceOf(index)
+                Visibility::Place { shown_in: index }
             } else {
-                Treatment::Counted
+                Visibility::Counted
             };
         }
-        let shown = self.shown.len();
-        let alike = || {
-            self.shown
-                .iter()
-                .filter(|shown| shown.reason == reason)
-                .count()
-        };
-        if shown >= limits.all || shown >= limits.alike && alike() >= limits.alike {
+        let index = self.shown.len();
+        if index >= limits.all || index >= limits.alike && self.alike(reason) >= limits.alike {
             *self.left_out.entry(reason).or_default() += 1;
-            return Treatment::Counted;
+            return Visibility::Counted;
         }
         if let Some(key) = key {
-            self.by_sentence.insert(key, self.shown.len());
+            self.by_sentence.insert(key, index);
         }
-        Treatment::Shown
+        Visibility::Full
     }
 
-    /// Adds an admitted message.
-    pub(super) fn put(&mut self, treatment: Treatment, reason: Option<Reason>, message: Message) {
-        match treatment {
-            Treatment::Shown => self.shown.push(ShownMessage {
+    /// Returns the number of shown messages of a reason.
+    fn alike(&self, reason: Option<Reason>) -> usize {
+        let shown = self.shown.iter();
+        shown.filter(|shown| shown.reason == reason).count()
+    }
+
+    /// Adds the text of a registered message.
+    pub(super) fn add(
+        &mut self,
+        reason: Option<Reason>,
+        visibility: Visibility,
+        text: MessageText,
+    ) {
+        match visibility {
+            Visibility::Full => self.shown.push(ShownMessage {
                 reason,
-                message,
+                text,
                 folded: 0,
                 places: Vec::new(),
             }),
-            Treatment::PlaceOf(index) => {
-                if let Some(first) = self.shown.get_mut(index) {
-                    first.places.push(message.place);
+            Visibility::Place { shown_in } => {
+                if let Some(first) = self.shown.get_mut(shown_in) {
+                    first.places.push(text.place);
                 }
             }
-            Treatment::Counted => {}
+            Visibility::Counted => {}
         }
     }
 
-    /// The shown messages, and how many are left out. `what` names one of them, `how` says where all are.
-    pub(super) fn pictures(&self, what: &str, how: Option<&str>) -> Vec<String> {
-        let pictures = self.shown.iter().map(
-            |ShownMessage {
-                 message,
-                 folded,
-                 places,
-                 ..
-             }| {
-                let note = (*folded > 0).then(|| {
-                    let others = match folded - places.len() {
-                        0 => String::new(),
-                        others => format!(
-                            " and {}{}",
-                            plural(others, "other"),
-                            how.map(|how| format!(" ({how})")).unwrap_or_default()
-                        ),
-                    };
-                    format!("{folded} more: {}{others}", places.join(", "))
-                });
-                message
-                    .picture
-                    .clone()
-                    .finish(note.as_deref())
-                    .trim_end()
-                    .to_owned()
-            },
-        );
-        pictures.chain(self.more(what, how)).collect()
+    /// Returns the shown messages, and a line with the number of those left out. `noun` names one message, such as `warning`;
+    /// `hint` says where to find the others.
+    pub(super) fn pictures(&self, noun: &str, hint: Option<&str>) -> Vec<String> {
+        let mut pictures = Vec::new();
+        for shown in &self.shown {
+            let note = shown.folded_note(hint);
+            let picture = shown.text.picture.clone().finish(note.as_deref());
+            pictures.push(picture.trim_end().to_owned());
+        }
+        pictures.extend(self.left_out_line(noun, hint));
+        pictures
     }
 
     /// `… and 22 more warnings (17 short-termination, 5 qos-changed); `-v` shows all`
-    fn more(&self, what: &str, how: Option<&str>) -> Option<String> {
-        let rest: usize = self.left_out.values().sum();
-        let counts = self
-            .left_out
-            .iter()
-            .filter_map(|(reason, count)| Some(format!("{count} {}", (*reason)?.id())));
-        let counts: Vec<String> = counts.collect();
-        let counts = if counts.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", counts.join(", "))
-        };
-        let how = how.map(|how| format!("; {how}")).unwrap_or_default();
-        (rest > 0).then(|| {
-            format!(
-                "… and {}{counts}{how}",
-                plural(rest, &format!("more {what}"))
-            )
-        })
+    fn left_out_line(&self, noun: &str, hint: Option<&str>) -> Option<String> {
+        if self.left_out.is_empty() {
+            return None;
+        }
+        let mut counts = Vec::new();
+        for (reason, count) in &self.left_out {
+            counts.extend(reason.map(|reason| format!("{count} {}", reason.id())));
+        }
+        let total = self.left_out.values().sum();
+        let mut line = format!("… and {}", plural(total, &format!("more {noun}")));
+        if !counts.is_empty() {
+            line += &format!(" ({})", counts.join(", "));
+        }
+        if let Some(hint) = hint {
+            line += &format!("; {hint}");
+        }
+        Some(line)
     }
 }
 
-pub(crate) fn plural(count: usize, what: &str) -> String {
+impl ShownMessage {
+    /// `4 more: b:1, c:1, d:1 and 1 other (`-v` shows all)`
+    fn folded_note(&self, hint: Option<&str>) -> Option<String> {
+        if self.folded == 0 {
+            return None;
+        }
+        let mut note = format!("{} more: {}", self.folded, self.places.join(", "));
+        let others = self.folded - self.places.len();
+        if others > 0 {
+            note += &format!(" and {}", plural(others, "other"));
+            if let Some(hint) = hint {
+                note += &format!(" ({hint})");
+            }
+        }
+        Some(note)
+    }
+}
+
+/// `1 warning`, `2 warnings`
+pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 {
-        format!("1 {what}")
+        format!("1 {noun}")
     } else {
-        format!("{count} {what}s")
+        format!("{count} {noun}s")
     }
 }
 
@@ -205,16 +210,16 @@ mod tests {
         let mut list = MessageList::default();
         let mut add = |sentence: Option<&str>, place: &str| {
             let reason = Some(Reason::QosChanged);
-            let treatment = list.admit(
+            let visibility = list.register(
                 reason,
                 sentence.map(str::to_owned),
                 Limits { all: 20, alike: 3 },
             );
-            let message = Message {
+            let text = MessageText {
                 place: place.to_owned(),
-                ..Message::of_line(format!("warning: {place}"))
+                ..MessageText::of_line(format!("warning: {place}"))
             };
-            list.put(treatment, reason, message);
+            list.add(reason, visibility, text);
         };
         for place in ["a:1", "b:1", "c:1", "d:1", "e:1"] {
             add(Some("same"), place);

@@ -3,12 +3,11 @@
 mod list;
 mod summary;
 
-pub(crate) use list::{Message, Treatment, plural};
-pub(crate) use summary::RunOutcome;
+pub(crate) use list::{MessageText, Visibility, plural};
+pub(crate) use summary::Ending;
 
 use crate::agent::prerequisites::{Permission, Presence, Requirement};
-use crate::cli::discover::plain;
-use crate::cli::input::{STDIN, Unreadable};
+use crate::cli::input::{STDIN, Unreadable, io_message};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::explain::RunError;
 use crate::explain::required::{self, RequirementView};
@@ -22,19 +21,19 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Errors that are shown, and warnings without `-v`; of the rest only the number is.
-const MAX_SHOWN: usize = 20;
+/// Limits of errors, and of unexpected decisions without `-v`.
+const ERROR_LIMITS: Limits = Limits { all: 20, alike: 20 };
 
-/// Warnings of one reason that are shown without `-v`: many alike do not hide the one that matters.
-const MAX_SHOWN_ALIKE: usize = 3;
+/// Limits of warnings without `-v`.
+const WARNING_LIMITS: Limits = Limits { all: 20, alike: 3 };
 
-/// Warnings that a function call shows.
-const TO_ORCHESTRATOR: Limits = Limits { all: 3, alike: 3 };
+/// Limits of warnings and unexpected decisions of a function call.
+const CALL_LIMITS: Limits = Limits { all: 3, alike: 3 };
 
 /// Namespaces that one line about a required object names.
 const MAX_NAMESPACES: usize = 5;
 
-/// One line for all namespaces: the command `rbac` names the accounts.
+/// The line about permissions that the user has to grant. The command `rbac` names the ServiceAccounts.
 const MANUAL_PERMISSIONS: &str =
     "required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it";
 
@@ -48,8 +47,8 @@ pub(crate) enum Verbosity {
     Summary,
     /// `-v`: every warning, and one line per resource.
     Resources,
-    /// A function call: errors come first, since kpt shows the first four lines, and the results have the rest.
-    Orchestrator,
+    /// A function call: errors come first, since kpt shows the first four lines. The results have all messages.
+    FunctionCall,
 }
 
 /// Kinds of messages, each with its own limits.
@@ -79,54 +78,46 @@ impl MessageLevel {
     }
 }
 
-/// The properties of a message that decide about its place in the report.
+/// The properties of a message that decide whether it is shown, and where.
 #[derive(Debug)]
-pub(crate) struct MessageHead {
+pub(crate) struct MessageKey {
     pub(crate) level: MessageLevel,
     pub(crate) reason: Option<Reason>,
-    /// The text without severity. Messages of one level with the same sentence are folded.
+    /// The message without severity and place. Messages of one level and reason with the same sentence are folded.
     pub(crate) sentence: String,
 }
 
-/// A decision for the log, or for `-v`. Decisions are shown when the fate of the output is known: an error undoes them.
+/// A decision for the log, or for `-v`. It is shown at the end of the run, since an error undoes a change.
 #[derive(Debug)]
 struct DecisionLine {
     line: String,
-    effect: Effect,
+    reason: Option<Reason>,
 }
 
-/// Kind of a decision line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    /// Reports a change.
-    Change,
-    /// Reports a fact that holds even if nothing is written.
-    NoChange,
-}
-
-/// Collects messages; [`Messages::show`] prints them after the output.
+/// The messages of a run. [`Messages::show`] prints them after the output.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     verbosity: Verbosity,
     log: Option<File>,
     decisions: Vec<DecisionLine>,
-    /// Changes that a user may not expect, without `-v`.
-    surprises: MessageList,
-    /// Changes that are no decisions about a pod template.
-    changes: Vec<String>,
+    /// Decisions that the user may not expect. With `-v` they are among the others.
+    unexpected: MessageList,
+    /// Changes of ClusterRoles and bindings.
+    permission_changes: Vec<String>,
     errors: MessageList,
     run_errors: Vec<RunError>,
     warnings: MessageList,
     notes: MessageList,
     /// Objects that must exist for the pods.
-    needed: Vec<String>,
+    requirements: Vec<String>,
     /// RBAC of the agents: generated, or left to the user.
     permission: Permission,
+    /// Numbers of decisions.
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
     kinds_without_template: KindCounts,
-    /// Under `--strict`, a refusal that is a warning is an error all the same.
-    treatment_of_warnings: Warnings,
+    /// With `--strict`, a refusal is an error even under `onError: skip`.
+    warnings_option: Warnings,
 }
 
 impl Messages {
@@ -139,7 +130,7 @@ impl Messages {
         if let Some(path) = log_file {
             let opened = OpenOptions::new().append(true).create(true).open(path);
             let log = opened.map_err(|error| {
-                let (path, error) = (path.display(), plain(&error));
+                let (path, error) = (path.display(), io_message(&error));
                 anyhow::anyhow!("cannot write the log file {path}: {error}")
             })?;
             messages.log = Some(log);
@@ -168,149 +159,137 @@ impl Messages {
         *self.counts.entry(reason).or_default() += 1;
     }
 
-    pub(crate) fn treat_warnings(&mut self, warnings: Warnings) {
-        self.treatment_of_warnings = warnings;
+    /// Sets the option `--strict`, for the summary.
+    pub(crate) fn set_warnings_option(&mut self, warnings: Warnings) {
+        self.warnings_option = warnings;
     }
 
-    /// Adds a change that is no decision about a pod template.
-    pub(crate) fn changed(&mut self, line: String) {
-        self.changes.push(line);
+    /// Adds a line about changes of ClusterRoles and bindings.
+    pub(crate) fn add_permission_changes(&mut self, line: String) {
+        self.permission_changes.push(line);
     }
 
-    pub(crate) fn without_template(&mut self, without_template: usize, kinds: &KindCounts) {
-        self.without_template += without_template;
+    /// Counts resources without a pod template for the summary.
+    pub(crate) fn count_without_template(&mut self, kinds: &KindCounts) {
+        self.without_template += kinds.total();
         self.kinds_without_template.absorb(kinds);
     }
 
-    /// Adds a message. `write` is called only if its text is needed, and draws the picture only if that is shown.
+    /// Adds a message. `write` is called only if the text is needed, since most texts of a long input are not.
     pub(crate) fn add(
         &mut self,
-        head: MessageHead,
-        write: impl FnOnce(Treatment) -> Message,
+        key: MessageKey,
+        write: impl FnOnce(Visibility) -> MessageText,
     ) -> io::Result<()> {
-        let limits = self.limits(&head);
-        if head.level == MessageLevel::RunError {
+        let limits = self.limits(&key);
+        let MessageKey { level, reason, .. } = key;
+        if level == MessageLevel::RunError {
             self.run_errors.push(RunError {
-                reason: head.reason,
-                message: head.sentence.clone(),
+                reason,
+                message: key.sentence.clone(),
             });
         }
-        let sentence = self.is_folded(&head).then_some(head.sentence);
-        let list = match head.level {
-            MessageLevel::Decision | MessageLevel::UnexpectedDecision => &mut self.surprises,
+        let sentence = self.is_folded(&key).then_some(key.sentence);
+        let list = match level {
+            MessageLevel::Decision | MessageLevel::UnexpectedDecision => &mut self.unexpected,
             MessageLevel::Acknowledged | MessageLevel::Note => &mut self.notes,
             MessageLevel::Warning => &mut self.warnings,
             MessageLevel::Error | MessageLevel::RunError => &mut self.errors,
         };
-        let treatment = match limits {
-            Some(limits) => list.admit(head.reason, sentence, limits),
-            None => Treatment::Counted,
+        let visibility = match limits {
+            Some(limits) => list.register(reason, sentence, limits),
+            None => Visibility::Counted,
         };
-        let is_listed = self.verbosity == Verbosity::Resources && head.level.is_decision();
-        if treatment == Treatment::Counted && self.log.is_none() && !is_listed {
+        let is_listed = self.verbosity == Verbosity::Resources && level.is_decision();
+        if visibility == Visibility::Counted && self.log.is_none() && !is_listed {
             return Ok(());
         }
-        let message = write(treatment);
-        let line = message.line.clone();
-        list.put(treatment, head.reason, message);
-        if head.level.is_decision() {
-            let effect = match head.reason.and_then(Reason::done) {
-                Some(_) => Effect::Change,
-                None => Effect::NoChange,
-            };
-            self.decisions.push(DecisionLine { line, effect });
+        let text = write(visibility);
+        let line = text.line.clone();
+        list.add(reason, visibility, text);
+        if level.is_decision() {
+            self.decisions.push(DecisionLine { line, reason });
             return Ok(());
         }
         log(&mut self.log, &line)
     }
 
-    /// The numbers of messages of this kind that are shown; none where no such message is.
-    fn limits(&self, head: &MessageHead) -> Option<Limits> {
-        // The settings of an adopted agent are gone for good.
-        let is_of_adoption = head.reason == Some(Reason::AdoptLosesSettings);
-        let limits = match (head.level, self.verbosity) {
-            // With `-v`, a decision is a line.
-            (MessageLevel::Decision, _) => return None,
-            (MessageLevel::UnexpectedDecision, Verbosity::Errors | Verbosity::Resources) => {
-                return None;
-            }
-            (MessageLevel::Acknowledged, Verbosity::Resources) | (MessageLevel::Note, _) => {
-                Limits::NONE
-            }
-            (MessageLevel::Acknowledged, _) => return None,
-            (MessageLevel::Error, _) if is_of_adoption => Limits::NONE,
-            (MessageLevel::Warning, Verbosity::Summary) if is_of_adoption => Limits::NONE,
-            (MessageLevel::Warning, Verbosity::Resources) => Limits::NONE,
-            (MessageLevel::Warning | MessageLevel::UnexpectedDecision, Verbosity::Orchestrator) => {
-                TO_ORCHESTRATOR
-            }
-            (MessageLevel::Warning, _) => Limits {
-                all: MAX_SHOWN,
-                alike: MAX_SHOWN_ALIKE,
+    /// Returns the limits of messages of this kind; none if they are not shown, or shown as lines of decisions.
+    fn limits(&self, key: &MessageKey) -> Option<Limits> {
+        // The settings of an adopted agent are lost for good, so the user has to see all of them.
+        let is_of_adoption = key.reason == Some(Reason::AdoptLosesSettings);
+        match key.level {
+            MessageLevel::Decision => None,
+            MessageLevel::UnexpectedDecision => match self.verbosity {
+                Verbosity::Errors | Verbosity::Resources => None,
+                Verbosity::Summary => Some(ERROR_LIMITS),
+                Verbosity::FunctionCall => Some(CALL_LIMITS),
             },
-            (
-                MessageLevel::Error | MessageLevel::RunError | MessageLevel::UnexpectedDecision,
-                _,
-            ) => Limits {
-                all: MAX_SHOWN,
-                alike: MAX_SHOWN,
-            },
-        };
-        Some(limits)
+            MessageLevel::Acknowledged if self.verbosity != Verbosity::Resources => None,
+            MessageLevel::Acknowledged | MessageLevel::Note => Some(Limits::UNLIMITED),
+            MessageLevel::Warning => Some(match self.verbosity {
+                Verbosity::Summary if is_of_adoption => Limits::UNLIMITED,
+                Verbosity::Resources => Limits::UNLIMITED,
+                Verbosity::Errors | Verbosity::Summary => WARNING_LIMITS,
+                Verbosity::FunctionCall => CALL_LIMITS,
+            }),
+            MessageLevel::Error if is_of_adoption => Some(Limits::UNLIMITED),
+            MessageLevel::Error | MessageLevel::RunError => Some(ERROR_LIMITS),
+        }
     }
 
-    /// Returns false for what has to be mended, or looked at, at each place.
-    fn is_folded(&self, head: &MessageHead) -> bool {
-        let is_refusal = head
+    /// Returns true if messages with the same sentence are shown as one. The user has to act at each place of an error.
+    fn is_folded(&self, key: &MessageKey) -> bool {
+        let is_refusal = key
             .reason
             .is_some_and(|reason| reason.class() == Class::Refused);
-        match head.level {
+        match key.level {
             MessageLevel::Decision | MessageLevel::UnexpectedDecision => true,
             MessageLevel::Error | MessageLevel::RunError => false,
             _ if self.verbosity == Verbosity::Resources => false,
             MessageLevel::Acknowledged | MessageLevel::Note => true,
-            MessageLevel::Warning => !is_refusal && head.reason != Some(Reason::AdoptLosesSettings),
+            MessageLevel::Warning => !is_refusal && key.reason != Some(Reason::AdoptLosesSettings),
         }
     }
 
     /// Adds a note of one line.
     pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
-        let head = MessageHead {
+        let key = MessageKey {
             level: MessageLevel::Note,
             reason: None,
             sentence: line.clone(),
         };
-        self.add(head, |_| Message::of_line(line))
+        self.add(key, |_| MessageText::of_line(line))
     }
 
-    /// Returns the errors about a path, the configuration or the run as a whole, which no explanation of a text has. A place on
-    /// stdin is none of their text, since an orchestrator's user cannot see it.
+    /// Returns the errors about a path, the configuration or the run as a whole, which belong to no finding. They name no place
+    /// on stdin, since the user of an orchestrator does not see it.
     pub(crate) fn run_errors(&self) -> &[RunError] {
         &self.run_errors
     }
 
     /// Adds an error without a place in a text.
-    pub(crate) fn error(&mut self, what: impl Display) -> io::Result<()> {
-        // Names of files may hold anything; a terminal obeys some of it.
-        let what = what.to_string();
-        let lines: Vec<_> = what.split('\n').map(visible).collect();
+    pub(crate) fn error(&mut self, error: impl Display) -> io::Result<()> {
+        let sentence = error.to_string();
+        // The name of a file may have control characters, which a terminal would execute.
+        let lines: Vec<_> = sentence.split('\n').map(visible).collect();
         let line = format!("error: {}", lines.join("\n"));
-        let head = MessageHead {
+        let key = MessageKey {
             level: MessageLevel::RunError,
             reason: None,
-            sentence: what,
+            sentence,
         };
-        self.add(head, |_| Message::of_line(line))
+        self.add(key, |_| MessageText::of_line(line))
     }
 
     /// Adds the error of an input that cannot be read.
     pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
         match error {
-            Unreadable::Io(error) => self.error(format!("{name}: {}", plain(error))),
-            Unreadable::NotText(not) => {
-                let place = Place::of_lines(name, &not.bytes, not.offset..not.offset + 1);
-                let diagnostic = Diagnostic::error(&*not.message).at(place);
-                self.diagnostic(&diagnostic.with_help(Some(not.help.to_owned())))
+            Unreadable::Io(error) => self.error(format!("{name}: {}", io_message(error))),
+            Unreadable::NotText(binary) => {
+                let place = Place::of_lines(name, &binary.bytes, binary.offset..binary.offset + 1);
+                let diagnostic = Diagnostic::error(&*binary.message).at(place);
+                self.diagnostic(&diagnostic.with_help(Some(binary.help.to_owned())))
             }
         }
     }
@@ -323,7 +302,7 @@ impl Messages {
             .place
             .as_ref()
             .filter(|place| place.name != STDIN);
-        let head = MessageHead {
+        let key = MessageKey {
             level: MessageLevel::RunError,
             reason: None,
             sentence: match place {
@@ -332,23 +311,23 @@ impl Messages {
             },
         };
         let colour = self.colour();
-        self.add(head, |_| Message {
+        self.add(key, |_| MessageText {
             line: renderer.line(diagnostic),
             picture: Renderer::new(colour).open_picture(diagnostic),
             place: String::new(),
         })
     }
 
-    /// Notes that the user has to write the permissions of an agent.
-    pub(crate) fn permission(&mut self, permission: Permission) {
+    /// Adds the permission of one agent. One agent whose permission is left to the user is enough for the line about RBAC.
+    pub(crate) fn add_permission(&mut self, permission: Permission) {
         if permission == Permission::Manual {
             self.permission = permission;
         }
     }
 
-    /// Ends the report with the objects that must exist for the injected pods. Nothing where none of them has changed,
-    /// unless every resource is spoken of. `has_rbac`: the input holds the RBAC objects.
-    pub(crate) fn needed(
+    /// Adds the objects that must exist for the injected pods, if an agent changed or with `-v`. `has_rbac` is true if the input
+    /// has the RBAC objects of the agents.
+    pub(crate) fn add_requirements(
         &mut self,
         requirements: &[Requirement],
         has_rbac: bool,
@@ -366,89 +345,84 @@ impl Messages {
             }
         }
         for line in required::lines(&missing, MAX_NAMESPACES) {
-            self.needed.push(format!("required {line}"));
+            self.requirements.push(format!("required {line}"));
         }
         if self.permission == Permission::Manual && !has_rbac {
-            self.needed.push(MANUAL_PERMISSIONS.to_owned());
+            self.requirements.push(MANUAL_PERMISSIONS.to_owned());
         }
-        for line in &self.needed {
+        for line in &self.requirements {
             log(&mut self.log, line)?;
         }
         Ok(())
     }
 
-    /// Logs the decisions and the summary: before the output, because a log that cannot be written holds that back.
-    pub(crate) fn log_summary(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
+    /// Logs the decisions and the summary. It precedes the output, so that nothing is written if the log cannot be.
+    pub(crate) fn log_summary(&mut self, ending: Ending<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
-        for line in self.true_decisions(Some(ending)) {
+        for line in self.decision_lines(Some(ending)) {
             log(&mut self.log, &line)?;
         }
         log(&mut self.log, &summary)
     }
 
-    /// Writes for an orchestrator from now on, unless the user has asked for more or less.
-    pub(crate) fn for_orchestrator(&mut self) {
+    /// Selects the messages of a function call, unless `-q` or `-v` was given.
+    pub(crate) fn select_for_call(&mut self) {
         if self.verbosity == Verbosity::Summary {
-            self.verbosity = Verbosity::Orchestrator;
+            self.verbosity = Verbosity::FunctionCall;
         }
     }
 
-    /// Prints the messages to stderr, then the summary if there is one. Without an ending, an error came in between.
-    pub(crate) fn show(&self, ending: Option<RunOutcome<'_>>) {
-        let how = if self.verbosity == Verbosity::Orchestrator {
-            "see the results"
-        } else {
-            "`-v` shows all"
-        };
-        let is_undone = ending.is_none_or(RunOutcome::is_undone);
-        let decisions = match self.verbosity {
-            Verbosity::Resources => self.true_decisions(ending),
-            _ if is_undone => Vec::new(),
-            _ => [
-                self.surprises.pictures("decision", Some(how)),
-                self.changes.clone(),
-            ]
-            .concat(),
-        };
-        let warnings = self.warnings.pictures("warning", Some(how));
+    /// Prints the messages to stderr. The summary is left out if an error ended the run before its ending was known.
+    pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
+        let hint = Some(match self.verbosity {
+            Verbosity::FunctionCall => "see the results",
+            _ => "`-v` shows all",
+        });
+        let is_undone = ending.is_none_or(Ending::is_undone);
+        let mut decisions = Vec::new();
+        if self.verbosity == Verbosity::Resources {
+            decisions = self.decision_lines(ending);
+        } else if !is_undone {
+            decisions = self.unexpected.pictures("decision", hint);
+            decisions.extend_from_slice(&self.permission_changes);
+        }
+        let warnings = self.warnings.pictures("warning", hint);
         let errors = self.errors.pictures("error", None);
-        let mut notes = self.notes.pictures("note", Some(how));
+        let mut notes = self.notes.pictures("note", hint);
         if self.verbosity == Verbosity::Resources {
             notes.extend(self.kinds_without_template.lines());
         }
-        let summary: Vec<String> = ending
-            .map(|ending| self.summary(ending))
-            .into_iter()
-            .collect();
-        let needed = self.needed.clone();
+        let summary = ending.map(|ending| self.summary(ending));
+        let summary = Vec::from_iter(summary);
+        let required = self.requirements.clone();
         let parts = match self.verbosity {
             Verbosity::Errors if self.has_errors() => vec![errors, summary],
             Verbosity::Errors => Vec::new(),
-            Verbosity::Orchestrator => vec![errors, summary, decisions, warnings, notes, needed],
+            Verbosity::FunctionCall => vec![errors, summary, decisions, warnings, notes, required],
             Verbosity::Summary | Verbosity::Resources => {
-                vec![decisions, notes, warnings, errors, summary, needed]
+                vec![decisions, notes, warnings, errors, summary, required]
             }
         };
         let lines = parts.concat();
         if !lines.is_empty() {
-            // A closed stderr is the user's choice.
-            let _ = io::stderr()
-                .lock()
-                .write_all((lines.join("\n") + "\n").as_bytes());
+            let text = lines.join("\n") + "\n";
+            // The user may have closed stderr on purpose.
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }
 
-    /// Decisions that hold with this ending.
-    fn true_decisions(&self, ending: Option<RunOutcome<'_>>) -> Vec<String> {
-        let is_undone = ending.is_none_or(RunOutcome::is_undone);
+    /// Returns the lines of all decisions; without those about changes if the changes did not happen.
+    fn decision_lines(&self, ending: Option<Ending<'_>>) -> Vec<String> {
+        let is_undone = ending.is_none_or(Ending::is_undone);
         let mut lines = Vec::new();
         for decision in &self.decisions {
-            if decision.effect == Effect::NoChange || !is_undone {
+            let is_change = decision.reason.and_then(Reason::done).is_some();
+            if !is_change || !is_undone {
                 lines.push(decision.line.clone());
             }
         }
         if !is_undone {
-            lines.extend_from_slice(&self.changes);
+            lines.extend_from_slice(&self.permission_changes);
         }
         lines
     }
@@ -456,8 +430,8 @@ impl Messages {
 
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
     let Some(log) = log else { return Ok(()) };
-    // One write per line, so that the lines of renderers that run side by side do not mix.
-    // Its own kind of error: a log that is a pipe may break, and that is no reason to end quietly.
+    // One write per line: Helm may run several post-renderers at once, whose lines must not mix.
+    // The error loses its kind: a broken pipe of stdout ends the run without a message, one of the log does not.
     log.write_all((line.replace('\n', " ") + "\n").as_bytes())
         .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
 }

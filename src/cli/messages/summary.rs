@@ -1,4 +1,4 @@
-//! The last line of a report: what the run did, or that nothing came of it.
+//! The last line of a report: the number of decisions, or of the errors that held back the output.
 
 use crate::cli::messages::Messages;
 use crate::cli::messages::list::plural;
@@ -6,104 +6,96 @@ use crate::options::{Tense, Warnings};
 use crate::rbac::Grants;
 use crate::report::{Class, Reason};
 
-/// Result of a run, for the summary.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunOutcome<'g> {
-    /// A stream was answered.
-    Given,
-    /// Files were read, and their new text went to stdout.
-    Printed,
-    /// A diff, a list or patches were written.
-    Shown,
-    /// RBAC manifests were written.
-    Permitted(&'g Grants),
+pub(crate) enum Ending<'g> {
+    /// The manifests of stdin went to stdout.
+    StreamPrinted,
+    /// The manifests of files went to stdout.
+    FilesPrinted,
+    /// A diff, a list or patches were printed.
+    ChangesPrinted,
+    /// RBAC manifests were printed.
+    PermissionsPrinted(&'g Grants),
     /// Files were replaced.
-    Changed { files: usize },
-    /// Errors held back what should have gone to stdout.
-    NothingWritten,
-    /// Errors held back the new text of every file.
-    NothingChanged,
-    /// Errors held back a diff, a list or patches.
-    NothingShown,
+    FilesChanged { files: usize },
+    /// Errors held back the manifests.
+    NothingPrinted,
+    /// Errors held back the change of every file.
+    NoFileChanged,
+    /// Errors held back a diff, a list, patches or RBAC manifests.
+    NoChangesPrinted,
     /// A function call was answered with errors as its results.
-    GivenBack,
+    CallFailed,
 }
 
-impl RunOutcome<'_> {
-    /// Returns true if the reported changes did not happen. Changes of a dry run stay true if they are not shown.
+impl Ending<'_> {
+    /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
     pub(super) fn is_undone(self) -> bool {
         matches!(
             self,
-            RunOutcome::NothingWritten | RunOutcome::NothingChanged | RunOutcome::GivenBack
+            Ending::NothingPrinted | Ending::NoFileChanged | Ending::CallFailed
         )
     }
 }
 
 impl Messages {
-    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
-    pub(super) fn summary(&self, ending: RunOutcome<'_>) -> String {
-        let held_back = match ending {
-            RunOutcome::Printed if self.has_changes() => {
-                return format!(
-                    "{}; printed to stdout (`-i` changes the files)",
-                    self.counted(Tense::Past)
-                );
+    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
+    pub(super) fn summary(&self, ending: Ending<'_>) -> String {
+        match ending {
+            Ending::FilesPrinted if self.has_changes() => format!(
+                "{}; printed to stdout (`-i` changes the files)",
+                self.counted(Tense::Past)
+            ),
+            Ending::StreamPrinted | Ending::FilesPrinted => self.counted(Tense::Past),
+            Ending::ChangesPrinted => {
+                format!("{}; no file was changed", self.counted(Tense::Conditional))
             }
-            RunOutcome::Given | RunOutcome::Printed => return self.counted(Tense::Past),
-            RunOutcome::Shown => {
-                return format!("{}; no file was changed", self.counted(Tense::Conditional));
-            }
-            RunOutcome::Permitted(grants) => {
+            Ending::PermissionsPrinted(grants) => match grants.nothing() {
                 // The output is comments then, which `kubectl apply` refuses.
-                let nothing = grants
-                    .nothing()
-                    .map(|why| format!("nothing to apply: {why}"));
-                let accounts = plural(grants.service_accounts(), "ServiceAccount");
-                return nothing.unwrap_or_else(|| format!("permissions for {accounts}"));
-            }
-            RunOutcome::Changed { files } => {
-                return format!(
-                    "{}; {} changed",
-                    self.counted(Tense::Past),
-                    plural(files, "file")
-                );
-            }
-            RunOutcome::NothingWritten => Some("no output was written"),
-            RunOutcome::NothingChanged => Some("no file was changed"),
-            RunOutcome::NothingShown => None,
-            RunOutcome::GivenBack => Some("items returned unchanged"),
-        };
-        let mut summary = plural(self.errors.count, "error");
-        if let Some(held_back) = held_back {
-            summary += &format!("; {held_back}");
+                Some(why) => format!("nothing to apply: {why}"),
+                None => {
+                    let accounts = plural(grants.service_accounts(), "ServiceAccount");
+                    format!("permissions for {accounts}")
+                }
+            },
+            Ending::FilesChanged { files } => format!(
+                "{}; {} changed",
+                self.counted(Tense::Past),
+                plural(files, "file")
+            ),
+            Ending::NothingPrinted => self.failure("; no output was written", ON_ERROR_OPTION),
+            Ending::NoFileChanged => self.failure("; no file was changed", ON_ERROR_OPTION),
+            Ending::NoChangesPrinted => self.failure("", ON_ERROR_OPTION),
+            Ending::CallFailed => self.failure("; items returned unchanged", "`onError: skip`"),
         }
-        if self.only_refusals_hold_others_back() {
-            let way = if ending == RunOutcome::GivenBack {
-                "`onError: skip`"
-            } else {
-                "`--set onError=skip`"
-            };
-            summary += &format!("; to skip what failed, use {way}");
-        }
-        summary
     }
 
-    /// True where something would be done but for refusals, which the user may pass by.
-    fn only_refusals_hold_others_back(&self) -> bool {
-        let is_refusal = |reason: &Option<Reason>| {
-            reason.is_some_and(|reason| {
-                reason.class() == Class::Refused && reason != Reason::VerifyFailed
-            })
-        };
-        self.treatment_of_warnings == Warnings::Tell
-            && self.errors.counts.keys().all(is_refusal)
-            && self.has_changes()
+    /// `1 error; no file was changed; to skip what failed, use …`
+    fn failure(&self, consequence: &str, on_error: &str) -> String {
+        let errors = plural(self.errors.count, "error");
+        if self.can_skip_errors() {
+            format!("{errors}{consequence}; to skip what failed, use {on_error}")
+        } else {
+            format!("{errors}{consequence}")
+        }
+    }
+
+    /// Returns true if all errors are refusals that `onError: skip` makes warnings, and something would be changed then.
+    fn can_skip_errors(&self) -> bool {
+        let mut reasons = self.errors.counts.keys();
+        let all_are_refusals = reasons.all(|reason| match reason {
+            Some(reason) => reason.class() == Class::Refused && *reason != Reason::VerifyFailed,
+            None => false,
+        });
+        self.warnings_option == Warnings::Tell && all_are_refusals && self.has_changes()
     }
 
     fn has_changes(&self) -> bool {
         self.counts.keys().any(|reason| reason.done().is_some())
     }
 
+    /// `3 injected, 12 without pod template, 2 warnings`
     fn counted(&self, tense: Tense) -> String {
         let mut parts = tense.decisions(&self.counts);
         if self.without_template > 0 {
@@ -118,3 +110,5 @@ impl Messages {
         parts.join(", ")
     }
 }
+
+const ON_ERROR_OPTION: &str = "`--set onError=skip`";

@@ -1,0 +1,193 @@
+//! A run over files and folders.
+//!
+//! A folder often has other files than manifests, such as `values.yaml` or templates of a chart. A file that the run found in
+//! a folder is therefore skipped with a warning where one that the user named is an error.
+
+use crate::cli::Exit;
+use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile};
+use crate::cli::findings;
+use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
+use crate::cli::kustomizations::Kustomizations;
+use crate::cli::messages::Messages;
+use crate::cli::run::{OutputMode, RunContext};
+use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
+use crate::config::InjectionMode;
+use crate::engine::inject_part;
+use crate::inject::{Injection, asks_for_nothing};
+use crate::options::Direction;
+use crate::report::{Finding, Reason};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Reads the files and folders, and ends the run.
+pub(crate) fn run(
+    paths: &[PathBuf],
+    run: RunContext<'_>,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let discovered = discover::files(paths);
+    for error in &discovered.errors {
+        messages.error(error)?;
+    }
+    for folder in &discovered.chart_templates {
+        let reason = Reason::HelmTemplate;
+        let help = "to inject it, render the chart first, for example with `helm template`";
+        let finding = Finding::about_input(reason, reason.sentence()).with_help(help);
+        let name = folder.display().to_string();
+        findings::add_about_input(messages, &name, &finding, run.severity_policy())?;
+    }
+    let mut reader = FileReader {
+        kustomizations: Kustomizations::read(&discovered.kustomizations, &discovered.files),
+        session: Session::new(run, messages),
+        has_resources: false,
+    };
+    for file in &discovered.files {
+        reader.read(file)?;
+    }
+    let FileReader {
+        kustomizations,
+        mut session,
+        has_resources,
+    } = reader;
+    if let Some(note) = kustomizations.into_transformer_note() {
+        session.messages.note_line(note.to_string())?;
+    }
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        // An error explains why the run has no resources.
+        let is_unexplained = !has_resources && !session.messages.has_errors();
+        if is_unexplained || discovered.empty.contains(folder) {
+            let name = folder.display().to_string();
+            let message = without_resources(folder, &discovered);
+            session.warn(&name, Reason::NoResources, message)?;
+        }
+    }
+    let remarks = session.check_related();
+    session.report_remarks(remarks)?;
+    session.finish()
+}
+
+/// Returns the warning about a folder without resources.
+fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static str {
+    let mut chart_templates = discovered.chart_templates.iter();
+    let is_current_folder = folder.as_os_str() == ".";
+    if chart_templates.any(|templates| is_current_folder || templates.starts_with(folder)) {
+        "the directory has no manifests, only templates of a Helm chart"
+    } else if discovered.empty.contains(folder) {
+        "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones"
+    } else {
+        "the *.yaml, *.yml and *.json files of the directory have no resources"
+    }
+}
+
+/// Reads files into a session.
+struct FileReader<'r> {
+    kustomizations: Kustomizations,
+    session: Session<'r>,
+    /// True if a file has a resource.
+    has_resources: bool,
+}
+
+impl FileReader<'_> {
+    /// Reads and injects a file, or reports why it cannot be read.
+    fn read(&mut self, file: &InputFile) -> anyhow::Result<()> {
+        match read_file(&file.path) {
+            Ok(content) => self.inject(file, content)?,
+            Err(Unreadable::NotText(binary)) if may_be_other(file, &binary.ascii()) => {
+                self.skip(&file.path, &binary.message)?;
+            }
+            Err(Unreadable::NotText(binary)) if self.is_not_needed(&binary.ascii()) => {
+                let name = file.path.display().to_string();
+                let message = format!(
+                    "skipped a file that is not text and does not request injection: {}",
+                    binary.message
+                );
+                self.session.warn(&name, Reason::UnreadableFile, message)?;
+            }
+            Err(error) => {
+                let name = file.path.display().to_string();
+                self.session.messages.unreadable(&name, &error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Injects the text of a file and adds the result to the session.
+    fn inject(&mut self, file: &InputFile, content: FileText) -> anyhow::Result<()> {
+        let FileText { text, state } = content;
+        let run = self.session.run;
+        let patch = self.kustomizations.naming(&file.path);
+        let mut injection = inject_part(&text, patch, run.config, run.options);
+        if run.options.direction == Direction::Inject {
+            self.add_kustomizations(&file.path, &mut injection);
+        }
+        let has_named = injection.kinds_without_template.has_named();
+        self.has_resources |= !injection.outcomes.is_empty() || has_named;
+        if file.found_by == FoundBy::Name && has_no_resources(&injection) {
+            let name = file.path.display().to_string();
+            self.session
+                .warn(&name, Reason::NoResources, NO_RESOURCES)?;
+        }
+        for finding in &mut injection.findings {
+            if let Some(help) = help_for_other_file(&file.path, &text, finding) {
+                finding.help = Some(help.to_owned());
+            }
+        }
+        let mut findings = injection.findings.iter();
+        let unreadable = findings.find(|finding| finding.reason == Reason::Uneditable);
+        if let Some(unreadable) = unreadable
+            && may_be_other(file, &text)
+        {
+            self.skip(&file.path, &unreadable.message)?;
+            return Ok(());
+        }
+        self.session.add(&file.path, Some(state), text, injection)
+    }
+
+    /// Adds the findings about kustomizations that change the file after the injection, and notes one whose transformer injects
+    /// the file.
+    fn add_kustomizations(&mut self, path: &Path, injection: &mut Injection) {
+        self.kustomizations
+            .add_findings(path, &mut injection.outcomes);
+        // The transformer adds agents, not the permissions that `rbac` prints.
+        let prints_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
+        if !prints_permissions && !injection.edits.is_empty() {
+            self.kustomizations.note_transformer(path);
+        }
+    }
+
+    /// Warns of an unreadable file that may be no manifest, instead of an error.
+    fn skip(&mut self, path: &Path, cause: &str) -> io::Result<()> {
+        let message = format!("skipped a file that does not look like a manifest: {cause}");
+        let name = path.display().to_string();
+        self.session.warn(&name, Reason::UnreadableFile, message)
+    }
+
+    /// Returns true if the run needs nothing of an unreadable file: no pod template of it requests injection, and it is not
+    /// printed among the manifests.
+    fn is_not_needed(&self, text: &str) -> bool {
+        let run = &self.session.run;
+        run.config.spec.injection == InjectionMode::Annotated
+            && run.options.direction == Direction::Inject
+            && !matches!(run.mode, OutputMode::Manifests)
+            && asks_for_nothing(text, run.config)
+    }
+}
+
+/// Returns true for a file of a folder that may be no manifest at all.
+fn may_be_other(file: &InputFile, text: &str) -> bool {
+    file.found_by == FoundBy::Walk && !looks_like_manifest(text)
+}
+
+/// Returns a better help for a finding about a file that probably is no manifest, such as a template of a chart.
+fn help_for_other_file(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
+    if discover::is_chart_template(path) {
+        return Some(
+            "the file is a template of a Helm chart; render it first, for example with `helm template`",
+        );
+    }
+    let is_manifest = discover::is_manifest(path) && looks_like_manifest(text);
+    if is_manifest || !finding.has_general_help {
+        return None;
+    }
+    Some("if the file is a manifest, correct it")
+}
