@@ -1,23 +1,19 @@
-//! Several texts as one stream of documents: separators only where one is missing, every other byte as it came.
-//!
-//! A byte order mark is no byte of a text, and may stand only at the very beginning of a stream: that of a later text goes.
+//! Joins several texts to one stream of documents. It adds missing separators, and removes the byte order mark of every text but
+//! the first, since a stream may only begin with one.
 
 use yaml_json_patch as yaml;
 use yaml_json_patch::ends_in_open_block_scalar;
 
-/// The separator before each text that makes all of them one valid stream.
+/// Returns the separator before each text; empty where none is missing.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
-    let several = texts
-        .iter()
-        .filter(|text| first_line(text).is_some())
-        .count()
-        > 1;
-    let (mut started, mut last) = (false, "");
+    let has_document = |text: &&&str| first_line(text).is_some();
+    let are_several = texts.iter().filter(has_document).count() > 1;
+    let (mut has_started, mut last) = (false, "");
     let mut separators = Vec::with_capacity(texts.len());
     for text in texts {
         let mut separator = String::new();
         let line_break = if last.ends_with("\r\n") { "\r\n" } else { "\n" };
-        let needs_marker = started && !last.trim_end().ends_with("\n---");
+        let needs_marker = has_started && !last.trim_end().ends_with("\n---");
         if !text.is_empty() {
             if !last.is_empty() && !last.ends_with('\n') {
                 separator.push_str(line_break);
@@ -27,23 +23,24 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
         if let Some(first) = first_line(text) {
             let marker = match first {
                 first if is_separator(first) => None,
-                // A directive may stand only in front of everything, or behind `...`.
-                first if first.starts_with('%') => started.then_some("..."),
-                // kubectl takes a stream that begins with `{` for JSON to its end.
-                first => {
-                    (needs_marker || several && !started && first.starts_with('{')).then_some("---")
-                }
+                // A directive is valid at the beginning of the stream and after `...`.
+                first if first.starts_with('%') => has_started.then_some("..."),
+                // kubectl reads a stream that begins with `{` as JSON to its end.
+                first if are_several && !has_started && first.starts_with('{') => Some("---"),
+                _ => needs_marker.then_some("---"),
             };
-            separator.extend(marker.into_iter().flat_map(|marker| [marker, line_break]));
-            started = true;
+            if let Some(marker) = marker {
+                separator.extend([marker, line_break]);
+            }
+            has_started = true;
         }
         separators.push(separator);
     }
     separators
 }
 
-/// True for a text to which nothing can be appended: it ends inside a block scalar, and whatever follows would begin with the
-/// line break that the value does not have.
+/// Returns true for a text that ends inside a block scalar without a line break. The line break before a next text would become
+/// a part of the value.
 pub(crate) fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
         return false;
@@ -54,7 +51,7 @@ pub(crate) fn must_be_last(text: &str) -> bool {
     last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
 }
 
-/// The pieces of the text number `index` in the stream.
+/// Returns the pieces of a text for the stream; `index` is the number of texts before it.
 pub(crate) fn joined<'t>(
     index: usize,
     pieces: impl Iterator<Item = &'t str>,
@@ -68,13 +65,13 @@ pub(crate) fn joined<'t>(
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The first line that is neither blank nor a comment.
+/// Returns the first line that is neither blank nor a comment.
 fn first_line(text: &str) -> Option<&str> {
     let mut lines = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).lines();
     lines.find(|line| !matches!(line.trim_start().as_bytes(), [] | [b'#', ..]))
 }
 
-/// `---` alone or with a document behind it. Not `...`: readers that split streams by lines do not know it.
+/// Returns true for `---`, alone or before a document. `...` does not count, since tools that split streams by lines ignore it.
 fn is_separator(line: &str) -> bool {
     line.strip_prefix("---")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))

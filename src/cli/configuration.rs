@@ -1,4 +1,5 @@
-//! The configuration of a run: a functionConfig, else `--config`, else the variable, else the defaults; never two of them.
+//! The configuration of a run. It comes from one source: a functionConfig, else `--config`, else the environment, else the
+//! defaults.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
@@ -9,22 +10,17 @@ use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::path::PathBuf;
 
-/// The configuration of everything but a function call that brings its own.
-pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
-    base_for(ConfigReader::Manifests, common, messages)
-}
-
-/// The same for a reader.
-pub(crate) fn base_for(
+/// Loads the configuration of a run without a functionConfig.
+pub(crate) fn base(
     reader: ConfigReader,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
-    let Some(path) = named(common) else {
-        return loaded(&sources(Base::Defaults, reader, common), messages);
+    let Some(path) = file(common) else {
+        return load_base(Base::Defaults, reader, common, messages);
     };
     let name = path.display().to_string();
-    // The file may lie among the manifests, or come from the environment: the message names its source.
+    // The error names the source, since the user may not know of the environment variable.
     let source = match &common.config {
         Some(_) => "--config",
         None => CONFIG_VARIABLE,
@@ -34,13 +30,10 @@ pub(crate) fn base_for(
         Err(error) => return unreadable(&format!("{source}: {name}"), &error, messages),
     };
     let (name, text) = (&*name, &*text);
-    loaded(
-        &sources(Base::Text { name, text }, reader, common),
-        messages,
-    )
+    load_base(Base::Text { name, text }, reader, common, messages)
 }
 
-/// The configuration of a function call.
+/// Loads the configuration of a function call.
 pub(crate) fn of_call(
     envelope: &Envelope<'_>,
     text: &str,
@@ -48,7 +41,7 @@ pub(crate) fn of_call(
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
     let Some(function_config) = envelope.function_config() else {
-        return base(common, messages);
+        return base(ConfigReader::Manifests, common, messages);
     };
     if common.config.is_some() {
         anyhow::bail!(
@@ -61,7 +54,7 @@ pub(crate) fn of_call(
         );
         messages.note_line(line)?;
     }
-    // Users cannot see stdin of a function: places are those of the configuration's own text.
+    // The user does not see the stdin of a function, so places are those in the text of the functionConfig alone.
     let file = function_config.file();
     let own_text = function_config.own_text();
     let name = file.clone().unwrap_or_else(|| function_config.name());
@@ -78,20 +71,21 @@ pub(crate) fn of_call(
             }
         }
     };
-    let result = load(&sources(base, ConfigReader::Manifests, common));
-    result.or_else(|mut diagnostics| {
-        if file.is_none() {
-            let note =
-                "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
-            for diagnostic in &mut diagnostics {
-                diagnostic.notes.push(note.to_owned());
+    match load(&sources(base, ConfigReader::Manifests, common)) {
+        Ok(config) => Ok(config),
+        Err(mut diagnostics) => {
+            if file.is_none() {
+                let note = "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
+                for diagnostic in &mut diagnostics {
+                    diagnostic.notes.push(note.to_owned());
+                }
             }
+            report(&diagnostics, messages)
         }
-        report(&diagnostics, messages)
-    })
+    }
 }
 
-/// `config schema`, `config example`, `config validate`.
+/// Runs `config schema`, `config example` or `config validate`.
 pub(crate) fn command(
     command: ConfigCommand,
     common: &Common,
@@ -113,18 +107,18 @@ pub(crate) fn command(
     Ok(())
 }
 
-/// Validates a file, or the options alone. Returns the name of what is valid.
+/// Validates a file, or the options alone. Returns the name of the file, or `the options`.
 fn validate(
     file: Option<PathBuf>,
     reader: ConfigReader,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<String> {
-    let Some(path) = file.or_else(|| named(common)) else {
+    let Some(path) = file.or_else(|| self::file(common)) else {
         if common.set.is_empty() && common.namespace.is_none() {
             anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
         }
-        loaded(&sources(Base::Defaults, reader, common), messages)?;
+        load_base(Base::Defaults, reader, common, messages)?;
         return Ok("the options".to_owned());
     };
     let (name, text) = if path.as_os_str() == "-" {
@@ -141,18 +135,19 @@ fn validate(
         name: &name,
         text: &text,
     };
-    loaded(&sources(base, reader, common), messages)?;
+    load_base(base, reader, common, messages)?;
     Ok(name)
 }
 
-/// The configuration's file.
-pub(crate) fn named(common: &Common) -> Option<PathBuf> {
+/// Returns the configuration file that `--config` or the environment names.
+pub(crate) fn file(common: &Common) -> Option<PathBuf> {
     common
         .config
         .clone()
         .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 
+/// Reports a file that cannot be read.
 fn unreadable<T>(name: &str, error: &Unreadable, messages: &mut Messages) -> anyhow::Result<T> {
     messages.unreadable(name, error)?;
     Err(AlreadyReported.into())
@@ -167,10 +162,20 @@ fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sour
     }
 }
 
-fn loaded(sources: &Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
-    load(sources).or_else(|diagnostics| report(&diagnostics, messages))
+/// Loads a configuration, and reports its errors.
+fn load_base(
+    base: Base<'_>,
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    match load(&sources(base, reader, common)) {
+        Ok(config) => Ok(config),
+        Err(diagnostics) => report(&diagnostics, messages),
+    }
 }
 
+/// Reports the errors of a configuration.
 fn report<T>(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<T> {
     for diagnostic in diagnostics {
         messages.diagnostic(diagnostic)?;

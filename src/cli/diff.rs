@@ -1,4 +1,4 @@
-//! The unified diff that users see, made from the same edits that are written.
+//! The unified diff of a file, made from the edits that are written.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use yaml_json_patch::edit::Edit;
 /// Lines shown around a change, as git does.
 const CONTEXT: usize = 3;
 
-/// Whole lines of the old text that whole new lines replace.
+/// A replacement of whole lines.
 #[derive(Debug)]
 struct LineChange {
-    /// Bytes of the old text; empty for an insertion, then at a line's start or the end of the text.
+    /// Bytes of the old text; empty for an insertion, then at the start of a line or the end of the text.
     old: Range<usize>,
-    /// Lines above it.
+    /// Number of lines above it.
     line: usize,
     new: String,
 }
 
-/// The diff of one file, for `git apply` and `patch -p1`; empty when there is nothing to change.
+/// Returns the diff of one file, for `git apply` and `patch -p1`; empty if nothing changes.
 pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
     let changes = changes(text, edits);
     let mut diff = String::new();
@@ -27,20 +27,21 @@ pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
         let _ = writeln!(diff, "--- {}", header('a', path));
         let _ = writeln!(diff, "+++ {}", header('b', path));
     }
-    // Lines that the new text has more so far.
+    // Number of lines that earlier hunks added.
     let mut growth = 0;
-    for hunk in changes.chunk_by(|one, next| {
-        text[one.old.end..next.old.start]
-            .lines()
-            .nth(2 * CONTEXT)
-            .is_none()
-    }) {
+    for hunk in changes.chunk_by(|change, next| share_context(text, change, next)) {
         growth += write_hunk(&mut diff, text, hunk, growth);
     }
     diff
 }
 
-/// `a/deploy/web.yaml`, quoted as git quotes: a tab ends a name with spaces, quotes hold what would break the line.
+/// Returns true if the context of two changes meets, so that they belong to one hunk.
+fn share_context(text: &str, change: &LineChange, next: &LineChange) -> bool {
+    let mut between = text[change.old.end..next.old.start].lines();
+    between.nth(2 * CONTEXT).is_none()
+}
+
+/// `a/deploy/web.yaml`, quoted as git does: a tab ends a name with spaces, and a name with control characters is in quotes.
 fn header(side: char, path: &Path) -> String {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -57,13 +58,15 @@ fn header(side: char, path: &Path) -> String {
     }
 }
 
-/// The edits as changes of lines, as few lines as it takes.
+/// Returns the edits as changes of lines, without lines that stay the same.
 fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
     let mut changes: Vec<LineChange> = Vec::new();
     let (mut counted, mut line) = (0, 0);
     for block in blocks(text, edits) {
-        let old = line_start(text, block[0].range.start)
-            ..line_end(text, block[block.len() - 1].range.end);
+        let ([first, .., last] | [first @ last]) = block else {
+            continue;
+        };
+        let old = line_start(text, first.range.start)..line_end(text, last.range.end);
         line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..old.start]).count();
         counted = old.start;
         let new = edited(text, &old, block);
@@ -73,17 +76,10 @@ fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
             if matches!(op, DiffOp::Equal { .. }) {
                 continue;
             }
-            let before: usize = old_lines[..op.old_range().start]
-                .iter()
-                .map(|line| line.len())
-                .sum();
-            let length: usize = old_lines[op.old_range()]
-                .iter()
-                .map(|line| line.len())
-                .sum();
-            let start = old.start + before;
+            let start = old.start + length(&old_lines[..op.old_range().start]);
+            let end = start + length(&old_lines[op.old_range()]);
             changes.push(LineChange {
-                old: start..start + length,
+                old: start..end,
                 line: line + op.old_range().start,
                 new: new_lines[op.new_range()].concat(),
             });
@@ -92,48 +88,54 @@ fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
     changes
 }
 
-/// Edits that share a line belong together.
-///
-/// Only the gap between two edits is looked at: a manifest may be one line of many megabytes.
+/// Returns the number of bytes of lines.
+fn length(lines: &[&str]) -> usize {
+    lines.iter().map(|line| line.len()).sum()
+}
+
+/// Groups edits that share a line. Only the text between two edits is searched, since a manifest may be one line of many
+/// megabytes.
 fn blocks<'e>(text: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e [Edit]> {
     edits.chunk_by(|one, next| !text[one.range.end..next.range.start].contains('\n'))
 }
 
+/// Returns a range of the text with the edits in it.
 fn edited(text: &str, old: &Range<usize>, edits: &[Edit]) -> String {
     let mut new = String::new();
-    let mut at = old.start;
+    let mut offset = old.start;
     for edit in edits {
-        new.push_str(&text[at..edit.range.start]);
+        new.push_str(&text[offset..edit.range.start]);
         new.push_str(&edit.text);
-        at = edit.range.end;
+        offset = edit.range.end;
     }
-    new.push_str(&text[at..old.end]);
+    new.push_str(&text[offset..old.end]);
     new
 }
 
-/// Writes changes that are near to each other with their context; returns by how many lines the new text grew.
+/// Writes changes that are near to each other with their context; returns the number of added lines.
 fn write_hunk(diff: &mut String, text: &str, changes: &[LineChange], growth: isize) -> isize {
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
         return 0;
     };
-    let before = (0..CONTEXT).fold(first.old.start, |at, _| {
-        if at == 0 { 0 } else { line_start(text, at - 1) }
-    });
-    let after = (0..CONTEXT).fold(last.old.end, |at, _| line_end_from(text, at));
+    let (mut start, mut end) = (first.old.start, last.old.end);
+    for _ in 0..CONTEXT {
+        start = line_start(text, start.saturating_sub(1));
+        end = line_end(text, end);
+    }
     let mut body = String::new();
     let (mut old_count, mut new_count) = (0, 0);
-    let mut at = before;
+    let mut offset = start;
     for change in changes {
-        let kept = write_with(&mut body, ' ', &text[at..change.old.start]);
+        let kept = write_with(&mut body, ' ', &text[offset..change.old.start]);
         let removed = write_with(&mut body, '-', &text[change.old.clone()]);
         let added = write_with(&mut body, '+', &change.new);
         old_count += kept + removed;
         new_count += kept + added;
-        at = change.old.end;
+        offset = change.old.end;
     }
-    let kept = write_with(&mut body, ' ', &text[at..after]);
+    let kept = write_with(&mut body, ' ', &text[offset..end]);
     (old_count, new_count) = (old_count + kept, new_count + kept);
-    let old_start = first.line - text[before..first.old.start].lines().count();
+    let old_start = first.line - text[start..first.old.start].lines().count();
     let new_start = old_start.saturating_add_signed(growth);
     let _ = writeln!(
         diff,
@@ -145,7 +147,7 @@ fn write_hunk(diff: &mut String, text: &str, changes: &[LineChange], growth: isi
     new_count.cast_signed() - old_count.cast_signed()
 }
 
-/// `7,3`; a single line goes without its count, and no line at all is named by the one above.
+/// `7,3`; `7` for a single line, and `6,0` for no line after line 6.
 fn span(lines_above: usize, count: usize) -> String {
     match count {
         0 => format!("{lines_above},0"),
@@ -154,6 +156,7 @@ fn span(lines_above: usize, count: usize) -> String {
     }
 }
 
+/// Writes lines with a mark before each; returns their number.
 fn write_with(body: &mut String, mark: char, lines: &str) -> usize {
     let mut count = 0;
     for line in lines.split_inclusive('\n') {
@@ -167,21 +170,15 @@ fn write_with(body: &mut String, mark: char, lines: &str) -> usize {
     count
 }
 
-fn line_start(text: &str, at: usize) -> usize {
-    memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |found| found + 1)
+/// Returns the start of the line of an offset.
+fn line_start(text: &str, offset: usize) -> usize {
+    memchr::memrchr(b'\n', &text.as_bytes()[..offset]).map_or(0, |newline| newline + 1)
 }
 
-/// The end of the line that holds the byte at `at`, its line break included.
-fn line_end(text: &str, at: usize) -> usize {
-    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |found| at + found + 1)
-}
-
-fn line_end_from(text: &str, at: usize) -> usize {
-    if at == text.len() {
-        at
-    } else {
-        line_end(text, at)
-    }
+/// Returns the end of the line of an offset, with its line break.
+fn line_end(text: &str, offset: usize) -> usize {
+    let newline = memchr::memchr(b'\n', &text.as_bytes()[offset..]);
+    newline.map_or(text.len(), |newline| offset + newline + 1)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! PATHs into files, as git and ripgrep see a folder: without ignored, hidden and linked files.
+//! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out, as by git.
 
 use crate::cli::input::io_message;
 use crate::manifest::kustomization::is_kustomization;
@@ -7,47 +7,49 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-/// The way in which a file was found.
+/// The way a file was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FoundBy {
-    /// The user named it: if it cannot be read, that is an error.
+    /// The user named it; it is an error if it cannot be read.
     Name,
-    /// It is in a folder that the user named: it may be no manifest.
+    /// It is in a folder that the user named, and may be no manifest.
     Walk,
 }
 
+/// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
     pub(crate) found_by: FoundBy,
 }
 
-/// Every file once, in the order of the PATHs and inside a folder by name.
+/// The files of a run, each once: in the order of the arguments, and in a folder by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiscoveredFiles {
     pub(crate) files: Vec<InputFile>,
-    /// Folders of Helm charts that hold templates: not manifests before Helm has rendered them.
+    /// Folders with the templates of Helm charts, which are no manifests.
     pub(crate) chart_templates: Vec<PathBuf>,
-    /// Files with the name of a kustomization. `Kustomization` is none of the files above unless it was named itself.
+    /// Kustomizations. Those without an extension of YAML are not in `files`, unless the user named them.
     pub(crate) kustomizations: Vec<PathBuf>,
-    /// Folders that were named and hold no file that could be a manifest.
+    /// Folders that the user named and that have no file with the extension of a manifest.
     pub(crate) empty: Vec<PathBuf>,
     /// Errors of the file system.
     pub(crate) errors: Vec<String>,
 }
 
+/// Finds the files of the arguments.
 pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
     let mut found = DiscoveredFiles::default();
-    // Two names of one file (`deploy deploy/web.yaml`, a link beside its target) must not give two copies of it.
+    // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice.
     let mut seen = HashSet::new();
     for path in paths {
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut found),
             Ok(_) => {
-                if is_named_as_kustomization(path) {
+                if has_name_of_kustomization(path) {
                     found.kustomizations.push(path.clone());
                 }
-                if seen.insert(identity(path)) {
+                if seen.insert(canonical(path)) {
                     found.files.push(InputFile {
                         path: path.clone(),
                         found_by: FoundBy::Name,
@@ -62,41 +64,43 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
     found
 }
 
+/// Adds the files of a folder that are not `seen`.
 fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles) {
-    // The walk never asks its filter about the folder that it starts from.
-    if is_chart_templates(&identity(folder)) {
+    // The filter below is not applied to the folder itself.
+    if is_chart_templates(&canonical(folder)) {
         found.chart_templates.push(folder.to_owned());
         found.empty.push(folder.to_owned());
         return;
     }
-    let errors = found.errors.len();
+    let earlier_errors = found.errors.len();
     let mut is_empty = true;
-    let (passed_by, charts) = mpsc::channel();
+    // The filter must be `'static`, so it sends the folders that it leaves out.
+    let (sender, chart_templates) = mpsc::channel();
     let mut walk = ignore::WalkBuilder::new(folder);
     walk.sort_by_file_name(OsStr::cmp)
-        // Without the user's global ignore file: the same command finds the same files for every user.
+        // The global ignore file of the user does not count, so that a command finds the same files for every user.
         .git_global(false)
         .filter_entry(move |entry| {
-            let templates = entry.file_type().is_some_and(|kind| kind.is_dir())
+            let is_left_out = entry.file_type().is_some_and(|kind| kind.is_dir())
                 && is_chart_templates(entry.path());
-            if templates {
-                let _ = passed_by.send(entry.path().to_owned());
+            if is_left_out {
+                let _ = sender.send(entry.path().to_owned());
             }
-            !templates
+            !is_left_out
         });
     // `.` gives `web.yaml`, not `./web.yaml`.
     let shown = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
     for entry in walk.build() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                if is_named_as_kustomization(entry.path()) {
+                if has_name_of_kustomization(entry.path()) {
                     found.kustomizations.push(shown(entry.path()));
                 }
                 if !is_manifest(entry.path()) {
                     continue;
                 }
                 is_empty = false;
-                if seen.insert(identity(entry.path())) {
+                if seen.insert(canonical(entry.path())) {
                     found.files.push(InputFile {
                         path: shown(entry.path()),
                         found_by: FoundBy::Walk,
@@ -109,14 +113,15 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
     }
     found
         .chart_templates
-        .extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
-    // An error says more.
-    if is_empty && found.errors.len() == errors {
+        .extend(chart_templates.try_iter().map(|path: PathBuf| shown(&path)));
+    // An error may be the cause.
+    if is_empty && found.errors.len() == earlier_errors {
         found.empty.push(folder.to_owned());
     }
 }
 
-/// True for a folder in `templates/` beside a `Chart.yaml`. A folder of that name without a chart may hold manifests.
+/// Returns true for the folder `templates` beside a `Chart.yaml`, and for folders in it. Without a chart, such a folder may have
+/// manifests.
 fn is_chart_templates(folder: &Path) -> bool {
     folder.ancestors().any(|folder| {
         folder.file_name() == Some(OsStr::new("templates"))
@@ -126,28 +131,25 @@ fn is_chart_templates(folder: &Path) -> bool {
     })
 }
 
-/// True for a file in such a folder.
+/// Returns true for a file in such a folder.
 pub(crate) fn is_chart_template(file: &Path) -> bool {
-    identity(file).parent().is_some_and(is_chart_templates)
+    canonical(file).parent().is_some_and(is_chart_templates)
 }
 
-/// True for a name that manifests have.
+/// Returns true for a file with the extension of a manifest.
 pub(crate) fn is_manifest(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| {
-        ["yaml", "yml", "json"]
-            .iter()
-            .any(|known| extension == *known)
-    })
+    let extension = path.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
-fn is_named_as_kustomization(path: &Path) -> bool {
+fn has_name_of_kustomization(path: &Path) -> bool {
     path.file_name()
         .and_then(OsStr::to_str)
         .is_some_and(is_kustomization)
 }
 
-/// The canonical path, or the path itself.
-pub(crate) fn identity(path: &Path) -> PathBuf {
+/// Returns the canonical path, or the path itself if there is no such file.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 

@@ -49,8 +49,8 @@ pub(crate) fn run(
         mut session,
         has_resources,
     } = reader;
-    if let Some(note) = kustomizations.into_transformer_note() {
-        session.messages.note_line(note.to_string())?;
+    if let Some(note) = kustomizations.transformer_note() {
+        session.messages.note_line(note)?;
     }
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.

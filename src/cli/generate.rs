@@ -18,7 +18,7 @@ const EXIT_CODES: &str = "Exit codes: ";
 pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
     let mut program = Cli::command();
     let name = program.get_name().to_owned();
-    // The generator panics where it cannot write, so it writes where it always can.
+    // The generator panics if its writer fails, which a vector never does.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut program, name, &mut script);
     stdout::write([&*String::from_utf8_lossy(&script)])
@@ -29,7 +29,7 @@ pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
     let program = program();
     let mut command = &program;
     for name in command_path {
-        let Some(inner) = command.find_subcommand(name) else {
+        let Some(subcommand) = command.find_subcommand(name) else {
             let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
             anyhow::bail!(
                 "unknown command `{}`; the commands are {}",
@@ -37,7 +37,7 @@ pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
                 known.join(", ")
             );
         };
-        command = inner;
+        command = subcommand;
     }
     Ok(stdout::write([&*String::from_utf8_lossy(&page(
         command, &program,
@@ -47,49 +47,40 @@ pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
 /// Writes every page into a directory, which is created if it does not exist.
 pub(crate) fn manuals(directory: &Path) -> anyhow::Result<()> {
     let program = program();
-    let written =
-        fs::create_dir_all(directory).and_then(|()| write_pages(&program, &program, directory));
-    written.map_err(|error| {
-        anyhow::anyhow!(
-            "cannot write the pages to {}: {}",
-            directory.display(),
-            io_message(&error)
-        )
-    })
+    if let Err(error) = write_pages(&program, &program, directory) {
+        let (directory, error) = (directory.display(), io_message(&error));
+        anyhow::bail!("cannot write the pages to {directory}: {error}");
+    }
+    Ok(())
 }
 
+/// Writes the pages of a command and of its subcommands.
 fn write_pages(command: &Command, program: &Command, directory: &Path) -> io::Result<()> {
-    command
-        .get_subcommands()
-        .try_for_each(|inner| write_pages(inner, program, directory))?;
-    fs::write(
-        directory.join(Man::new(command.clone()).get_filename()),
-        page(command, program)?,
-    )
+    fs::create_dir_all(directory)?;
+    for subcommand in command.get_subcommands() {
+        write_pages(subcommand, program, directory)?;
+    }
+    let path = directory.join(Man::new(command.clone()).get_filename());
+    fs::write(path, page(command, program)?)
 }
 
-/// Renders a page. Its sections come from the paragraphs of the help text; exit codes that a command does not name are the program's.
+/// Renders a page. The paragraphs of the help text become its sections. Most commands have the exit codes of the program.
 fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
     let help = help(command);
-    let examples = help
-        .split("\n\n")
-        .find_map(|paragraph| paragraph.strip_prefix(EXAMPLES));
-    let exit_codes = |help: &str| {
-        help.split("\n\n")
-            .find_map(|it| it.strip_prefix(EXIT_CODES))
-            .map(str::to_owned)
-    };
-    let about = command
-        .get_about()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    let rest = help
-        .split("\n\n")
-        .filter(|it| !it.starts_with(EXAMPLES) && !it.starts_with(EXIT_CODES));
-    let description: Vec<_> = std::iter::once(&*about)
-        .chain(rest)
-        .filter(|it| !it.is_empty())
-        .collect();
+    let about = command.get_about().map(ToString::to_string);
+    let mut description: Vec<&str> = about.as_deref().into_iter().collect();
+    let program_help = self::help(program);
+    let mut exit_codes = exit_codes(&program_help).unwrap_or_default();
+    let mut examples = None;
+    for paragraph in help.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+        if let Some(text) = paragraph.strip_prefix(EXAMPLES) {
+            examples = Some(text);
+        } else if let Some(text) = paragraph.strip_prefix(EXIT_CODES) {
+            exit_codes = text;
+        } else {
+            description.push(paragraph);
+        }
+    }
     let man = Man::new(command.clone().long_about(description.join("\n\n")));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -102,11 +93,7 @@ fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
     man.render_options_section(&mut page)?;
     let mut sections = Roff::new();
     sections.control("SH", ["EXIT STATUS"]);
-    sections.text([roman(
-        exit_codes(&help)
-            .or_else(|| exit_codes(&self::help(program)))
-            .unwrap_or_default(),
-    )]);
+    sections.text([roman(exit_codes)]);
     sections.control("SH", ["ENVIRONMENT"]);
     for (variable, meaning) in ENVIRONMENT {
         sections.control("TP", []);
@@ -123,6 +110,13 @@ fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
+/// Returns the sentence about exit codes in a help text.
+fn exit_codes(help: &str) -> Option<&str> {
+    help.split("\n\n")
+        .find_map(|paragraph| paragraph.strip_prefix(EXIT_CODES))
+}
+
+/// Returns the text below the options in the help of a command.
 fn help(command: &Command) -> String {
     command
         .get_after_help()
@@ -130,6 +124,7 @@ fn help(command: &Command) -> String {
         .unwrap_or_default()
 }
 
+/// Returns the commands with the changes for manual pages.
 fn program() -> Command {
     let mut program = Cli::command()
         .disable_help_subcommand(true)

@@ -1,6 +1,7 @@
-//! `-i`: all files or none, and a kill at any moment leaves each file either old or new.
+//! `-i`: changes all files or none.
 //!
-//! Everything that can fail happens while the new texts lie beside their files; then come nothing but renames.
+//! Each new text is first written to a temporary file in the folder of its target. Only when all of them are complete are they
+//! renamed, so that a run that is killed leaves each file either old or new.
 
 use crate::cli::input::FileState;
 use crate::cli::input::io_message;
@@ -8,21 +9,21 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A new text, complete on disk beside the file that it will replace.
+/// A complete temporary file, and the file that it will replace.
 #[derive(Debug)]
-pub(crate) struct Prepared {
-    /// As the user named it.
-    shown: PathBuf,
-    /// The file itself, behind any links.
+pub(crate) struct Replacement {
+    /// The path that the user gave.
+    path: PathBuf,
+    /// The canonical path of the file, without symbolic links.
     target: PathBuf,
-    /// Removed when dropped, unless it became the target.
-    beside: Beside,
+    temporary: TemporaryFile,
 }
 
+/// A temporary file that is removed when it is dropped; none after its rename.
 #[derive(Debug)]
-struct Beside(Option<PathBuf>);
+struct TemporaryFile(Option<PathBuf>);
 
-impl Drop for Beside {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
             let _ = std::fs::remove_file(path);
@@ -30,18 +31,18 @@ impl Drop for Beside {
     }
 }
 
-/// Writes the new text beside `path`, with its mode and owner.
+/// Writes the new text of a file to a temporary file with the same mode and owner. `number` is different for each file of a run.
 ///
 /// # Errors
-/// - the file is not a regular one, may not be written to, or was written to since `read` was taken
-/// - nothing can be created in its folder, or the disk is full
-/// - it has another owner, and only root may give files away
+/// - the file is not a regular one, is not writable, or has changed since it had the `state`
+/// - no file can be created in its folder, or the disk is full
+/// - the file has another owner, and the user may not change the owner of a file
 pub(crate) fn prepare<'t>(
     path: &Path,
-    read: FileState,
-    new: impl Iterator<Item = &'t str>,
+    state: FileState,
+    pieces: impl Iterator<Item = &'t str>,
     number: usize,
-) -> io::Result<Prepared> {
+) -> io::Result<Replacement> {
     let target = path.canonicalize()?;
     let old = target.metadata()?;
     if !old.is_file() {
@@ -49,19 +50,19 @@ pub(crate) fn prepare<'t>(
             "not a regular file; only regular files can be changed in place",
         ));
     }
-    // A rename replaces read-only files too, against the intent of their owner.
+    // A rename would replace a read-only file too.
     OpenOptions::new().write(true).open(&target)?;
-    if FileState::of(&old) != read {
+    if FileState::of(&old) != state {
         return Err(io::Error::other(
             "another program changed the file at the same time; run the command again",
         ));
     }
     let folder = target.parent().unwrap_or(Path::new("."));
     refuse_hard_links(&old)?;
-    let (path_beside, file) = create_beside(folder, number)?;
-    let beside = Beside(Some(path_beside));
+    let (temporary_path, file) = create_temporary(folder, number)?;
+    let temporary = TemporaryFile(Some(temporary_path));
     let mut writer = BufWriter::new(file);
-    for piece in new {
+    for piece in pieces {
         writer.write_all(piece.as_bytes())?;
     }
     let file = writer
@@ -69,21 +70,22 @@ pub(crate) fn prepare<'t>(
         .map_err(io::IntoInnerError::into_error)?;
     keep_owner_and_mode(&file, &old)?;
     file.sync_all()?;
-    Ok(Prepared {
-        shown: path.to_owned(),
+    Ok(Replacement {
+        path: path.to_owned(),
         target,
-        beside,
+        temporary,
     })
 }
 
-/// Names that are tried. A run that was killed leaves its file behind, and in a container every run has the same
-/// process id.
-const NAMES: usize = 1000;
+/// Maximum number of names to try. A run that was killed leaves its files, and in containers many runs have the same process
+/// id.
+const MAX_NAMES: usize = 1000;
 
-fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
-    for again in 0..NAMES {
+/// Creates a temporary file with an unused name.
+fn create_temporary(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
+    for attempt in 0..MAX_NAMES {
         let name = format!(
-            ".mackerel-agent-injector-{}-{number}-{again}.tmp",
+            ".mackerel-agent-injector-{}-{number}-{attempt}.tmp",
             std::process::id()
         );
         let path = folder.join(name);
@@ -99,13 +101,13 @@ fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
             }
         }
     }
-    let place = folder.display();
+    let folder = folder.display();
     Err(io::Error::other(format!(
-        "too many files named .mackerel-agent-injector-*.tmp in {place}; remove them"
+        "too many files named .mackerel-agent-injector-*.tmp in {folder}; remove them"
     )))
 }
 
-/// A rename would part the file's names: the others would keep the old text.
+/// Refuses a file with several hard links: after a rename the other names would have the old text.
 #[cfg(unix)]
 fn refuse_hard_links(old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -125,7 +127,7 @@ fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
 #[cfg(unix)]
 fn create_new(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Private until it has its file's mode: a manifest may hold secrets.
+    // Readable by the owner only until it has the mode of its target, since a manifest may have secrets.
     OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -152,7 +154,7 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
             ))
         })?;
     }
-    // After the owner: changing that clears the setuid bits.
+    // The mode follows the owner, since a change of the owner clears the setuid bits.
     file.set_permissions(old.permissions())
 }
 
@@ -161,48 +163,44 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// A rename failed after others had gone through.
+/// The error of a rename that failed, perhaps after others had succeeded.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {cause}\nnew: {}\nold: {}", .failed.display(), list(.new), list(.old))]
 pub(crate) struct PartlyReplaced {
     /// The file whose rename failed.
     failed: PathBuf,
     cause: String,
-    /// Files that hold their new text.
+    /// Files with their new text.
     new: Vec<PathBuf>,
-    /// Files that still hold their old text, `failed` among them.
+    /// Files with their old text, `failed` among them.
     old: Vec<PathBuf>,
 }
 
+/// `a.yaml, b.yaml`
 fn list(paths: &[PathBuf]) -> String {
-    match paths {
-        [] => "none".to_owned(),
-        paths => paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect::<Vec<_>>()
-            .join(", "),
+    if paths.is_empty() {
+        return "none".to_owned();
     }
+    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+    paths.join(", ")
 }
 
-/// Puts every new text in its file's place.
+/// Replaces every file by its new text.
 ///
 /// # Errors
-/// When a rename fails, which only a change from outside between [`prepare`] and here can bring about.
-pub(crate) fn commit(prepared: Vec<Prepared>) -> Result<(), PartlyReplaced> {
+/// When a rename fails, because another program changed a file or its folder after [`prepare`].
+pub(crate) fn commit(replacements: Vec<Replacement>) -> Result<(), PartlyReplaced> {
     let mut new = Vec::new();
-    let mut rest = prepared.into_iter();
-    while let Some(mut next) = rest.next() {
-        let Some(beside) = next.beside.0.take() else {
+    let mut rest = replacements.into_iter();
+    while let Some(mut replacement) = rest.next() {
+        let Some(temporary) = replacement.temporary.0.take() else {
             continue;
         };
-        if let Err(error) = std::fs::rename(&beside, &next.target) {
-            next.beside.0 = Some(beside);
-            let failed = next.shown.clone();
-            let old = std::iter::once(next)
-                .chain(rest)
-                .map(|file| file.shown.clone())
-                .collect();
+        if let Err(error) = std::fs::rename(&temporary, &replacement.target) {
+            replacement.temporary.0 = Some(temporary);
+            let failed = replacement.path.clone();
+            let mut old = vec![failed.clone()];
+            old.extend(rest.map(|replacement| replacement.path.clone()));
             return Err(PartlyReplaced {
                 failed,
                 cause: io_message(&error),
@@ -210,7 +208,7 @@ pub(crate) fn commit(prepared: Vec<Prepared>) -> Result<(), PartlyReplaced> {
                 old,
             });
         }
-        new.push(next.shown);
+        new.push(replacement.path);
     }
     Ok(())
 }
@@ -228,7 +226,7 @@ mod tests {
         folder
     }
 
-    fn prepared(path: &Path, text: &'static str, number: usize) -> io::Result<Prepared> {
+    fn prepared(path: &Path, text: &'static str, number: usize) -> io::Result<Replacement> {
         prepare(
             path,
             read_file(path).unwrap().state,

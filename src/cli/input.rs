@@ -1,4 +1,4 @@
-//! Bytes into text: stdin and files, each read once.
+//! Reads stdin and files as UTF-8 text.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,12 +8,12 @@ use std::time::SystemTime;
 /// Name of stdin in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
-/// An input without a text.
+/// The reason why an input cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     /// The operating system's error.
     Io(io::Error),
-    /// Bytes that are no UTF-8.
+    /// It is not UTF-8.
     NotText(NotText),
 }
 
@@ -23,20 +23,20 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// Bytes that are not UTF-8.
+/// An input that is not UTF-8.
 #[derive(Debug)]
 pub(crate) struct NotText {
-    /// Probable encoding.
+    /// The error, with the encoding if it is known.
     pub(crate) message: String,
-    /// Advice.
+    /// The next step for the user.
     pub(crate) help: &'static str,
-    /// The first byte that does not fit.
+    /// Offset of the first byte that is not UTF-8.
     pub(crate) offset: usize,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl NotText {
-    /// Returns the part of the text that is ASCII. In UTF-16, each such character has a zero beside it.
+    /// Returns the ASCII characters of the input. In UTF-16, a byte 0 precedes or follows each of them.
     pub(crate) fn ascii(&self) -> String {
         self.bytes
             .iter()
@@ -57,13 +57,13 @@ pub(crate) fn looks_like_manifest(text: &str) -> bool {
         .any(|line| line.starts_with("apiVersion:") || line.starts_with("kind:"))
 }
 
-/// A file's text, and its state, to notice later writes by another program.
+/// The text of a file, and its state.
 pub(crate) struct FileText {
     pub(crate) text: String,
     pub(crate) state: FileState,
 }
 
-/// Length and time of the last change.
+/// The length of a file and the time of its last change. A different state later shows that another program wrote to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     length: u64,
@@ -92,7 +92,7 @@ pub(crate) fn read_stdin() -> Result<String, Unreadable> {
     text(read_all(&mut stdin_file()?)?)
 }
 
-/// Stdin as a file: unlike `io::Stdin` it knows its length when it is one, so that the buffer is made once, and nothing is copied twice.
+/// Returns stdin as a file. Unlike `io::Stdin`, it knows its length if it is redirected from a file, and has no buffer.
 #[cfg(unix)]
 fn stdin_file() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -110,9 +110,9 @@ fn read_all(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes as text, without copying them.
+/// Converts bytes to text without a copy.
 pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
-    // `a` in UTF-16 without a mark is `61 00`, which is also valid UTF-8.
+    // UTF-16 without a byte order mark is also valid UTF-8: `a` is `61 00`.
     if matches!(
         bytes.as_slice(),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..]
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn names_what_is_not_utf8() {
         let error = |bytes: &[u8]| match text(bytes.to_vec()) {
-            Err(Unreadable::NotText(not)) => not.message,
+            Err(Unreadable::NotText(binary)) => binary.message,
             other => panic!("{other:?}"),
         };
         let utf16 = "the file is UTF-16; only UTF-8 is supported";

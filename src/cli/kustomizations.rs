@@ -1,6 +1,7 @@
-//! The kustomizations of the input and of its parent folders: files that are patches, and what applies to an injected file.
+//! The kustomizations of the input and of its parent folders: which files they use as patches, and which of them change a file
+//! after it is injected.
 
-use crate::cli::discover::{InputFile, identity};
+use crate::cli::discover::{InputFile, canonical};
 use crate::cli::input::read_file;
 use crate::cli::messages::plural;
 use crate::config::API_VERSION;
@@ -14,7 +15,6 @@ use crate::manifest::kustomization::{
 use crate::report::{Finding, Reason};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use yaml_json_patch::pointer::escape;
 
@@ -25,46 +25,42 @@ const MAX_PARENTS: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Kustomizations {
     layers: Vec<Layer>,
+    /// The references between them.
     graph: KustomizationGraph,
-    /// The files that are named as patches.
+    /// The files that a kustomization names as patches, by canonical path.
     patches: HashMap<PathBuf, NamedPatch>,
     transformer_note: Option<TransformerNote>,
 }
 
-/// A note about files that a transformer of a kustomization injects.
+/// The files that a transformer of a kustomization injects.
 #[derive(Debug)]
-pub(crate) struct TransformerNote {
+struct TransformerNote {
     kustomization: PathBuf,
-    /// The folder that `kustomize build` takes.
-    built: PathBuf,
-    file: PathBuf,
+    /// The argument of `kustomize build`.
+    build_folder: PathBuf,
+    first_file: PathBuf,
     other_files: usize,
 }
 
-impl Display for TransformerNote {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let Self {
-            kustomization,
-            built,
-            file,
-            other_files,
-        } = self;
-        let (kustomization, built, file) =
-            (kustomization.display(), built.display(), file.display());
-        let others = match other_files {
+impl TransformerNote {
+    /// Returns the note for the user.
+    fn line(&self) -> String {
+        let kustomization = self.kustomization.display();
+        let folder = self.build_folder.display();
+        let file = self.first_file.display();
+        let others = match self.other_files {
             0 => String::new(),
-            others => format!(" and {}", plural(*others, "other file")),
+            others => format!(" and {}", plural(others, "other file")),
         };
-        write!(
-            formatter,
+        format!(
             "info: {kustomization} runs this program as a transformer, so `kustomize build` adds the agent to {file}{others}; \
-             to check the result, run `kustomize build --enable-alpha-plugins --enable-exec {built} | \
+             to check the result, run `kustomize build --enable-alpha-plugins --enable-exec {folder} | \
              mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE"
         )
     }
 }
 
-/// A kustomization.
+/// A kustomization. Files that it names are read only when they are needed.
 #[derive(Debug)]
 struct Layer {
     path: PathBuf,
@@ -72,28 +68,27 @@ struct Layer {
     content: Kustomization,
     /// True if a finding names it.
     is_reported: bool,
-    /// The place of an annotation of this program that it sets. Read for the first pod template.
+    /// The place of an annotation of this program that the kustomization or one of its patches sets.
     annotation: OnceCell<Option<String>>,
-    /// Read for the first file that changes.
+    /// True if this program is one of its transformers.
     runs_injector: OnceCell<bool>,
 }
 
 impl Kustomizations {
-    /// Reads the kustomizations. One that cannot be read names nothing; its error is reported where it is an input itself.
+    /// Reads the kustomizations. One that cannot be read is left out; if it is an input, the run reports its error.
     pub(crate) fn read(kustomizations: &[PathBuf], files: &[InputFile]) -> Self {
-        let parents = of_parents(kustomizations, files);
-        let layers: Vec<Layer> = kustomizations
-            .iter()
-            .chain(&parents)
-            .filter_map(|path| Layer::read(path))
-            .collect();
+        let parents = in_parent_folders(kustomizations, files);
+        let mut layers = Vec::new();
+        for path in kustomizations.iter().chain(&parents) {
+            layers.extend(Layer::read(path));
+        }
         let graph = KustomizationGraph::of(layers.iter().map(Layer::node).collect());
         let mut patches = HashMap::new();
         for layer in &layers {
             let mut lines = LineCounter::new(layer.text.as_bytes());
             for file in &layer.content.patch_files {
-                let path = identity(&layer.folder().join(&file.path));
-                // A file that is also a resource gets its agent as one.
+                let path = canonical(&layer.folder().join(&file.path));
+                // A file that is also a resource is injected as one.
                 if !graph.is_resource(&path) {
                     patches.entry(path).or_insert_with(|| NamedPatch {
                         place: place(&layer.path, &mut lines, file.offset),
@@ -115,35 +110,33 @@ impl Kustomizations {
         if self.patches.is_empty() {
             None
         } else {
-            self.patches.get(&identity(file))
+            self.patches.get(&canonical(file))
         }
     }
 
     /// Returns the note about the files that a transformer injects, if there are any.
-    pub(crate) fn into_transformer_note(self) -> Option<TransformerNote> {
-        self.transformer_note
+    pub(crate) fn transformer_note(&self) -> Option<String> {
+        self.transformer_note.as_ref().map(TransformerNote::line)
     }
 
-    /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, by
-    /// the first pod template of the run that it concerns.
+    /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, at
+    /// the first pod template that it concerns.
     pub(crate) fn add_findings(&mut self, file: &Path, outcomes: &mut [Outcome]) {
         if self.layers.is_empty() || outcomes.is_empty() {
             return;
         }
-        let reached = self.graph.reached(&identity(file));
+        let reached = self.graph.reached(&canonical(file));
         for index in &reached {
-            let built = self.layers[self.graph.built(&reached, *index)].build_folder();
+            let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
             let layer = &mut self.layers[*index];
             if layer.is_reported {
                 continue;
             }
-            let Some(finding) = layer.finding(&built) else {
+            let Some(finding) = layer.finding(&build_folder) else {
                 continue;
             };
-            if let Some(outcome) = outcomes
-                .iter_mut()
-                .find(|outcome| concerns(finding.reason, outcome))
-            {
+            let mut outcomes = outcomes.iter_mut();
+            if let Some(outcome) = outcomes.find(|outcome| concerns(finding.reason, outcome)) {
                 layer.is_reported = true;
                 outcome.warnings.push(Finding {
                     offset: Some(outcome.offset),
@@ -153,26 +146,26 @@ impl Kustomizations {
         }
     }
 
-    /// Notes that a kustomization injects the file by a transformer: then `kustomize build` shows if an agent is missing.
+    /// Notes a file that a kustomization injects by a transformer. An agent that is missing in such a file is no mistake.
     pub(crate) fn note_transformer(&mut self, file: &Path) {
         if self.layers.is_empty() {
             return;
         }
-        let reached = self.graph.reached(&identity(file));
+        let reached = self.graph.reached(&canonical(file));
         let runs_injector = |index: &&usize| self.layers[**index].runs_injector();
         let Some(index) = reached.iter().find(runs_injector) else {
             return;
         };
         let kustomization = self.layers[*index].path.clone();
-        let built = self.layers[self.graph.built(&reached, *index)].build_folder();
+        let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
         if let Some(note) = &mut self.transformer_note {
             note.other_files += usize::from(note.kustomization == kustomization);
             return;
         }
         self.transformer_note = Some(TransformerNote {
             kustomization,
-            built,
-            file: file.to_owned(),
+            build_folder,
+            first_file: file.to_owned(),
             other_files: 0,
         });
     }
@@ -188,7 +181,7 @@ fn concerns(reason: Reason, outcome: &Outcome) -> bool {
                 Reason::Injected | Reason::Updated | Reason::Adopted
             )
         }
-        // An overlay may opt out of what is injected here, or request what is not.
+        // The annotation of an overlay may be meant to prevent this injection, or to request one.
         _ => {
             let may_change_decision = outcome.agent().is_some()
                 || matches!(decision, Reason::NotRequested | Reason::OptedOut);
@@ -224,21 +217,23 @@ impl Layer {
         }
     }
 
+    /// Returns the references of the kustomization as canonical paths.
     fn node(&self) -> GraphNode {
-        let canonical = |names: &[String]| {
-            names
-                .iter()
-                .map(|name| identity(&self.folder().join(name)))
-                .collect()
-        };
         GraphNode {
-            folder: identity(&self.build_folder()),
-            resources: canonical(&self.content.resources),
-            components: canonical(&self.content.components),
+            folder: canonical(&self.build_folder()),
+            resources: self.canonical_paths(&self.content.resources),
+            components: self.canonical_paths(&self.content.components),
         }
     }
 
-    /// Returns true if a transformer is this program.
+    fn canonical_paths(&self, names: &[String]) -> Vec<PathBuf> {
+        let names = names.iter();
+        names
+            .map(|name| canonical(&self.folder().join(name)))
+            .collect()
+    }
+
+    /// Returns true if this program is one of its transformers.
     fn runs_injector(&self) -> bool {
         *self.runs_injector.get_or_init(|| {
             let mut seen = HashSet::new();
@@ -249,14 +244,14 @@ impl Layer {
         })
     }
 
-    /// Returns the finding about what it changes in an injected file; none if it changes nothing.
-    fn finding(&self, built: &Path) -> Option<Finding> {
-        let built = built.display();
+    /// Returns the finding about the change that kustomize makes to an injected file; none if it makes none.
+    fn finding(&self, build_folder: &Path) -> Option<Finding> {
+        let build_folder = build_folder.display();
         if let Some(place) = self.annotation.get_or_init(|| self.find_annotation()) {
             let message = format!(
                 "{place}: kustomize sets this annotation after injection, so it has no effect"
             );
-            let help = format!("inject the output of `kustomize build {built}` instead");
+            let help = format!("inject the output of `kustomize build {build_folder}` instead");
             return Some(
                 Finding::about_input(Reason::KustomizeAnnotation, message).with_help(help),
             );
@@ -268,34 +263,37 @@ impl Layer {
             "{} has patches, which kustomize applies after injection",
             self.path.display()
         );
-        let help = format!("check the output of `kustomize build {built}`");
+        let help = format!("check the output of `kustomize build {build_folder}`");
         Some(Finding::about_input(Reason::KustomizeCheck, message).with_help(help))
     }
 
     /// Returns the place of the first annotation of this program in the kustomization, or in a file that it names as a patch.
     fn find_annotation(&self) -> Option<String> {
-        let place_in = |path: &Path, text: &str| {
-            let offset = annotation_offset(text)?;
-            Some(place(path, &mut LineCounter::new(text.as_bytes()), offset))
-        };
-        let in_files = || {
-            self.content.patch_files.iter().find_map(|file| {
-                let path = self.folder().join(&file.path);
-                let text = read_file(&path).ok()?.text;
-                place_in(&shown(identity(&path)), &text)
-            })
-        };
-        place_in(&self.path, &self.text).or_else(in_files)
+        if let Some(place) = annotation_place(&self.path, &self.text) {
+            return Some(place);
+        }
+        self.content.patch_files.iter().find_map(|file| {
+            let path = self.folder().join(&file.path);
+            let text = read_file(&path).ok()?.text;
+            annotation_place(&relative(canonical(&path)), &text)
+        })
     }
 }
 
-/// Returns true if an entry of `transformers`, or one of the resources of its folder, configures this program.
+/// Returns the place of the first annotation of this program in a file.
+fn annotation_place(path: &Path, text: &str) -> Option<String> {
+    let offset = annotation_offset(text)?;
+    Some(place(path, &mut LineCounter::new(text.as_bytes()), offset))
+}
+
+/// Returns true if an entry of `transformers` configures this program: inline YAML, a file, or a folder with a kustomization
+/// whose resources are such entries.
 fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bool {
     if entry.contains('\n') {
         return configures_injector(entry);
     }
     let path = folder.join(entry);
-    if !seen.insert(identity(&path)) {
+    if !seen.insert(canonical(&path)) {
         return false;
     }
     if !path.is_dir() {
@@ -308,7 +306,8 @@ fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bo
     resources.any(|entry| names_injector(&path, &entry, seen))
 }
 
-/// Returns the offset of the first annotation of this program in a patch of either form. `apiVersion` has the same prefix.
+/// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where
+/// the slash is escaped. The `apiVersion` of a configuration has the same prefix.
 fn annotation_offset(text: &str) -> Option<usize> {
     let domain = PREFIX.trim_end_matches('/');
     let mut offsets = text.match_indices(domain).map(|(offset, _)| offset);
@@ -319,9 +318,9 @@ fn annotation_offset(text: &str) -> Option<usize> {
     })
 }
 
-/// Returns the path of messages for a canonical path: relative to the current folder, if it is below.
-fn shown(path: PathBuf) -> PathBuf {
-    path.strip_prefix(identity(Path::new(".")))
+/// Returns a canonical path for messages: relative to the current folder, if the file is in it.
+fn relative(path: PathBuf) -> PathBuf {
+    path.strip_prefix(canonical(Path::new(".")))
         .map_or(path.clone(), Path::to_owned)
 }
 
@@ -331,13 +330,13 @@ fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
     format!("{}:{}:{}", path.display(), at.line, at.column)
 }
 
-/// Returns the kustomizations in the folders of the files and above them, up to the root of a Git repository.
-fn of_parents(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
-    let mut seen: HashSet<PathBuf> = known.iter().map(|path| identity(path)).collect();
+/// Returns the kustomizations in the folders of the files and their parent folders, up to the root of a Git repository.
+fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
+    let mut seen: HashSet<PathBuf> = known.iter().map(|path| canonical(path)).collect();
     let mut folders = HashSet::new();
     let mut found = Vec::new();
     for file in files {
-        let path = identity(&file.path);
+        let path = canonical(&file.path);
         for folder in path.ancestors().skip(1).take(MAX_PARENTS) {
             if !folders.insert(folder.to_owned()) {
                 break;
@@ -345,7 +344,7 @@ fn of_parents(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
             let candidates = NAMES.iter().map(|name| folder.join(name));
             for kustomization in candidates.filter(|path| path.is_file()) {
                 if seen.insert(kustomization.clone()) {
-                    found.push(shown(kustomization));
+                    found.push(relative(kustomization));
                 }
             }
             if folder.join(".git").exists() {

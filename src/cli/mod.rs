@@ -31,7 +31,7 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::config::Rbac;
+use crate::config::{ConfigReader, Rbac};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
@@ -43,17 +43,17 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The exit codes, as diff's; `wait-for` has its own.
+/// The result of a command. The exit codes are those of `diff`; `wait-for` has more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// `--check` found something to change.
+    /// `--check` found a change or a missing agent.
     Found,
-    /// Wrong usage, unreadable, refused.
+    /// An error: wrong usage, unreadable input, or a refusal.
     Trouble,
-    /// The host of this number accepts no connection, and those before it do.
-    Closed { number: usize },
+    /// `wait-for`: the host with this index is the first that accepts no connection.
+    Closed { host: usize },
 }
 
 impl From<Exit> for ExitCode {
@@ -62,18 +62,18 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Found => 1,
             Exit::Trouble => 2,
-            // Shells have meanings of their own for what is above 125.
-            Exit::Closed { number } => u8::try_from(number).unwrap_or(u8::MAX).min(114) + 11,
+            // Shells use the exit codes above 125 themselves.
+            Exit::Closed { host } => u8::try_from(host).unwrap_or(u8::MAX).min(114) + 11,
         })
     }
 }
 
-/// The run failed, and its messages say why already.
+/// The error of a run whose messages name the cause.
 #[derive(Debug, thiserror::Error)]
 #[error("see the messages")]
 struct AlreadyReported;
 
-/// Does what the arguments ask for.
+/// Runs the command of the arguments, and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
     if let Some(configuration) = legacy_plugin_argument() {
@@ -81,7 +81,7 @@ pub fn run() -> ExitCode {
             config: Some(configuration),
             ..Common::default()
         };
-        return within(Verbosity::default(), &common, |messages| {
+        return run_with_messages(Verbosity::default(), &common, |messages| {
             stdin::run(
                 EntryPoint::LegacyPlugin,
                 RunRequest::default(),
@@ -95,13 +95,14 @@ pub fn run() -> ExitCode {
         Err(error) => return usage::answer(error).into(),
     };
     let verbosity = command.as_ref().map_or(Verbosity::default(), verbosity);
-    within(verbosity, &common, |messages| match command {
+    run_with_messages(verbosity, &common, |messages| match command {
         Some(command) => run_command(command, &common, messages),
         None if io::stdin().is_terminal() => Ok(help(None)),
         None => stdin::run(EntryPoint::Helm, RunRequest::default(), &common, messages),
     })
 }
 
+/// Returns the verbosity that `-q` or `-v` asks for.
 fn verbosity(command: &Command) -> Verbosity {
     let arguments = match command {
         Command::Inject { arguments, .. } | Command::Uninject(arguments) => &arguments.read,
@@ -199,6 +200,7 @@ fn warnings_option(strict: bool) -> Warnings {
     }
 }
 
+/// Runs a command over its files and folders, or over stdin.
 fn run_on_paths(
     command: &str,
     request: RunRequest<'_>,
@@ -219,9 +221,11 @@ fn run_on_paths(
             stdin::run(EntryPoint::Command, request, common, messages)
         }
         (0, _) => {
-            let config = request
-                .mode
-                .configured(configuration::base(common, messages)?);
+            let config = request.mode.configured(configuration::base(
+                ConfigReader::Manifests,
+                common,
+                messages,
+            )?);
             if config.spec.rbac.generate && request.writes_manifests() {
                 let setting = Rbac::generate();
                 anyhow::bail!(
@@ -237,66 +241,70 @@ fn run_on_paths(
     }
 }
 
-/// The configuration file that kustomize's legacy exec plugin protocol passes as the only argument, beside its variable.
+/// Returns the configuration file if kustomize runs the program as a legacy exec plugin: it sets a variable, and passes the
+/// file as the only argument.
 fn legacy_plugin_argument() -> Option<PathBuf> {
     std::env::var_os("KUSTOMIZE_PLUGIN_CONFIG_STRING")?;
     let mut arguments = std::env::args_os().skip(1);
-    let (only, None) = (arguments.next()?, arguments.next()) else {
+    let (file, None) = (arguments.next()?, arguments.next()) else {
         return None;
     };
-    let is_option = only.as_encoded_bytes().starts_with(b"-");
-    (!is_option).then(|| only.into())
+    let is_option = file.as_encoded_bytes().starts_with(b"-");
+    (!is_option).then(|| file.into())
 }
 
-/// Runs one command; every error ends here.
-fn within(
+/// Runs a command, and reports its error.
+fn run_with_messages(
     verbosity: Verbosity,
     common: &Common,
-    run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
+    command: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
 ) -> ExitCode {
     let log_file = common.log_file.clone().or_else(log_file_of_variable);
-    let (mut messages, opened) = match Messages::new(verbosity, log_file.as_deref()) {
-        Ok(messages) => (messages, Ok(())),
-        Err(error) => (Messages::default(), Err(error)),
+    let exit = match Messages::new(verbosity, log_file.as_deref()) {
+        Ok(mut messages) => match command(&mut messages) {
+            Ok(exit) => exit,
+            Err(error) => report_error(&error, &mut messages),
+        },
+        Err(error) => report_error(&error, &mut Messages::default()),
     };
-    let exit = opened
-        .and_then(|()| run(&mut messages))
-        .unwrap_or_else(|error| {
-            // As ripgrep and grep see it: `| head` is no error.
-            if error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-            {
-                return Exit::Done;
-            }
-            if !error.is::<AlreadyReported>() {
-                // An error that cannot be logged is shown all the same.
-                let _ = messages.error(format!("{error:#}"));
-            }
-            messages.show(None);
-            Exit::Trouble
-        });
     exit.into()
 }
 
+/// Shows an error and the messages before it.
+fn report_error(error: &anyhow::Error, messages: &mut Messages) -> Exit {
+    // `mackerel-agent-injector … | head` is no error, as in grep.
+    if let Some(error) = error.downcast_ref::<io::Error>()
+        && error.kind() == io::ErrorKind::BrokenPipe
+    {
+        return Exit::Done;
+    }
+    if !error.is::<AlreadyReported>() {
+        // Only the log can fail here; stderr shows the error even so.
+        let _ = messages.error(format!("{error:#}"));
+    }
+    messages.show(None);
+    Exit::Trouble
+}
+
+/// Returns the log file that the environment names.
 fn log_file_of_variable() -> Option<PathBuf> {
     variable(LOG_FILE_VARIABLE).map(PathBuf::from)
 }
 
-/// A variable that is set and not empty.
+/// Returns the value of an environment variable, unless it is empty.
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Prints the help where stdin is a terminal and no manifest can come.
+/// Prints the help of a command, or of the program, because stdin is a terminal and gives no manifest.
 fn help(command: Option<&str>) -> Exit {
     let mut program = usage::program();
     program.build();
-    let found = match command {
+    let command = match command {
         Some(name) => program.find_subcommand_mut(name),
         None => Some(&mut program),
     };
-    if let Some(command) = found {
+    if let Some(command) = command {
         anstream::eprint!("{}", command.render_help().ansi());
     }
     Exit::Trouble

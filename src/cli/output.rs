@@ -1,4 +1,4 @@
-//! The end of a run: everything is written, or nothing. One function for each form of output.
+//! The end of a run: writes all of the output, or nothing. One function for each form of output.
 
 use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
@@ -33,8 +33,9 @@ impl Session<'_> {
         }
     }
 
+    /// Prints the manifests of all texts as one stream.
     fn print_manifests(mut self) -> anyhow::Result<Exit> {
-        self.refuse_open_ends()?;
+        self.refuse_open_block_scalars()?;
         if self.messages.has_errors() {
             return self.fail(Ending::NothingPrinted);
         }
@@ -56,8 +57,8 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Reports texts to which stdout cannot append another one.
-    fn refuse_open_ends(&mut self) -> io::Result<()> {
+    /// Reports the texts after which stdout can have no other one.
+    fn refuse_open_block_scalars(&mut self) -> io::Result<()> {
         let last = self.files.iter().rposition(|file| !file.text.is_empty());
         for file in self.files.iter().take(last.unwrap_or_default()) {
             if file.text.ends_with('\n')
@@ -80,16 +81,17 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Replaces the files that change.
     fn change_files(self) -> anyhow::Result<Exit> {
-        let mut prepared = Vec::new();
+        let mut replacements = Vec::new();
         if !self.messages.has_errors() {
             for file in &self.files {
                 let Some(state) = file.state.filter(|_| !file.edits().is_empty()) else {
                     continue;
                 };
                 let new_text = pieces(&file.text, file.edits());
-                match in_place::prepare(&file.path, state, new_text, prepared.len()) {
-                    Ok(file) => prepared.push(file),
+                match in_place::prepare(&file.path, state, new_text, replacements.len()) {
+                    Ok(replacement) => replacements.push(replacement),
                     Err(error) => {
                         let error = format!("{}: {}", file.name, io_message(&error));
                         self.messages.error(error)?;
@@ -100,16 +102,16 @@ impl Session<'_> {
         if self.messages.has_errors() {
             return self.fail(Ending::NoFileChanged);
         }
-        let files = prepared.len();
+        let files = replacements.len();
         let mut session = self;
         let ending = Ending::FilesChanged { files };
         session.log_end(ending)?;
-        in_place::commit(prepared)?;
+        in_place::commit(replacements)?;
         session.messages.show(Some(ending));
         Ok(Exit::Done)
     }
 
-    /// Prints the diff, the list or the patches.
+    /// Prints the diff, the list of changes or the patches.
     fn print_changes(mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
@@ -123,7 +125,7 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints the changes and findings for tools of code review, also where errors hold back the run.
+    /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
         let report = formatted(&self.explanation(&self.texts(), Filter::Check), format)?;
         let (ending, exit) = if self.messages.has_errors() {
@@ -146,11 +148,11 @@ impl Session<'_> {
         let ExplainRequest { format, filter } = request;
         let texts = self.texts();
         let explanation = self.explanation(&texts, filter);
-        if let Filter::Resource(wanted) = filter
+        if let Filter::Resource(resource) = filter
             && explanation.templates.is_empty()
         {
             anyhow::bail!(
-                "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
+                "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
         stdout::write([&*formatted(&explanation, format)?])?;
@@ -171,6 +173,7 @@ impl Session<'_> {
         explain(texts, &self.requirements, errors, self.run.config, filter)
     }
 
+    /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
@@ -190,7 +193,7 @@ impl Session<'_> {
         Ok(Exit::Trouble)
     }
 
-    /// Logs the summary and adds the objects that the pods need.
+    /// Logs the summary and the objects that must exist for the pods.
     fn log_end(&mut self, ending: Ending<'_>) -> io::Result<()> {
         self.messages.log_summary(ending)?;
         let has_rbac = self.rbac.is_complete(self.run.config);

@@ -12,38 +12,38 @@ use std::path::PathBuf;
 pub(crate) enum EntryPoint {
     /// No command: a post-renderer, unless a ResourceList comes.
     Helm,
-    /// `inject -` or `uninject -`.
+    /// A command over stdin, such as `inject -`.
     Command,
-    /// kustomize's legacy exec plugin: documents, never a ResourceList.
+    /// A legacy exec plugin of kustomize, whose input is never a ResourceList.
     LegacyPlugin,
 }
 
 /// Output of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum OutputMode<'a> {
-    /// The manifests, on stdout.
+    /// The manifests, on stdout
     #[default]
     Manifests,
-    /// The files, which are rewritten.
+    /// The files, which are replaced
     InPlace,
-    /// A diff of the changes.
+    /// A diff of the changes
     Diff,
-    /// A list of the changes, and the exit code.
+    /// A list of the changes; the exit code says if there are any
     Check,
-    /// Both.
+    /// A list and a diff of the changes, with that exit code
     CheckAndDiff,
-    /// The changes and the findings for tools of code review, and the exit code.
+    /// The changes and findings for tools of code review, with that exit code
     CheckReport(ExplainFormat),
-    /// RFC 6902 patches.
+    /// JSON Patches (RFC 6902)
     Patches,
-    /// Decisions with their causes.
+    /// The decisions with their causes
     Explanation(ExplainRequest<'a>),
-    /// RBAC manifests.
+    /// RBAC manifests
     Permissions,
 }
 
 impl OutputMode<'_> {
-    /// The command `rbac` prints all permissions, whatever the configuration says about writing them.
+    /// Adapts a configuration to the mode: the command `rbac` prints all permissions, whatever `rbac` in the configuration is.
     pub(crate) fn configured(self, mut config: Config) -> Config {
         if matches!(self, OutputMode::Permissions) {
             config.spec.rbac = Rbac {
@@ -109,7 +109,7 @@ pub(crate) struct RunContext<'c> {
 }
 
 impl RunRequest<'_> {
-    /// True where the output is manifests in any form, which `rbac.generate` would have to change.
+    /// Returns true if the output is manifests, or their changes, so that `rbac.generate` adds to it.
     pub(crate) fn writes_manifests(self) -> bool {
         self.options.direction == Direction::Inject
             && !matches!(
@@ -135,8 +135,8 @@ impl<'c> RunContext<'c> {
         }
     }
 
-    /// Sets the place for permissions, unless only permissions are printed.
-    pub(crate) fn with(self, permissions: Permissions) -> Self {
+    /// Sets the place for permissions. The command `rbac` prints them alone.
+    pub(crate) fn with_permissions(self, permissions: Permissions) -> Self {
         let permissions = if matches!(self.mode, OutputMode::Permissions) {
             Permissions::Leave
         } else {

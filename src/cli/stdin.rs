@@ -7,6 +7,7 @@ use crate::cli::messages::{Ending, Messages};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
+use crate::config::ConfigReader;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::engine::inject;
 use crate::inject::Injection;
@@ -35,10 +36,9 @@ pub(crate) fn run(
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
         return answer_call(text, request, common, messages);
     }
-    let config = request
-        .mode
-        .configured(configuration::base(common, messages)?);
-    let run = RunContext::new(request, &config).with(Permissions::Documents);
+    let config = configuration::base(ConfigReader::Manifests, common, messages)?;
+    let config = request.mode.configured(config);
+    let run = RunContext::new(request, &config).with_permissions(Permissions::Documents);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
         EntryPoint::Command | EntryPoint::LegacyPlugin => inject(&text, &config, run.options),
@@ -89,7 +89,7 @@ fn answer_call(
         drop(envelope);
         drop(call);
         let config = request.mode.configured(config?);
-        let run = RunContext::new(request, &config).with(Permissions::Items);
+        let run = RunContext::new(request, &config).with_permissions(Permissions::Items);
         let injection = inject(&text, &config, run.options);
         return finish(text, injection, run, messages);
     }
@@ -98,7 +98,7 @@ fn answer_call(
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
-            let run = RunContext::new(request, &config).with(Permissions::Items);
+            let run = RunContext::new(request, &config).with_permissions(Permissions::Items);
             let injection = inject(&text, &config, run.options);
             let writer = MessageWriter::resource_names(messages.colour());
             findings::report(messages, writer, &injection, run.options)?;

@@ -1,22 +1,27 @@
-//! The way out: slices in one go, nothing joined together before.
+//! Stdout. Pieces of text are written one after the other, without a copy of the whole.
 
 use crate::cli::input::io_message;
 use std::io::{self, BufWriter, Write};
 
-/// Pieces larger than this go out as they lie in memory.
+/// Size of the buffer; larger pieces are written directly.
 const BUFFER: usize = 16 * 1024;
 
+/// Writes pieces of text to stdout.
 pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-    let write = || {
-        pieces
-            .into_iter()
-            .try_for_each(|piece| out.write_all(piece.as_bytes()))?;
-        out.flush()
+    let error = match write_pieces(pieces) {
+        Ok(()) => return Ok(()),
+        Err(error) => error,
     };
-    write().map_err(|error: io::Error| {
-        io::Error::new(error.kind(), format!("stdout: {}", io_message(&error)))
-    })
+    let message = format!("stdout: {}", io_message(&error));
+    Err(io::Error::new(error.kind(), message))
+}
+
+fn write_pieces<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
+    let mut stdout = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    for piece in pieces {
+        stdout.write_all(piece.as_bytes())?;
+    }
+    stdout.flush()
 }
 
 /// Writes a diff, in colours if the terminal shows them.

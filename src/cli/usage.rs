@@ -1,37 +1,16 @@
-//! The parser of the arguments. For wrong ones: clap's error with a better tip, and a line in the log, since Helm 4 hides stderr.
+//! Parses the arguments. An error of clap gets a better tip, and a line in the log, since Helm 4 hides stderr.
 
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The name of the file, or of a link to it, that kubectl runs as its plugin `kubectl mackerel`.
+/// The file name by which kubectl runs the program as its plugin `kubectl mackerel`.
 const KUBECTL_PLUGIN: &str = "kubectl-mackerel";
-
-/// Arguments of other tools, each with its equivalent.
-const OF_OTHER_TOOLS: &[(&[&str], &str)] = &[
-    (
-        &["--dry-run"],
-        "`--diff` shows what would change, `--check` lists it",
-    ),
-    (
-        &["-f", "--file", "--filename"],
-        "name files and directories without a flag",
-    ),
-    (
-        &["-R", "-r", "--recursive"],
-        "directories are always searched recursively",
-    ),
-    (
-        &["-w", "--write", "--inplace"],
-        "`inject -i` changes the files",
-    ),
-    (&["-c"], "use `--config`"),
-];
 
 /// Parses the arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
@@ -40,11 +19,11 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
         .and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
-/// Returns the commands under the name that the user has typed.
+/// Returns the commands, with the name by which the user called the program.
 pub(crate) fn program() -> Command {
     let program = Cli::command();
-    let typed = std::env::args_os().next().map(PathBuf::from);
-    match typed.as_deref().and_then(Path::file_stem) {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    match path.as_deref().and_then(Path::file_stem) {
         Some(stem) if stem == KUBECTL_PLUGIN => {
             let name = KUBECTL_PLUGIN.replace('-', " ");
             with_examples_of(program.bin_name(&name), &name)
@@ -62,87 +41,102 @@ fn with_examples_of(command: Command, name: &str) -> Command {
     });
     command
         .after_help(help.unwrap_or_default())
-        .mut_subcommands(|inner| with_examples_of(inner, name))
+        .mut_subcommands(|subcommand| with_examples_of(subcommand, name))
 }
 
-/// Help and version, which are no errors, or what is wrong with the arguments.
+/// Prints the help or the version, or an error with a tip.
 pub(crate) fn answer(mut error: clap::Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
-    if error.kind() == ErrorKind::UnknownArgument {
-        let tip = match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(argument)) => {
-                tip(argument).or_else(|| tip_for_command(argument))
-            }
-            _ => None,
-        };
-        // clap's own advice is to write `-- --dry-run`, which would name a file.
-        error.remove(ContextKind::Suggested);
-        if let Some(tip) = tip {
-            error.insert(
-                ContextKind::Suggested,
-                ContextValue::StyledStrs(vec![StyledStr::from(tip)]),
-            );
+    let tip = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            context(&error, ContextKind::InvalidArg).and_then(tip_for_argument)
         }
+        ErrorKind::InvalidSubcommand => {
+            context(&error, ContextKind::InvalidSubcommand).and_then(tip_for_path)
+        }
+        _ => None,
+    };
+    if error.kind() == ErrorKind::UnknownArgument {
+        // clap suggests `-- --dry-run`, which would be the name of a file.
+        error.remove(ContextKind::Suggested);
     }
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(tip) = tip_for_path(word)
-    {
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![StyledStr::from(tip)]),
-        );
+    if let Some(tip) = tip {
+        let tips = vec![StyledStr::from(tip)];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     let _ = error.print();
-    if let Some(file) = log_file(std::env::args_os().skip(1)).or_else(log_file_of_variable) {
-        let logged = Messages::new(Verbosity::default(), Some(&file))
-            .and_then(|mut messages| Ok(messages.note_line(line(&error.render().to_string()))?));
-        if let Err(error) = logged {
-            anstream::eprintln!("error: {error}");
-        }
+    if let Err(error) = log_error(&error) {
+        anstream::eprintln!("error: {error}");
     }
     Exit::Trouble
 }
 
-fn tip(argument: &str) -> Option<String> {
-    OF_OTHER_TOOLS
-        .iter()
-        .find(|(names, _)| names.contains(&argument))
-        .map(|(_, tip)| (*tip).to_owned())
+/// Returns the argument that an error is about.
+fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(argument)) => Some(argument),
+        _ => None,
+    }
 }
 
-/// Names the commands that take this flag.
-fn tip_for_command(argument: &str) -> Option<String> {
-    let program = Cli::command();
-    let takes = |command: &&Command| {
-        command.get_arguments().any(|known| {
-            known
-                .get_long()
-                .is_some_and(|long| argument.strip_prefix("--") == Some(long))
-                || known
-                    .get_short()
-                    .is_some_and(|short| argument == format!("-{short}"))
-        })
+/// Adds an error about arguments to the log file.
+fn log_error(error: &clap::Error) -> anyhow::Result<()> {
+    let arguments = std::env::args_os().skip(1);
+    if let Some(file) = log_file(arguments).or_else(log_file_of_variable) {
+        let mut messages = Messages::new(Verbosity::default(), Some(&file))?;
+        messages.note_line(line(&error.render().to_string()))?;
+    }
+    Ok(())
+}
+
+/// Returns the equivalent of an argument of other tools, or the commands that have the option.
+fn tip_for_argument(argument: &str) -> Option<String> {
+    let tip = match argument {
+        "--dry-run" => "`--diff` shows what would change, `--check` lists it",
+        "-f" | "--file" | "--filename" => "name files and directories without a flag",
+        "-R" | "-r" | "--recursive" => "directories are always searched recursively",
+        "-w" | "--write" | "--inplace" => "`inject -i` changes the files",
+        "-c" => "use `--config`",
+        _ => return tip_for_command(argument),
     };
-    let commands: Vec<_> = program
-        .get_subcommands()
-        .filter(takes)
-        .map(|command| format!("`{}`", command.get_name()))
-        .collect();
-    (!commands.is_empty())
-        .then(|| format!("`{argument}` is an option of {}", commands.join(" and ")))
+    Some(tip.to_owned())
 }
 
-/// A file or directory where a command is expected.
+/// Returns a tip that names the commands with this option.
+fn tip_for_command(argument: &str) -> Option<String> {
+    let mut commands = Vec::new();
+    for command in Cli::command().get_subcommands() {
+        if command
+            .get_arguments()
+            .any(|known| is_option(known, argument))
+        {
+            commands.push(format!("`{}`", command.get_name()));
+        }
+    }
+    if commands.is_empty() {
+        return None;
+    }
+    let commands = commands.join(" and ");
+    Some(format!("`{argument}` is an option of {commands}"))
+}
+
+/// Returns true if the argument is the long or short name of the option.
+fn is_option(option: &Arg, argument: &str) -> bool {
+    let is_long = |long: &str| argument.strip_prefix("--") == Some(long);
+    let is_short = |short: char| argument == format!("-{short}");
+    option.get_long().is_some_and(is_long) || option.get_short().is_some_and(is_short)
+}
+
+/// Returns a tip for a file or directory in the place of a command.
 fn tip_for_path(word: &str) -> Option<String> {
     let is_path = word.contains(['/', '.']) || Path::new(word).exists();
     is_path.then(|| format!("to inject the agent into it, use `inject {word}`"))
 }
 
-/// The log file that arguments name which clap cannot parse.
+/// Finds the log file among arguments that clap cannot parse.
 fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     while let Some(argument) = arguments.next() {
         if argument == "--log-file" {
@@ -158,16 +152,18 @@ fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     None
 }
 
-/// `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
-fn line(picture: &str) -> String {
-    let lines = picture
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:"));
-    lines
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
+/// Returns an error of clap as one line: `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
+fn line(error: &str) -> String {
+    let mut lines = Vec::new();
+    for line in error.lines().map(str::trim) {
+        if line.starts_with("Usage:") {
+            break;
+        }
+        if !line.is_empty() {
+            lines.push(line);
+        }
+    }
+    lines.join("; ")
 }
 
 #[cfg(test)]
@@ -192,10 +188,10 @@ mod tests {
     #[test]
     fn an_argument_of_another_tool_gets_advice() {
         assert_eq!(
-            tip("--dry-run").unwrap(),
+            tip_for_argument("--dry-run").unwrap(),
             "`--diff` shows what would change, `--check` lists it"
         );
-        assert_eq!(tip("--nonsense"), None);
+        assert_eq!(tip_for_argument("--nonsense"), None);
         assert_eq!(
             tip_for_path("web.yaml").unwrap(),
             "to inject the agent into it, use `inject web.yaml`"

@@ -1,4 +1,4 @@
-//! `wait-for`: what the init container runs. It knocks at every host until each accepts TCP, or time is up.
+//! `wait-for`, the command of the init container: connects to hosts until each accepts TCP, or the time is over.
 
 use crate::agent::endpoint::Endpoint;
 use crate::cli::input::io_message;
@@ -9,17 +9,17 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// The longest that one try may take, so that a host that answers nothing is tried again.
-const LONGEST_TRY: Duration = Duration::from_secs(3);
+/// Timeout of one attempt, after which a host that does not answer is tried again.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Result of one try.
-struct Try {
+/// One attempt to connect to a host.
+struct Attempt {
     /// Index of the host.
-    number: usize,
+    host: usize,
     result: io::Result<()>,
 }
 
-/// Waits for all of them, at once. A line for each that accepts; an error for each that does not.
+/// Waits for all hosts at the same time. Prints a line for each that accepts connections, and an error for each that does not.
 pub(crate) fn wait(
     endpoints: &[Endpoint],
     timeout: Duration,
@@ -27,21 +27,21 @@ pub(crate) fn wait(
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let start = Instant::now();
-    let (tries, results) = mpsc::channel();
-    for (number, endpoint) in endpoints.iter().enumerate() {
-        let (endpoint, tries) = (endpoint.clone(), tries.clone());
-        // Not joined: looking up a name can take longer than there is time.
+    let (sender, attempts) = mpsc::channel();
+    for (host, endpoint) in endpoints.iter().enumerate() {
+        let (endpoint, sender) = (endpoint.clone(), sender.clone());
+        // The threads are not joined: the lookup of a name may take longer than the timeout.
         thread::Builder::new()
-            .spawn(move || knock_until_open(number, &endpoint, interval, &tries))?;
+            .spawn(move || connect_until_open(host, &endpoint, interval, &sender))?;
     }
     let mut pending: Vec<Option<String>> = vec![Some("no answer".to_owned()); endpoints.len()];
     while pending.iter().any(Option::is_some) {
         let rest = timeout.saturating_sub(start.elapsed());
-        let Try { number, result } = match results.recv_timeout(rest) {
-            Ok(tried) => tried,
+        let Attempt { host, result } = match attempts.recv_timeout(rest) {
+            Ok(attempt) => attempt,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         };
-        let (Some(error), Some(endpoint)) = (pending.get_mut(number), endpoints.get(number)) else {
+        let (Some(error), Some(endpoint)) = (pending.get_mut(host), endpoints.get(host)) else {
             continue;
         };
         match result {
@@ -53,38 +53,44 @@ pub(crate) fn wait(
             Err(reason) => *error = Some(io_message(&reason)),
         }
     }
-    let mut failed = None;
-    for (number, (endpoint, error)) in endpoints.iter().zip(pending).enumerate() {
-        if let Some(error) = error {
-            messages.error(format!(
-                "{endpoint} did not accept connections within {}: {error}",
-                shown(timeout)
-            ))?;
-            failed = failed.or(Some(number));
+    let mut exit = Exit::Done;
+    for (host, (endpoint, error)) in endpoints.iter().zip(pending).enumerate() {
+        let Some(error) = error else { continue };
+        messages.error(format!(
+            "{endpoint} did not accept connections within {}: {error}",
+            formatted(timeout)
+        ))?;
+        if exit == Exit::Done {
+            exit = Exit::Closed { host };
         }
     }
     messages.show(None);
-    Ok(failed.map_or(Exit::Done, |number| Exit::Closed { number }))
+    Ok(exit)
 }
 
-/// Tries, and reports each try, until one succeeds or the receiver is gone.
-fn knock_until_open(number: usize, endpoint: &Endpoint, interval: Duration, tries: &Sender<Try>) {
+/// Tries to connect, and sends each attempt, until one succeeds or the receiver is closed.
+fn connect_until_open(
+    host: usize,
+    endpoint: &Endpoint,
+    interval: Duration,
+    attempts: &Sender<Attempt>,
+) {
     loop {
-        let result = knock(endpoint);
+        let result = connect(endpoint);
         let is_open = result.is_ok();
-        if tries.send(Try { number, result }).is_err() || is_open {
+        if attempts.send(Attempt { host, result }).is_err() || is_open {
             return;
         }
         thread::sleep(interval);
     }
 }
 
-/// One try, at each address that the name has.
-fn knock(endpoint: &Endpoint) -> io::Result<()> {
+/// Tries once to connect to each address of the host. Returns the error of the last one.
+fn connect(endpoint: &Endpoint) -> io::Result<()> {
     let addresses = (endpoint.host.as_str(), endpoint.port).to_socket_addrs()?;
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in addresses {
-        match TcpStream::connect_timeout(&address, LONGEST_TRY) {
+        match TcpStream::connect_timeout(&address, ATTEMPT_TIMEOUT) {
             Ok(_) => return Ok(()),
             Err(error) => last = error,
         }
@@ -92,29 +98,28 @@ fn knock(endpoint: &Endpoint) -> io::Result<()> {
     Err(last)
 }
 
-/// `15s`, `500ms`, `2m`, `1h`
+/// Parses a duration such as `15s`, `500ms`, `2m` or `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let of_unit = match unit {
+    let unit = match unit {
         "ms" => Some(Duration::from_millis(1)),
         "s" => Some(Duration::from_secs(1)),
         "m" => Some(Duration::from_secs(60)),
         "h" => Some(Duration::from_secs(3600)),
         _ => None,
     };
-    let whole = number
-        .parse()
-        .ok()
-        .zip(of_unit)
-        .and_then(|(number, unit)| unit.checked_mul(number));
-    whole
-        .filter(|whole| !whole.is_zero())
-        .ok_or_else(|| "use for example `15s`, `500ms` or `2m`".to_owned())
+    if let (Some(unit), Ok(number)) = (unit, number.parse())
+        && let Some(duration) = unit.checked_mul(number)
+        && !duration.is_zero()
+    {
+        return Ok(duration);
+    }
+    Err("use for example `15s`, `500ms` or `2m`".to_owned())
 }
 
 /// Writes a duration as [`duration`] reads it.
-fn shown(duration: Duration) -> String {
+fn formatted(duration: Duration) -> String {
     let millis = duration.as_millis();
     if millis.is_multiple_of(1000) {
         format!("{}s", millis / 1000)
@@ -125,7 +130,7 @@ fn shown(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, duration, shown};
+    use super::{Duration, duration, formatted};
 
     #[test]
     fn durations_have_a_unit() {
@@ -151,7 +156,7 @@ mod tests {
             assert!(duration(text).is_err(), "{text}");
         }
         assert_eq!(
-            [15_000, 1_500].map(|millis| shown(Duration::from_millis(millis))),
+            [15_000, 1_500].map(|millis| formatted(Duration::from_millis(millis))),
             ["15s", "1500ms"]
         );
     }

@@ -14,6 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+/// Runs the server, or prints a certificate.
 pub(crate) fn run(
     arguments: WebhookArgs,
     common: &Common,
@@ -27,13 +28,14 @@ pub(crate) fn run(
             "the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`"
         );
     };
-    let config = configuration::base_for(ConfigReader::Webhook, common, messages)?;
-    let configuration_file = configuration::named(common).map(|path| ConfigurationFile {
+    let config = configuration::base(ConfigReader::Webhook, common, messages)?;
+    let configuration_file = configuration::file(common).map(|path| ConfigurationFile {
         path,
         set: common.set.clone(),
         namespace: common.namespace.clone(),
     });
-    let _written_at_the_end = log::init(arguments.log_format);
+    // The log is flushed when the guard is dropped.
+    let _log_guard = log::init(arguments.log_format);
     serve(Settings {
         listen: arguments.listen,
         metrics_listen: arguments.metrics_listen,
@@ -62,10 +64,10 @@ fn print_certificate(command: WebhookCommand, namespace: Option<&str>) -> anyhow
             "`webhook certificate` requires the namespace of the Service: add `--namespace NS`"
         );
     };
-    for (name, what) in [(&*service, "a Service"), (namespace, "a namespace")] {
-        if !is_label(name) {
+    for (name, kind) in [(&*service, "a Service"), (namespace, "a namespace")] {
+        if !is_dns_label(name) {
             anyhow::bail!(
-                "invalid name of {what} '{name}': expected at most 63 lower-case letters, digits and `-`"
+                "invalid name of {kind} '{name}': expected at most 63 lower-case letters, digits and `-`"
             );
         }
     }
@@ -91,11 +93,12 @@ fn authorities(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A label of DNS, as names of Services and namespaces are.
-fn is_label(name: &str) -> bool {
-    let is_inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+/// Returns true for a DNS label, which the names of Services and namespaces must be.
+fn is_dns_label(name: &str) -> bool {
     (1..=63).contains(&name.len())
-        && name.bytes().all(is_inside)
+        && name
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         && !name.starts_with('-')
         && !name.ends_with('-')
 }

@@ -5,7 +5,7 @@
 use crate::diagnostic::Severity;
 use crate::explain::{Explanation, RunError};
 
-/// Returns one line for each finding, then those of errors that no text has:
+/// Returns a line for each finding, then for each error of the run:
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,
 /// `::error title=no-resources::deploy: the directory has no resources`.
 pub(crate) fn github(explanation: &Explanation<'_>) -> String {
@@ -39,12 +39,14 @@ pub(crate) fn github(explanation: &Explanation<'_>) -> String {
     lines
 }
 
+/// Escapes the message of a command.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
+/// Escapes a property of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,18 +1,18 @@
-//! The number of hosts that the agents make in Mackerel: one for each pod.
+//! The number of hosts in Mackerel: each pod with an agent is one.
 
 use crate::checks::ProcessedText;
 use crate::inject::Outcome;
 use serde::Serialize;
 
-/// Hosts of the templates that have an agent after the run.
+/// The number of hosts of the templates that have an agent after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostCount {
-    /// Hosts of the templates whose replicas the manifests have.
+    /// Hosts of templates whose number of replicas is in the manifests.
     pub(crate) hosts: u64,
-    /// True if the input has autoscalers, which change the number of replicas.
+    /// True if the input has resources that change the number of replicas.
     pub(crate) has_autoscalers: bool,
-    /// Templates without a number of replicas.
+    /// Templates whose number of replicas is unknown.
     pub(crate) unknown_templates: usize,
 }
 
@@ -40,7 +40,7 @@ impl HostCount {
 
     /// `Mackerel hosts: at least 5, one for each replica; unknown for 1 template without a number of replicas`
     pub(super) fn line(self) -> Option<String> {
-        // An autoscaler may also take replicas away.
+        // With an autoscaler the number is no minimum, since it may also remove replicas.
         let is_minimum = self.unknown_templates > 0 && !self.has_autoscalers;
         let at_least = if is_minimum { "at least " } else { "" };
         let scaled = if self.has_autoscalers {
@@ -48,17 +48,22 @@ impl HostCount {
         } else {
             ""
         };
-        let known = (self.hosts > 0)
-            .then(|| format!("{at_least}{}, one for each replica{scaled}", self.hosts));
-        let unknown = match self.unknown_templates {
-            0 => None,
-            1 => Some("unknown for 1 template without a number of replicas".to_owned()),
-            more => Some(format!(
-                "unknown for {more} templates without a number of replicas"
-            )),
-        };
-        let parts: Vec<String> = known.into_iter().chain(unknown).collect();
-        (!parts.is_empty()).then(|| format!("Mackerel hosts: {}", parts.join("; ")))
+        let mut parts = Vec::new();
+        if self.hosts > 0 {
+            let hosts = self.hosts;
+            parts.push(format!("{at_least}{hosts}, one for each replica{scaled}"));
+        }
+        if self.unknown_templates > 0 {
+            let plural = if self.unknown_templates == 1 { "" } else { "s" };
+            parts.push(format!(
+                "unknown for {} template{plural} without a number of replicas",
+                self.unknown_templates
+            ));
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        Some(format!("Mackerel hosts: {}", parts.join("; ")))
     }
 }
 

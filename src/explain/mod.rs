@@ -1,15 +1,15 @@
-//! The cause of each decision, as data that [`text`], JSON, [`sarif`] and [`github`] show.
+//! The decisions of a run with their causes, as data that is written as [`text`], JSON, [`sarif`] or for [`github`].
 
 pub(crate) mod github;
 mod hosts;
-mod permitted;
+mod permissions;
 pub(crate) mod required;
 pub(crate) mod sarif;
 mod settings;
 pub(crate) mod text;
 
 pub(crate) use hosts::HostCount;
-pub(crate) use permitted::PermissionView;
+pub(crate) use permissions::PermissionView;
 pub(crate) use required::RequirementView;
 pub(crate) use settings::ContainerSettings;
 
@@ -32,9 +32,9 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation<'i> {
-    /// One per pod template, in the order of the inputs.
+    /// The pod templates, in the order of the inputs.
     pub(crate) templates: Vec<TemplateView<'i>>,
-    /// Findings that belong to no pod template.
+    /// Findings about no pod template.
     pub(crate) findings: Vec<LocatedFinding<'i>>,
     /// Errors about paths or the run as a whole.
     #[serde(skip_serializing_if = "<[RunError]>::is_empty")]
@@ -43,29 +43,28 @@ pub(crate) struct Explanation<'i> {
     pub(crate) needed: Vec<RequirementView<'i>>,
     /// Permissions that the agents need.
     pub(crate) permissions: Vec<PermissionView>,
-    /// Hosts that the agents make in Mackerel.
+    /// Hosts in Mackerel.
     pub(crate) mackerel: HostCount,
-    /// Resources without a pod template.
+    /// Number of resources without a pod template.
     pub(crate) without_pod_template: usize,
 }
 
 impl<'i> Explanation<'i> {
-    /// Every finding: of the pod templates, then the others.
+    /// Returns every finding: those about pod templates, then the others.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &LocatedFinding<'i>> {
-        let of_templates = self
-            .templates
-            .iter()
-            .flat_map(|template| std::iter::once(&template.decision).chain(&template.warnings));
-        of_templates.chain(&self.findings)
+        let templates = self.templates.iter();
+        templates
+            .flat_map(|template| std::iter::once(&template.decision).chain(&template.warnings))
+            .chain(&self.findings)
     }
 
-    /// Every finding that a reviewer acts on, for tools of code review.
+    /// Returns every finding that tools of code review show.
     fn review_findings(&self) -> impl Iterator<Item = &LocatedFinding<'i>> {
         self.findings()
             .filter(|found| found.reported.finding.reason.is_for_review())
     }
 
-    /// True where `inject` would fail.
+    /// Returns true if `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
             || self
@@ -122,7 +121,7 @@ pub(crate) struct LocatedFinding<'i> {
 }
 
 impl<'i> LocatedFinding<'i> {
-    /// Returns its place for a review. A change is about the resource as a whole, as in the list of `--check`.
+    /// Returns its place for a review. The place of a change is that of the whole resource, as in the list of `--check`.
     pub(crate) fn review_place(&self) -> Option<PlaceView<'i>> {
         match self.reported.finding.reason.done() {
             Some(_) => self.template_place,
@@ -140,7 +139,7 @@ impl<'i> LocatedFinding<'i> {
     }
 }
 
-/// Writes the resource only where no pod template around the finding names it.
+/// Writes the resource only if the finding is not inside a [`TemplateView`], which has it.
 impl Serialize for LocatedFinding<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let finding = self.reported.finding;
@@ -165,10 +164,10 @@ impl Serialize for LocatedFinding<'_> {
     }
 }
 
-/// An error about a path, the configuration or the run as a whole, which no finding of a text has.
+/// An error about a path, the configuration or the run as a whole, which is no finding about a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct RunError {
-    /// Its reason, by its id.
+    /// Its reason.
     #[serde(rename = "id", skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<Reason>,
     /// The path, with line and column where it has them, the problem and the next step.
@@ -191,20 +190,21 @@ pub(crate) struct CauseView {
 /// Templates to explain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Filter<'a> {
-    /// All templates, with the agent's settings if there is but one.
+    /// All templates, with the settings of the agent if there is only one.
     All,
-    /// All templates, for `--check`: each change and each missing agent is an error.
+    /// All templates. Each change and each missing agent is an error, as for `--check`.
     Check,
-    /// The templates of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
+    /// The templates of one resource, with the settings of the agent. The resource is `name`, `Kind/name` or `Kind/namespace/name`.
     Resource(&'a str),
 }
 
 impl Filter<'_> {
-    fn takes(self, identity: &Identity, config: &Config) -> bool {
-        let Filter::Resource(wanted) = self else {
+    /// Returns true if the filter includes a resource.
+    fn includes(self, identity: &Identity, config: &Config) -> bool {
+        let Filter::Resource(resource) = self else {
             return true;
         };
-        let parts: Vec<&str> = wanted.split('/').collect();
+        let parts: Vec<&str> = resource.split('/').collect();
         let (kind, namespace, name) = match *parts.as_slice() {
             [name] => (None, None, name),
             [kind, name] => (Some(kind), None, name),
@@ -218,8 +218,8 @@ impl Filter<'_> {
     }
 }
 
-/// Explains a run. The injections have to carry their agents (see [`Explanations`](crate::options::Explanations)) for their
-/// settings to be shown.
+/// Explains a run. The settings of the agents are shown only if the injections have kept them, see
+/// [`Explanations`](crate::options::Explanations).
 pub(crate) fn explain<'i>(
     texts: &[ProcessedText<'i>],
     requirements: &'i [Requirement],
@@ -229,18 +229,18 @@ pub(crate) fn explain<'i>(
 ) -> Explanation<'i> {
     let outcomes = texts.iter().flat_map(|text| &text.injection.outcomes);
     let shown: Vec<&Outcome> = outcomes
-        .filter(|outcome| filter.takes(&outcome.identity, config))
+        .filter(|outcome| filter.includes(&outcome.identity, config))
         .collect();
     let mut explanation = Explanation {
         templates: Vec::new(),
         findings: Vec::new(),
         errors,
         needed: needed(&shown, texts, requirements, config),
-        permissions: permitted::permitted(&shown, texts, config),
+        permissions: permissions::permissions(&shown, texts, config),
         mackerel: HostCount::of(&shown, texts),
         without_pod_template: 0,
     };
-    let is_one = shown.len() == 1 || matches!(filter, Filter::Resource(_));
+    let shows_settings = shown.len() == 1 || matches!(filter, Filter::Resource(_));
     for text in texts {
         let mut builder = ExplanationBuilder {
             name: text.name,
@@ -251,8 +251,8 @@ pub(crate) fn explain<'i>(
         for reported in text.injection.diagnostics() {
             let is_shown = match reported.subject {
                 Subject::Text => !matches!(filter, Filter::Resource(_)),
-                Subject::Resource(remark) => filter.takes(&remark.identity, config),
-                // Shown with its template.
+                Subject::Resource(remark) => filter.includes(&remark.identity, config),
+                // The view of the template has it.
                 Subject::PodTemplate(_) => false,
             };
             if is_shown {
@@ -260,9 +260,9 @@ pub(crate) fn explain<'i>(
             }
         }
         for outcome in &text.injection.outcomes {
-            if filter.takes(&outcome.identity, config) {
+            if filter.includes(&outcome.identity, config) {
                 let mut template = builder.template(outcome, text.injection);
-                if is_one {
+                if shows_settings {
                     template.agent = builder.agent(outcome);
                     template.wait_for = builder.wait_for(outcome);
                 }
@@ -276,43 +276,40 @@ pub(crate) fn explain<'i>(
     explanation
 }
 
-/// Returns what the shown templates need.
+/// Returns the objects that the shown templates need.
 fn needed<'i>(
     shown: &[&Outcome],
     texts: &[ProcessedText<'i>],
     requirements: &'i [Requirement],
     config: &Config,
 ) -> Vec<RequirementView<'i>> {
-    let mut named: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
+    let mut keys: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
     for outcome in shown {
-        let namespace = outcome
-            .identity
-            .namespace_or(config.spec.namespace.as_ref());
+        let default_namespace = config.spec.namespace.as_ref();
+        let namespace = outcome.identity.namespace_or(default_namespace);
         if let Some(needs) = outcome.needs() {
-            named.extend(needs.objects.iter().map(|need| (namespace, need)));
+            keys.extend(needs.objects.iter().map(|key| (namespace, key)));
         }
     }
-    let mut lines: Vec<LineCounter<'_>> = texts
-        .iter()
-        .map(|text| LineCounter::new(text.text.as_bytes()))
-        .collect();
+    let lines = texts.iter().map(|text| text.text.as_bytes());
+    let mut lines: Vec<LineCounter<'_>> = lines.map(LineCounter::new).collect();
     let mut needed = Vec::new();
     for requirement in requirements {
-        if named.contains(&(requirement.namespace.as_ref(), &requirement.need)) {
-            let place = match requirement.presence {
-                Presence::Present { part, offset } => texts
-                    .get(part)
-                    .zip(lines.get_mut(part))
-                    .map(|(text, lines)| PlaceView::new(text.name, lines.position(offset))),
-                Presence::Absent | Presence::WithoutKey => None,
-            };
-            needed.push(RequirementView::new(requirement, place));
+        if !keys.contains(&(requirement.namespace.as_ref(), &requirement.need)) {
+            continue;
         }
+        let mut place = None;
+        if let Presence::Present { part, offset } = requirement.presence
+            && let (Some(text), Some(lines)) = (texts.get(part), lines.get_mut(part))
+        {
+            place = Some(PlaceView::new(text.name, lines.position(offset)));
+        }
+        needed.push(RequirementView::new(requirement, place));
     }
     needed
 }
 
-/// Builds the views of one input, in order of the text.
+/// Builds the views of one input.
 struct ExplanationBuilder<'a> {
     name: &'a str,
     lines: LineCounter<'a>,
@@ -325,7 +322,7 @@ impl<'a> ExplanationBuilder<'a> {
         PlaceView::new(self.name, self.lines.position(offset))
     }
 
-    /// A template without the settings of its containers.
+    /// Returns the view of a template, without the settings of its containers.
     fn template(&mut self, outcome: &'a Outcome, injection: &'a Injection) -> TemplateView<'a> {
         let place = self.place(outcome.offset);
         let decision = self.finding(injection.about_template(outcome, &outcome.decision));
@@ -368,7 +365,7 @@ impl<'a> ExplanationBuilder<'a> {
                 origin: self.origin(self.config.origin(path)),
             },
             Cause::Manifest { offset, pointer } => CauseView {
-                rule: what_stands_at(pointer),
+                rule: field_for_people(pointer),
                 value: None,
                 origin: self.place(*offset).to_string(),
             },
@@ -392,8 +389,8 @@ impl<'a> ExplanationBuilder<'a> {
     }
 }
 
-/// A field of a resource, for people.
-fn what_stands_at(pointer: &str) -> String {
+/// `annotation inject`, `spec.template.spec.hostNetwork`, `the resource`
+fn field_for_people(pointer: &str) -> String {
     let field = field_path(pointer);
     match annotation(pointer) {
         Some(name) => format!("annotation {name}"),
@@ -402,7 +399,7 @@ fn what_stands_at(pointer: &str) -> String {
     }
 }
 
-/// The name of this program's annotation at a pointer.
+/// Returns the name of the annotation at a pointer, if it is one of this program.
 fn annotation(pointer: &str) -> Option<String> {
     let (_, key) = pointer.split_once("/metadata/annotations/")?;
     let key = key.replace("~1", "/");

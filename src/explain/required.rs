@@ -6,21 +6,21 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
-/// The namespace of resources that name none.
+/// The namespace of pods whose namespace is unknown.
 pub(super) const UNNAMED: &str = "the namespace of the pods";
-/// The same beside namespaces with a name.
+/// The same in a list with known namespaces.
 pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
 
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct RequirementView<'i> {
-    /// The pods' namespace; none if neither manifest nor configuration names it.
+    /// The namespace of the pods; none if neither manifest nor configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<&'i str>,
     /// The object.
     #[serde(flatten)]
     pub(crate) need: &'i KeyRef,
-    /// Presence in the input.
+    /// Words about its presence in the input.
     pub(crate) presence: &'static str,
     /// Place of the object, if it has the key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ impl fmt::Display for RequirementView<'_> {
     }
 }
 
-/// Returns one line for all namespaces that need the same object, of which `limit` are named:
+/// Returns one line for each object with the namespaces that need it, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`.
 pub(crate) fn lines(requirements: &[RequirementView<'_>], limit: usize) -> Vec<String> {
     struct NeededObject<'i> {
@@ -68,16 +68,11 @@ pub(crate) fn lines(requirements: &[RequirementView<'_>], limit: usize) -> Vec<S
             }),
         }
     }
-    needed
-        .iter()
-        .map(|needed| {
-            format!(
-                "in {}: {}",
-                enumerated(&needed.namespaces, limit),
-                needed.object
-            )
-        })
-        .collect()
+    let mut lines = Vec::new();
+    for NeededObject { object, namespaces } in &needed {
+        lines.push(format!("in {}: {object}", enumerated(namespaces, limit)));
+    }
+    lines
 }
 
 /// `a, b and the namespace of the other pods`

@@ -1,5 +1,5 @@
 //! SARIF 2.1.0 for tools of code review: changes, refusals, warnings and notes as results. Other decisions are left out, since
-//! nothing is to be done about them.
+//! they need no action.
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
@@ -8,7 +8,7 @@ use crate::explain::{Explanation, LocatedFinding, RunError};
 use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 
-/// The log as a JSON value.
+/// Returns the explanation as a log of SARIF.
 pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
     })
 }
 
-/// An error that no text has.
+/// Returns an error of the run as a notification of the tool.
 fn notification(error: &RunError) -> Value {
     let mut notification = json!({"level": "error", "message": {"text": error.message}});
     if let Some(reason) = error.reason {
@@ -54,6 +54,7 @@ fn notification(error: &RunError) -> Value {
     notification
 }
 
+/// Returns a reason as a rule of the tool.
 fn rule(reason: Reason) -> Value {
     let level = match reason.class() {
         Class::Refused => "error",
@@ -68,6 +69,7 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
+/// Returns a finding as a result; `rule` is the index of its rule.
 fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
     let reported = found.reported;
     let level = match reported.severity {
@@ -94,7 +96,7 @@ fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
     result
 }
 
-/// A path as a relative reference: what a URI does not take as it is becomes `%XX`.
+/// Returns a path as a relative reference of a URI, with other characters as `%XX`.
 fn uri(path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
     let mut uri = String::new();

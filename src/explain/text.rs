@@ -1,4 +1,4 @@
-//! An explanation as text: a table by file, findings, objects that must exist.
+//! An explanation as text: a table for each file, findings, required objects and permissions, totals.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::diagnostic::{Severity, visible};
@@ -10,12 +10,12 @@ use crate::report::{Finding, Reason};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
-/// The explanation as text; lines end with a line feed.
+/// Returns the explanation as text.
 pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     let mut writer = TextWriter::default();
     writer.templates(&explanation.templates);
     for found in &explanation.findings {
-        // A further place of an earlier finding takes one line.
+        // A repeated finding is one line, directly below the others.
         if !writer.has_printed(found.reported.finding) {
             writer.gap();
         }
@@ -61,19 +61,21 @@ fn totals(explanation: &Explanation<'_>) -> Vec<String> {
     totals
 }
 
+/// Writes an explanation.
 #[derive(Default)]
 struct TextWriter<'e> {
     text: String,
-    /// Findings that were printed: each sentence is printed once.
+    /// Reasons and messages that were printed: each is printed once.
     printed: HashSet<(Reason, &'e str)>,
-    /// Help that was printed.
-    helped: HashSet<&'e str>,
+    /// Helps that were printed.
+    printed_helps: HashSet<&'e str>,
 }
 
 impl<'e> TextWriter<'e> {
-    fn line(&mut self, line: &str) {
-        for part in line.split('\n') {
-            self.text.push_str(visible(part.trim_end()).as_ref());
+    /// Adds lines, without spaces at their ends.
+    fn line(&mut self, lines: &str) {
+        for line in lines.split('\n') {
+            self.text.push_str(&visible(line.trim_end()));
             self.text.push('\n');
         }
     }
@@ -82,13 +84,14 @@ impl<'e> TextWriter<'e> {
         self.printed.contains(&(finding.reason, &*finding.message))
     }
 
-    /// Adds an empty line, unless the text begins here.
+    /// Adds an empty line, except at the beginning.
     fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
     }
 
+    /// Adds the table of the pod templates.
     fn templates(&mut self, templates: &[TemplateView<'e>]) {
         let rows: Vec<Row> = templates.iter().map(Row::of).collect();
         let width = |column: fn(&Row) -> &str| {
@@ -114,12 +117,12 @@ impl<'e> TextWriter<'e> {
             self.line(&format!(
                 "  {place:place_width$}  {resource:resource_width$}  {decision:decision_width$}  {because}"
             ));
-            self.below(template);
+            self.details(template);
         }
     }
 
     /// Adds the findings and settings of a template below its row.
-    fn below(&mut self, template: &TemplateView<'e>) {
+    fn details(&mut self, template: &TemplateView<'e>) {
         let decision = template.decision.reported;
         let is_shown = decision.severity == Severity::Error || decision.finding.has_details;
         let decision = is_shown.then_some(&template.decision);
@@ -143,20 +146,20 @@ impl<'e> TextWriter<'e> {
     ///   = help: to keep it, set `qos: keep`
     /// ```
     ///
-    /// Later ones with the same sentence are `warning[qos-changed] at line 30:5`. Errors have their sentence always.
+    /// A later one with the same message is the line `warning[qos-changed] at line 30:5`, unless it is an error.
     fn finding(&mut self, reported: ReportedFinding<'e>, indent: &str, place: Option<String>) {
         let ReportedFinding {
             finding, severity, ..
         } = reported;
         let title = format!("{indent}{}[{}]", severity.name(), finding.reason.id());
         let is_new = self.printed.insert((finding.reason, &finding.message));
-        let place = match place {
-            Some(place) if !is_new && severity != Severity::Error => {
-                self.line(&format!("{title} at {place}"));
-                return;
-            }
-            place => place,
-        };
+        if let Some(place) = &place
+            && !is_new
+            && severity != Severity::Error
+        {
+            self.line(&format!("{title} at {place}"));
+            return;
+        }
         match reported.subject {
             Subject::Resource(remark) => {
                 let name = remark.identity.short_name();
@@ -171,31 +174,30 @@ impl<'e> TextWriter<'e> {
             self.line(&format!("{indent}  --> {place}"));
         }
         if let Some(help) = &finding.help
-            && self.helped.insert(help)
+            && self.printed_helps.insert(help)
         {
             self.line(&format!("{indent}  = help: {help}"));
         }
     }
 
+    /// Adds a table of the settings of a container.
     fn settings(&mut self, subject: &str, container: &ContainerSettings) {
         let list = &container.list;
         self.line(&format!("\n      settings of {subject} in {list}:"));
         let values: Vec<String> = container
             .settings
             .iter()
-            .map(|setting| plain(&setting.value))
+            .map(|setting| value_text(&setting.value))
             .collect();
         let paths = container
             .settings
             .iter()
             .map(|setting| setting.path.chars().count());
         let path_width = paths.max().unwrap_or_default();
-        // One long value does not push all origins out of sight.
+        // A long value does not widen the column.
         let lengths = values.iter().map(|value| value.chars().count());
-        let value_width = lengths
-            .filter(|length| *length <= 50)
-            .max()
-            .unwrap_or_default();
+        let lengths = lengths.filter(|length| *length <= 50);
+        let value_width = lengths.max().unwrap_or_default();
         for (setting, value) in container.settings.iter().zip(&values) {
             let path = &setting.path;
             let origin = &setting.origin;
@@ -205,6 +207,7 @@ impl<'e> TextWriter<'e> {
         }
     }
 
+    /// Adds the permissions that the agents need; those of pods without a namespace come last.
     fn permissions(&mut self, permissions: &[PermissionView]) {
         let Some(first) = permissions.first() else {
             return;
@@ -213,36 +216,39 @@ impl<'e> TextWriter<'e> {
         self.line(&format!(
             "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
         ));
-        let (named, unnamed): (Vec<_>, Vec<_>) = permissions
+        let mut permissions: Vec<&PermissionView> = permissions.iter().collect();
+        permissions.sort_by_key(|permission| permission.namespace.is_none());
+        let are_named = permissions
             .iter()
-            .partition(|permission| permission.namespace.is_some());
-        let no_name = if named.is_empty() {
-            UNNAMED
-        } else {
+            .any(|permission| permission.namespace.is_some());
+        let unnamed = if are_named {
             UNNAMED_BESIDE_OTHERS
+        } else {
+            UNNAMED
         };
-        for permission in named.into_iter().chain(unnamed) {
-            let accounts: Vec<&str> = permission
-                .service_accounts
-                .iter()
-                .map(|name| &**name)
-                .collect();
-            let plural = if accounts.len() == 1 { "" } else { "s" };
+        let mut needs_nodes_proxy = false;
+        let mut can_need_less = false;
+        for permission in permissions {
+            let plural = if permission.service_accounts.len() == 1 {
+                ""
+            } else {
+                "s"
+            };
+            let accounts = Vec::from_iter(permission.service_accounts.iter().map(|name| &**name));
             let accounts = accounts.join(", ");
             let resources = permission.get.join(" and ");
-            let namespace = permission.namespace.as_deref().unwrap_or(no_name);
+            let namespace = permission.namespace.as_deref().unwrap_or(unnamed);
             self.line(&format!(
                 "  get {resources}: ServiceAccount{plural} {accounts} in {namespace}"
             ));
+            if permission.get.contains(&NODES_PROXY) {
+                needs_nodes_proxy = true;
+                // At the kubelet's own port, a newer Kubernetes needs less.
+                can_need_less |= permission.access == KubeletAccess::Kubelet;
+            }
         }
-        let mut accesses = permissions
-            .iter()
-            .filter(|permission| permission.get.contains(&NODES_PROXY))
-            .map(|permission| permission.access)
-            .peekable();
-        if accesses.peek().is_some() {
-            // With the kubelet's own port a newer version needs less.
-            let less = if accesses.any(|access| access == KubeletAccess::Kubelet) {
+        if needs_nodes_proxy {
+            let less = if can_need_less {
                 format!("; {LESS}")
             } else {
                 String::new()
@@ -255,7 +261,7 @@ impl<'e> TextWriter<'e> {
 /// A row of the table of templates.
 struct Row {
     place: String,
-    /// With the path of its template.
+    /// The resource and the path of its template.
     resource: String,
     decision: String,
     because: String,
@@ -278,6 +284,7 @@ impl Row {
     }
 }
 
+/// `injection: always (default)`
 fn because(cause: &CauseView) -> String {
     let CauseView {
         rule,
@@ -285,22 +292,23 @@ fn because(cause: &CauseView) -> String {
         origin,
     } = cause;
     match value {
-        Some(value) => format!("{rule}: {} ({origin})", short(value)),
+        Some(value) => format!("{rule}: {} ({origin})", shortened(value)),
         None => format!("{rule} ({origin})"),
     }
 }
 
-/// Long values are shown where one resource is asked about.
-fn short(value: &Value) -> String {
-    const MOST: usize = 40;
-    let text = plain(value);
-    match text.char_indices().nth(MOST) {
+/// Returns the beginning of a value. `explain --resource` shows all of it.
+fn shortened(value: &Value) -> String {
+    const MAX_CHARACTERS: usize = 40;
+    let text = value_text(value);
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
 }
 
-fn plain(value: &Value) -> String {
+/// Returns a value as text.
+fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => "not set".to_owned(),

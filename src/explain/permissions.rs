@@ -1,0 +1,70 @@
+//! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
+
+use crate::agent::kubelet_access::KubeletAccess;
+use crate::checks::ProcessedText;
+use crate::config::Config;
+use crate::inject::outcome::Outcome;
+use crate::rbac::RbacCoverage;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Permissions for the ServiceAccounts of one namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PermissionView {
+    /// Their namespace; none if neither manifest nor configuration has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<String>,
+    /// Their names, sorted.
+    pub(crate) service_accounts: BTreeSet<String>,
+    /// The resources that they must be permitted to `get`.
+    pub(crate) get: &'static [&'static str],
+    /// The source of the RBAC manifests, with its verb.
+    #[serde(skip)]
+    pub(crate) written: &'static str,
+    /// Endpoint that the agents read.
+    #[serde(skip)]
+    pub(crate) access: KubeletAccess,
+}
+
+/// Returns the permissions by namespace and access; leaves out agents that need none.
+pub(super) fn permissions(
+    outcomes: &[&Outcome],
+    texts: &[ProcessedText<'_>],
+    config: &Config,
+) -> Vec<PermissionView> {
+    let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
+    for outcome in outcomes {
+        if let Some(subject) = outcome.rbac_subject() {
+            let accounts = needed.entry((subject.namespace.clone(), subject.access));
+            let accounts = accounts.or_default();
+            accounts.insert(subject.service_account.clone());
+        }
+    }
+    let mut rbac = RbacCoverage::default();
+    rbac.require(outcomes.iter().copied());
+    for text in texts {
+        rbac.read(text.text, text.injection, config);
+    }
+    let written = if rbac.is_complete(config) {
+        "the input has"
+    } else if config.spec.rbac.generate {
+        "`rbac.generate` writes"
+    } else {
+        "`mackerel-agent-injector rbac` prints"
+    };
+    let mut permissions = Vec::new();
+    for ((namespace, access), service_accounts) in needed {
+        let get = access.resources(config.spec.kubernetes_version);
+        if !get.is_empty() {
+            permissions.push(PermissionView {
+                namespace,
+                service_accounts,
+                get,
+                written,
+                access,
+            });
+        }
+    }
+    permissions
+}
