@@ -1,7 +1,7 @@
-//! Helm's post-renderer: a stream of manifests in, the same stream out.
+//! The post-renderer of Helm.
 //!
-//! It differs from other streams in one point: Helm 4 takes blank output for a failure, while a chart without objects, and
-//! `helm template --output-dir` of Helm 3, give blank input.
+//! Its stream differs from others in one point: Helm 4 treats blank output as a failure, but the input is blank for a chart
+//! without objects, and with `helm template --output-dir` of Helm 3.
 
 use crate::config::Config;
 use crate::engine::inject;
@@ -9,10 +9,10 @@ use crate::inject::Injection;
 use crate::options::{Options, Permissions};
 use yaml_json_patch::edit::Edit;
 
-/// Output for a blank stream.
+/// The output for a blank stream.
 pub(crate) const NOTHING: &str = "# mackerel-agent-injector: no manifests\n";
 
-/// Injects what Helm rendered.
+/// Injects a rendered chart.
 pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];

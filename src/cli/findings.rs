@@ -144,11 +144,7 @@ pub(crate) fn error(
     finding: &Finding,
 ) -> io::Result<()> {
     let mut writer = MessageWriter::source_lines(input, messages.colour());
-    let key = MessageKey {
-        level: MessageLevel::Error,
-        reason: None,
-        sentence: String::new(),
-    };
+    let key = MessageKey::without_reason(MessageLevel::Error, String::new());
     let reported = ReportedFinding::error(finding);
     messages.add(key, |visibility| writer.message(&reported, visibility))
 }

@@ -3,8 +3,7 @@
 //! Each new text is first written to a temporary file in the folder of its target. Only when all of them are complete are they
 //! renamed, so that a run that is killed leaves each file either old or new.
 
-use crate::cli::input::FileState;
-use crate::cli::input::io_message;
+use crate::cli::input::{FileState, io_message};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -124,20 +123,13 @@ fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
+/// Creates a file that only its owner can read, until it has the mode of its target: a manifest may have secrets.
 fn create_new(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // Readable by the owner only until it has the mode of its target, since a manifest may have secrets.
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-}
-
-#[cfg(not(unix))]
-fn create_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 #[cfg(unix)]

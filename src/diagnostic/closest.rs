@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest name to one that does not exist.
 
-/// Returns the candidate nearest to the word, the first among equals; `None` if none is near.
+/// Returns the candidate with the fewest edits, the first of several; `None` if all need too many.
 pub(crate) fn closest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -15,23 +15,24 @@ pub(crate) fn closest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns true if no more than `allowed` letters differ.
+/// Returns true if at most `allowed` edits lead from one word to the other.
 pub(crate) fn is_within(allowed: usize, word: &str, other: &str) -> bool {
     edits(allowed, &normalize(word), &normalize(other)).is_some()
 }
 
-/// Returns how many letters differ, if they are no more than `allowed`. Lengths are compared first: the distance is slow, and a
-/// caller of the webhook may send thousands of names.
+/// Returns the number of edits between two words, if it is at most `allowed`. The lengths are compared first, since the distance is
+/// slow and a request to the webhook may have thousands of names.
 fn edits(allowed: usize, word: &str, other: &str) -> Option<usize> {
-    let can_be_near = word.len().abs_diff(other.len()) <= allowed;
-    can_be_near
-        .then(|| strsim::damerau_levenshtein(word, other))
-        .filter(|edits| *edits <= allowed)
+    if word.len().abs_diff(other.len()) > allowed {
+        return None;
+    }
+    let edits = strsim::damerau_levenshtein(word, other);
+    (edits <= allowed).then_some(edits)
 }
 
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.
 pub(crate) fn normalize(name: &str) -> String {
-    // A limit, since the distance costs the product of the lengths.
+    // The length is limited, since the time of the distance grows with the product of the lengths.
     name.chars()
         .take(80)
         .filter(char::is_ascii_alphanumeric)

@@ -1,4 +1,4 @@
-//! The source line of a diagnostic, cut to the width of a terminal.
+//! The line of a text that a diagnostic shows, cut to the width of a terminal.
 
 use crate::diagnostic::position::Position;
 use crate::diagnostic::visible::substitute;
@@ -9,17 +9,17 @@ use unicode_width::UnicodeWidthChar as _;
 
 /// Maximum width of a line.
 const COLUMNS: usize = 120;
-/// Columns kept before the caret of a cut line.
-const BEFORE: usize = 40;
-/// Bytes read on each side of the caret: enough for the columns at four bytes each.
-const REACH: usize = COLUMNS * 4;
+/// Columns before the first caret of a cut line.
+const COLUMNS_BEFORE: usize = 40;
+/// Bytes to read on each side of the first caret. A column has at most four bytes.
+const MAX_BYTES: usize = COLUMNS * 4;
 
-/// A line as shown.
+/// A line with the place of its carets.
 pub(super) struct Excerpt {
     pub(super) line: String,
-    /// Columns before the first caret.
+    /// Number of columns before the first caret.
     pub(super) indent: usize,
-    /// Carets.
+    /// Number of carets.
     pub(super) width: usize,
 }
 
@@ -37,31 +37,32 @@ impl Cell {
 }
 
 impl Excerpt {
-    pub(super) fn new(text: &[u8], at: &Position, range: &Range<usize>) -> Self {
+    /// Returns the line at a position, with carets below the range.
+    pub(super) fn new(text: &[u8], position: &Position, range: &Range<usize>) -> Self {
         let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
         let start = range.start.min(text.len());
-        // A line may be as long as the file: read only what can be shown, and a line break behind it.
-        let line_end = start + line_length(slice(start, text.len().min(start + REACH + 2)));
-        let from = at.line_start.max(start.saturating_sub(REACH));
-        let to = line_end.min(start + REACH);
+        // A line may be as long as the file, so only its visible part is read.
+        let line_end = start + line_length(slice(start, text.len().min(start + MAX_BYTES + 2)));
+        let from = position.line_start.max(start.saturating_sub(MAX_BYTES));
+        let to = line_end.min(start + MAX_BYTES);
         let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
         let mut before = cells(slice(from, start));
         let marked = cells(slice(start, end));
         let after = cells(slice(end, to));
 
-        let is_whole = from == at.line_start && to == line_end;
+        let is_whole = from == position.line_start && to == line_end;
         if !is_whole || columns(&before) + columns(&marked) + columns(&after) > COLUMNS {
-            let first = before.len() - fitting(before.iter().rev(), BEFORE);
-            if first > 0 || from > at.line_start {
+            let first = before.len() - fitting(before.iter().rev(), COLUMNS_BEFORE);
+            if first > 0 || from > position.line_start {
                 before.splice(..first, [Cell::ELLIPSIS]);
             }
         }
         let indent = columns(&before);
-        let behind: Vec<&Cell> = marked.iter().chain(&after).collect();
-        let shown = fitting(behind.iter().copied(), COLUMNS.saturating_sub(indent));
+        let rest: Vec<&Cell> = marked.iter().chain(&after).collect();
+        let shown = fitting(rest.iter().copied(), COLUMNS.saturating_sub(indent));
         let mut line: String = before.iter().map(|cell| &*cell.text).collect();
-        line.extend(behind.iter().take(shown).map(|cell| &*cell.text));
-        if shown < behind.len() || to < line_end {
+        line.extend(rest.iter().take(shown).map(|cell| &*cell.text));
+        if shown < rest.len() || to < line_end {
             line.push('…');
         }
         let visible = marked.get(..shown).unwrap_or(&marked);
@@ -73,7 +74,7 @@ impl Excerpt {
     }
 }
 
-/// Returns the number of cells that fit into some columns.
+/// Returns the number of cells that fit into a number of columns.
 fn fitting<'c>(cells: impl Iterator<Item = &'c Cell>, columns: usize) -> usize {
     let mut width = 0;
     let mut count = 0;
@@ -88,15 +89,10 @@ fn fitting<'c>(cells: impl Iterator<Item = &'c Cell>, columns: usize) -> usize {
 }
 
 /// Returns the end of the character that an offset is in, or the offset if it is in none.
-fn end_of_character(text: &[u8], at: usize) -> usize {
+fn end_of_character(text: &[u8], offset: usize) -> usize {
+    let rest = text.get(offset..).unwrap_or_default();
     let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
-    at + text
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .take(3)
-        .take_while(is_continuation)
-        .count()
+    offset + rest.iter().take(3).take_while(is_continuation).count()
 }
 
 /// Returns the length of the line in bytes, without its line break.
@@ -108,10 +104,12 @@ fn line_length(rest: &[u8]) -> usize {
     }
 }
 
+/// Returns the width of cells in columns.
 fn columns(cells: &[Cell]) -> usize {
     cells.iter().map(|cell| cell.width).sum()
 }
 
+/// Returns the characters of a text as a terminal shows them.
 fn cells(bytes: &[u8]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for chunk in bytes.utf8_chunks() {

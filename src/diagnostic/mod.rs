@@ -29,11 +29,11 @@ pub(crate) use visible::visible;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Medium {
-    /// A file or stream: places have line and column.
+    /// A file or stream; a place is shown with line and column.
     Lines,
-    /// An argument: a place is shown by its name and the argument.
+    /// An argument; a place is shown with the name of the argument.
     Argument,
-    /// A file, folder or resource as a whole: a place is shown by its name alone.
+    /// A file, folder or resource as a whole; a place is its name.
     Whole,
 }
 
@@ -41,13 +41,13 @@ pub enum Medium {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'t> {
-    /// The file's name, or a stand-in: `<stdin>`, `--set #2`.
+    /// The name of the file, `<stdin>`, or the argument, such as `--set #2`.
     pub name: Cow<'t, str>,
     /// The kind of text.
     pub medium: Medium,
     /// The whole text, which need not be UTF-8.
     pub text: &'t [u8],
-    /// Bytes of the text; empty if something is missing there. Offsets beyond the end count as the end.
+    /// Bytes of the text; empty for a place where something is missing. Offsets beyond the end count as the end.
     pub range: Range<usize>,
 }
 
@@ -91,9 +91,10 @@ impl<'t> Place<'t> {
     }
 
     /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
-    fn shown(&self, at: &Position) -> String {
+    fn label(&self, position: &Position) -> String {
+        let Position { line, column, .. } = position;
         match self.medium {
-            Medium::Lines => format!("{}:{}:{}", visible(&self.name), at.line, at.column),
+            Medium::Lines => format!("{}:{line}:{column}", visible(&self.name)),
             Medium::Argument | Medium::Whole => visible(&self.name).into_owned(),
         }
     }
@@ -111,7 +112,7 @@ pub struct Diagnostic<'t> {
     pub message: String,
     /// The place in the text, if there is one.
     pub place: Option<Place<'t>>,
-    /// Background.
+    /// Additional facts.
     pub notes: Vec<String>,
     /// The next step for the user.
     pub help: Option<String>,
@@ -173,8 +174,8 @@ pub enum Colour {
     Always,
 }
 
-/// Renders diagnostics as text. For one without colours, use [`Diagnostic`]'s `Display`. Line counting continues from the
-/// last diagnostic, so that diagnostics in the order of the text cost one pass over it.
+/// Renders diagnostics as text; the `Display` of [`Diagnostic`] renders one without colours. Lines are counted from the place of the
+/// last diagnostic, so that a long text with many of them is read once.
 #[derive(Debug, Default)]
 pub struct Renderer<'t> {
     colour: Colour,
@@ -202,8 +203,8 @@ impl<'t> Renderer<'t> {
 
     /// Renders a place: `file:line:column`, or `--set #2` for an argument.
     pub(crate) fn place(&mut self, place: &Place<'t>) -> String {
-        let at = self.position(place.text, place.range.start);
-        place.shown(&at)
+        let position = self.position(place.text, place.range.start);
+        place.label(&position)
     }
 
     /// Renders one line, without line break: `file:line:column: error[id]: message`.
@@ -229,16 +230,16 @@ impl<'t> Renderer<'t> {
             help: diagnostic.help.clone(),
         };
         if let Some(place) = &diagnostic.place {
-            let at = self.position(place.text, place.range.start);
+            let position = self.position(place.text, place.range.start);
             let number = match place.medium {
-                Medium::Lines => at.line.to_string(),
+                Medium::Lines => position.line.to_string(),
                 Medium::Argument | Medium::Whole => " ".to_owned(),
             };
             picture.gutter = number.len();
-            picture.add_arrow(&place.shown(&at));
+            picture.add_arrow(&place.label(&position));
             if place.medium != Medium::Whole {
-                let excerpt = Excerpt::new(place.text, &at, &place.range);
-                picture.add_excerpt(&excerpt, &number, hue(diagnostic.severity));
+                let excerpt = Excerpt::new(place.text, &position, &place.range);
+                picture.add_excerpt(&excerpt, &number, colour_code(diagnostic.severity));
             }
         }
         for note in &diagnostic.notes {
@@ -247,13 +248,14 @@ impl<'t> Renderer<'t> {
         picture
     }
 
+    /// `error[uneditable]: the pod template is reached through an alias`
     fn title(&self, diagnostic: &Diagnostic<'_>) -> String {
         let word = diagnostic.severity.name();
         let head = match diagnostic.id {
             Some(id) => format!("{word}[{id}]"),
             None => word.to_owned(),
         };
-        let head = self.colour.paint(&head, hue(diagnostic.severity));
+        let head = self.colour.paint(&head, colour_code(diagnostic.severity));
         format!("{head}: {}", visible(&diagnostic.message))
     }
 }
@@ -262,8 +264,10 @@ impl<'t> Renderer<'t> {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenPicture {
     text: String,
+    /// Width of the line number.
     gutter: usize,
     colour: Colour,
+    /// The help, which follows the last note.
     help: Option<String>,
 }
 
@@ -295,13 +299,14 @@ impl OpenPicture {
         let _ = writeln!(self.text, "{:gutter$}{arrow} {place}", "");
     }
 
-    fn add_excerpt(&mut self, excerpt: &Excerpt, number: &str, hue: &str) {
+    /// Adds the line with carets below it.
+    fn add_excerpt(&mut self, excerpt: &Excerpt, number: &str, colour_code: &str) {
         let (gutter, indent) = (self.gutter, excerpt.indent);
         let bar = self.colour.paint("|", GUTTER);
         let number = self.colour.paint(number, GUTTER);
         let line = format!("{number} {bar} {}", excerpt.line);
         let carets = "^".repeat(excerpt.width);
-        let marks = self.colour.paint(&carets, hue);
+        let marks = self.colour.paint(&carets, colour_code);
         let _ = writeln!(self.text, "{:gutter$} {bar}", "");
         let _ = writeln!(self.text, "{}", line.trim_end());
         let _ = writeln!(self.text, "{:gutter$} {bar} {:indent$}{marks}", "", "");
@@ -317,7 +322,8 @@ impl OpenPicture {
     }
 }
 
-fn hue(severity: Severity) -> &'static str {
+/// Returns the parameters of the escape sequence for a severity.
+fn colour_code(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "1;36",
         Severity::Warning => "1;33",
@@ -326,6 +332,7 @@ fn hue(severity: Severity) -> &'static str {
 }
 
 impl Colour {
+    /// Puts a text between escape sequences.
     fn paint<'a>(self, text: &'a str, code: &str) -> Cow<'a, str> {
         match self {
             Colour::Never => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! Line and column, counted on demand.
+//! Lines and columns.
 
 use memchr::{memchr_iter, memrchr};
 
@@ -19,7 +19,8 @@ pub struct Position {
 pub(crate) struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
-    at: Position,
+    /// The position of the offset.
+    position: Position,
 }
 
 impl<'t> LineCounter<'t> {
@@ -28,7 +29,7 @@ impl<'t> LineCounter<'t> {
         LineCounter {
             text,
             offset: 0,
-            at: Position {
+            position: Position {
                 line: 1,
                 column: 1,
                 line_start: 0,
@@ -44,24 +45,32 @@ impl<'t> LineCounter<'t> {
     /// Returns the position of an offset; an offset beyond the end counts as the end.
     pub(crate) fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
-        let between = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
-        let mut at = self.at;
-        if offset < at.line_start {
-            at.line -= memchr_iter(b'\n', between(offset, at.line_start)).count();
-            at.line_start = memrchr(b'\n', between(0, offset)).map_or(0, |newline| newline + 1);
-            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+        let bytes = |start: usize, end: usize| self.text.get(start..end).unwrap_or_default();
+        let Position {
+            mut line,
+            mut column,
+            mut line_start,
+        } = self.position;
+        if offset < line_start {
+            line -= memchr_iter(b'\n', bytes(offset, line_start)).count();
+            line_start = memrchr(b'\n', bytes(0, offset)).map_or(0, |newline| newline + 1);
+            column = 1 + characters(bytes(line_start, offset), line_start);
         } else if offset < self.offset {
-            at.column -= characters(between(offset, self.offset), offset);
-        } else if let Some(newline) = memrchr(b'\n', between(self.offset, offset)) {
-            at.line += memchr_iter(b'\n', between(self.offset, offset)).count();
-            at.line_start = self.offset + newline + 1;
-            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+            column -= characters(bytes(offset, self.offset), offset);
+        } else if let Some(newline) = memrchr(b'\n', bytes(self.offset, offset)) {
+            line += memchr_iter(b'\n', bytes(self.offset, offset)).count();
+            line_start = self.offset + newline + 1;
+            column = 1 + characters(bytes(line_start, offset), line_start);
         } else {
-            at.column += characters(between(self.offset, offset), self.offset);
+            column += characters(bytes(self.offset, offset), self.offset);
         }
         self.offset = offset;
-        self.at = at;
-        at
+        self.position = Position {
+            line,
+            column,
+            line_start,
+        };
+        self.position
     }
 }
 
@@ -75,11 +84,12 @@ fn characters(bytes: &[u8], start: usize) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-/// The lines of a literal block scalar in the text around it. Callers ask from the first to the last.
+/// Finds the lines of a literal block scalar in the text around it, in their order.
 pub(crate) struct LiteralLines<'t> {
     text: &'t str,
-    /// Offset of the line that was asked for last; at first, of the scalar's `|`.
+    /// Offset of the current line; at first, of the `|` of the scalar.
     start: usize,
+    /// Number of the current line.
     line: usize,
 }
 
@@ -93,7 +103,7 @@ impl<'t> LiteralLines<'t> {
         }
     }
 
-    /// Returns the offset of the first character of a line behind its indentation; of the last line for one beyond the text.
+    /// Returns the offset of the first character of a line after its indentation; that of the last line if the text has fewer.
     pub(crate) fn start_of_line(&mut self, line: usize) -> usize {
         let rest = |start: usize| self.text.get(start..).unwrap_or_default();
         while self.line < line {
@@ -151,9 +161,9 @@ mod tests {
                     }
                     let mut lines = LineCounter::new(text.as_bytes());
                     lines.position(*from);
-                    let at = lines.position(*to);
+                    let position = lines.position(*to);
                     assert_eq!(
-                        (at.line, at.column),
+                        (position.line, position.column),
                         slowly(text.as_bytes(), *to),
                         "{text:?} {from} {to}"
                     );

@@ -1,8 +1,8 @@
-//! Escaping for terminals: no character moves the cursor, hides text or changes its direction.
+//! Escapes characters that move the cursor of a terminal, hide text or change its direction.
 
 use std::borrow::Cow;
 
-/// Replaces control characters by visible ones.
+/// Replaces such characters by visible ones.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text
         .chars()
@@ -10,17 +10,17 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match substitute(character) {
-            Some(instead) => out.push_str(&instead),
-            None => out.push(character),
+            Some(replacement) => escaped.push_str(&replacement),
+            None => escaped.push(character),
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(escaped)
 }
 
-/// Returns the replacement of a character that must not be shown itself.
+/// Returns the replacement of a character; none if it can be shown.
 pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\t' => Some(Cow::Borrowed("    ")),

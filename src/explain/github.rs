@@ -18,7 +18,7 @@ pub(crate) fn github(explanation: &Explanation<'_>) -> String {
             Severity::Info => "notice",
         };
         lines += &format!("::{command} ");
-        if let Some(place) = found.review_place() {
+        if let Some(place) = found.review_place {
             let file = property(place.file.strip_prefix("./").unwrap_or(place.file));
             lines += &format!("file={file},line={},col={},", place.line, place.column);
         }

@@ -116,19 +116,11 @@ pub(crate) struct LocatedFinding<'i> {
     pub(crate) reported: ReportedFinding<'i>,
     /// Place of the finding.
     pub(crate) place: Option<PlaceView<'i>>,
-    /// Place of the resource whose pod template it is about.
-    pub(crate) template_place: Option<PlaceView<'i>>,
+    /// Place for a review. That of a change is the whole resource, as in the list of `--check`.
+    pub(crate) review_place: Option<PlaceView<'i>>,
 }
 
-impl<'i> LocatedFinding<'i> {
-    /// Returns its place for a review. The place of a change is that of the whole resource, as in the list of `--check`.
-    pub(crate) fn review_place(&self) -> Option<PlaceView<'i>> {
-        match self.reported.finding.reason.done() {
-            Some(_) => self.template_place,
-            None => self.place.or(self.template_place),
-        }
-    }
-
+impl LocatedFinding<'_> {
     /// Returns the path of the field in the resource; empty for the whole resource.
     fn field(&self) -> String {
         let finding = self.reported.finding;
@@ -347,10 +339,16 @@ impl<'a> ExplanationBuilder<'a> {
             Filter::Check => reported.for_check(),
             _ => reported,
         };
+        let finding = reported.finding;
         let outcome = reported.subject.outcome();
+        let resource_place = outcome.map(|outcome| self.place(outcome.offset));
+        let place = finding.offset.map(|offset| self.place(offset));
         LocatedFinding {
-            template_place: outcome.map(|outcome| self.place(outcome.offset)),
-            place: reported.finding.offset.map(|offset| self.place(offset)),
+            review_place: match finding.reason.done() {
+                Some(_) => resource_place,
+                None => place.or(resource_place),
+            },
+            place,
             reported,
         }
     }

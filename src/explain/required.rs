@@ -51,26 +51,21 @@ impl fmt::Display for RequirementView<'_> {
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`.
 pub(crate) fn lines(requirements: &[RequirementView<'_>], limit: usize) -> Vec<String> {
-    struct NeededObject<'i> {
-        object: String,
-        namespaces: Vec<Option<&'i str>>,
-    }
-    let mut needed: Vec<NeededObject<'_>> = Vec::new();
-    let mut indexes = HashMap::new();
+    let mut objects = Vec::new();
+    let mut namespaces: HashMap<String, Vec<Option<&str>>> = HashMap::new();
     for requirement in requirements {
         let object = requirement.to_string();
-        let index = *indexes.entry(object.clone()).or_insert(needed.len());
-        match needed.get_mut(index) {
-            Some(known) => known.namespaces.push(requirement.namespace),
-            None => needed.push(NeededObject {
-                object,
-                namespaces: vec![requirement.namespace],
-            }),
+        let of_object = namespaces.entry(object.clone()).or_default();
+        if of_object.is_empty() {
+            objects.push(object);
         }
+        of_object.push(requirement.namespace);
     }
     let mut lines = Vec::new();
-    for NeededObject { object, namespaces } in &needed {
-        lines.push(format!("in {}: {object}", enumerated(namespaces, limit)));
+    for object in objects {
+        if let Some(namespaces) = namespaces.get(&object) {
+            lines.push(format!("in {}: {object}", enumerated(namespaces, limit)));
+        }
     }
     lines
 }

@@ -78,7 +78,7 @@ fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
         Severity::Info => "note",
     };
     let mut location = json!({});
-    if let Some(place) = found.review_place() {
+    if let Some(place) = found.review_place {
         let region = json!({"startLine": place.line, "startColumn": place.column});
         location["physicalLocation"] =
             json!({"artifactLocation": {"uri": uri(place.file)}, "region": region});

@@ -1,11 +1,11 @@
-//! The functionConfig of a call, and the file that the user wrote it in.
+//! The functionConfig of a call, and its text as in the file of the user.
 
 use crate::config::KIND;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
-/// Annotations that orchestrators add to what they read.
-const OF_ORCHESTRATORS: &[&str] = &[
+/// Beginnings of the lines of annotations that orchestrators add to objects.
+const ADDED_ANNOTATIONS: &[&str] = &[
     "internal.config.kubernetes.io/",
     "config.kubernetes.io/index:",
     "config.kubernetes.io/path:",
@@ -16,29 +16,24 @@ const OF_ORCHESTRATORS: &[&str] = &[
 /// The functionConfig of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FunctionConfig<'e> {
-    /// Its tree.
+    /// The tree that has it.
     pub(crate) tree: &'e Tree<'e>,
-    /// The object.
+    /// The node of the object.
     pub(crate) node: NodeId,
-    /// Byte offset of the tree's text in the call's, for this object.
+    /// Offset of the text of the tree in the text of the call.
     pub(crate) start: usize,
 }
 
 impl FunctionConfig<'_> {
-    /// The file that the orchestrator read it from, where it says so.
+    /// Returns the file that the orchestrator read it from, if an annotation names it.
     pub(crate) fn file(&self) -> Option<String> {
-        let annotations = self
-            .tree
-            .member(self.tree.member(self.node, "metadata")?, "annotations")?;
-        let keys = [
-            "internal.config.kubernetes.io/path",
-            "config.kubernetes.io/path",
-        ];
-        keys.into_iter()
-            .find_map(|key| self.tree.member_text(annotations, key))
+        let metadata = self.tree.member(self.node, "metadata")?;
+        let annotations = self.tree.member(metadata, "annotations")?;
+        let path = |key| self.tree.member_text(annotations, key);
+        path("internal.config.kubernetes.io/path").or_else(|| path("config.kubernetes.io/path"))
     }
 
-    /// Kind and name: `AgentInjector/production`.
+    /// Returns kind and name: `AgentInjector/production`.
     pub(crate) fn name(&self) -> String {
         let kind = self
             .tree
@@ -51,66 +46,81 @@ impl FunctionConfig<'_> {
         }
     }
 
-    /// The text of the object alone, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
+    /// Returns the text of the object alone, without the indentation and the annotations that the orchestrator added. It is that
+    /// of the file, unless the orchestrator has reformatted it. None if the result would be another object.
     pub(crate) fn own_text(&self) -> Option<String> {
-        let (whole, span) = (self.tree.text(), self.tree.place(self.node));
-        let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
+        let (text, span) = (self.tree.text(), self.tree.place(self.node));
+        let (before, lines) = (text.get(..span.start)?, text.get(span)?);
         let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;
-        let own = match indent.trim_matches(' ').is_empty() {
-            true => without_added_annotations(&lines.replace(&format!("\n{indent}"), "\n")),
+        let own_text = if indent.trim_matches(' ').is_empty() {
+            without_added_annotations(&lines.replace(&format!("\n{indent}"), "\n"))
+        } else {
             // `functionConfig: {…}`
-            false => lines.to_owned(),
+            lines.to_owned()
         };
-        let tree = yaml::read(&own).ok()?;
-        (settings(&tree, tree.root()?)? == settings(self.tree, self.node)?).then_some(own)
+        let tree = yaml::read(&own_text).ok()?;
+        let is_same = settings(&tree, tree.root()?)? == settings(self.tree, self.node)?;
+        is_same.then_some(own_text)
     }
 }
 
-/// Returns true if a document of the text configures a run of this program by kustomize: an `AgentInjector`, or another object
-/// whose annotation names the program or its image.
-pub(crate) fn configures_injector(yaml_text: &str) -> bool {
-    yaml::documents(yaml_text).any(|document| {
-        let Ok(tree) = yaml::read(&yaml_text[document.span]) else {
-            return false;
-        };
-        let Some(root) = tree.root() else {
-            return false;
-        };
-        let annotations = tree
-            .member(root, "metadata")
-            .and_then(|metadata| tree.member(metadata, "annotations"));
-        let function = annotations
-            .and_then(|annotations| tree.member_text(annotations, "config.kubernetes.io/function"));
-        tree.member_text(root, "kind").as_deref() == Some(KIND)
-            || function.is_some_and(|function| function.contains("mackerel-agent-injector"))
+/// Returns true if a document of the text configures this program as a function of kustomize: an `AgentInjector`, or another
+/// object whose annotation names the program or its image.
+pub(crate) fn configures_injector(text: &str) -> bool {
+    yaml::documents(text).any(|document| {
+        let tree = yaml::read(&text[document.span]);
+        tree.is_ok_and(|tree| {
+            tree.root()
+                .is_some_and(|root| is_configuration(&tree, root))
+        })
     })
 }
 
-/// Takes out the lines that orchestrators add, and the `annotations:` that they made for them.
+fn is_configuration(tree: &Tree<'_>, object: NodeId) -> bool {
+    if tree.member_text(object, "kind").as_deref() == Some(KIND) {
+        return true;
+    }
+    let metadata = tree.member(object, "metadata");
+    let annotations = metadata.and_then(|metadata| tree.member(metadata, "annotations"));
+    let function = annotations
+        .and_then(|annotations| tree.member_text(annotations, "config.kubernetes.io/function"));
+    function.is_some_and(|function| function.contains("mackerel-agent-injector"))
+}
+
+/// Removes the lines of annotations that orchestrators add, and `annotations:` if it has no others.
 fn without_added_annotations(text: &str) -> String {
-    let width = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let is_added = |line: &&str| {
-        OF_ORCHESTRATORS
-            .iter()
-            .any(|start| line.trim_start().starts_with(start))
-    };
     let mut lines = text.split_inclusive('\n').peekable();
     let mut kept = String::new();
     while let Some(line) = lines.next() {
-        if line.trim() != "annotations:" {
-            kept.push_str(if is_added(&line) { "" } else { line });
+        if is_added_annotation(line) {
             continue;
         }
-        let added = std::iter::from_fn(|| lines.next_if(|next| is_added(next))).count();
-        let has_others = lines.peek().is_some_and(|next| width(next) > width(line));
-        if added == 0 || has_others {
+        let mut has_added = false;
+        if line.trim() == "annotations:" {
+            while lines.next_if(|next| is_added_annotation(next)).is_some() {
+                has_added = true;
+            }
+        }
+        let has_others = lines.peek().is_some_and(|next| indent(next) > indent(line));
+        if !has_added || has_others {
             kept.push_str(line);
         }
     }
     kept
 }
 
-/// The object without its metadata, which may have lost lines.
+fn is_added_annotation(line: &str) -> bool {
+    let line = line.trim_start();
+    ADDED_ANNOTATIONS
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Returns the object as JSON, without its metadata, of which lines were removed.
 fn settings(tree: &Tree<'_>, node: NodeId) -> Option<Value> {
     let mut value = to_json(tree, node).ok()?;
     if let Some(object) = value.as_object_mut() {

@@ -1,4 +1,4 @@
-//! The KRM function of kustomize and kpt: a ResourceList in, the same bytes with the edits and `results` out.
+//! The KRM function of kustomize and kpt. Its input and output is a ResourceList; the output has the edits and `results`.
 
 mod function_config;
 mod results;
@@ -22,16 +22,17 @@ use yaml_json_patch::{
     to_json,
 };
 
-/// A ResourceList in pieces: a long one is never in memory as one tree.
+/// A ResourceList. The items of a long one are read one by one, so that it is never in memory as one tree.
 #[derive(Debug)]
 pub(crate) struct Call<'t> {
     text: &'t str,
-    /// The one document.
+    /// The document, without empty ones before and after it.
     document: Range<usize>,
+    /// The items, if they can be separated without reading them.
     cut: Option<Cut>,
 }
 
-/// The ResourceList without its items.
+/// The ResourceList without its items, or with them if they cannot be separated.
 #[derive(Debug)]
 pub(crate) struct Envelope<'c> {
     call: &'c Call<'c>,
@@ -42,25 +43,25 @@ pub(crate) struct Envelope<'c> {
 /// The answer to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FunctionAnswer {
-    /// Edits of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
+    /// Edits of the text, sorted, without overlap: those of the items unless a template was refused, and that of `results`.
     pub(crate) edits: Vec<Edit>,
-    /// Success, or failure.
+    /// Success or failure.
     pub(crate) status: CallStatus,
 }
 
-/// Success or failure of a call; the exit code says it, results do not.
+/// Success or failure of a call, which the orchestrator learns from the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallStatus {
-    /// All went well.
+    /// Success.
     Done,
-    /// The items are as they came.
+    /// Failure; the items are unchanged.
     Refused,
 }
 
 /// Returns true for a function call: a text whose first document is a ResourceList.
 #[must_use]
 pub fn is_call(text: &str) -> bool {
-    // Helm's streams are long, and almost none holds the word at all.
+    // A quick check, since the streams of Helm are long.
     if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
         return false;
     }
@@ -79,6 +80,7 @@ pub fn is_call(text: &str) -> bool {
     yaml::read(first).is_ok_and(|tree| is_resource_list(&tree))
 }
 
+/// Returns true for the name with or without quotes.
 fn is_quoted_or_plain_list(kind: &str) -> bool {
     matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'")
 }
@@ -92,7 +94,7 @@ fn kind_of_line(line: &str) -> Option<&str> {
 }
 
 impl<'t> Call<'t> {
-    /// Finds the list in the text.
+    /// Finds the ResourceList in the text.
     ///
     /// # Errors
     /// When there is more than one document.
@@ -155,7 +157,7 @@ impl<'t> Call<'t> {
 }
 
 impl<'c> Envelope<'c> {
-    /// Byte offset in the call's text for one in the source of the tree.
+    /// Converts an offset in the source of the tree to one in the text of the call.
     fn place(&self, offset: usize) -> usize {
         match self.cut() {
             Some(cut) => cut.place(offset),
@@ -163,25 +165,25 @@ impl<'c> Envelope<'c> {
         }
     }
 
-    /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
+    /// Returns the functionConfig, unless it is empty. kpt sends a ConfigMap without data if the user gave none.
     pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
         let tree = &self.tree;
         let node = tree.alias_target(tree.get(self.root, "functionConfig")?);
-        let says_something = match tree.kind(node) {
+        let has_settings = match tree.kind(node) {
             Kind::Mapping => self.has_settings(node),
             Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),
             Kind::Sequence | Kind::Alias => true,
         };
         let offset = tree.place(node).start;
-        says_something.then(|| FunctionConfig {
+        has_settings.then(|| FunctionConfig {
             tree,
             node,
             start: self.place(offset) - offset,
         })
     }
 
-    /// Returns true unless the mapping is empty, or a ConfigMap without data. Settings beside `data` are a mistake, which the
-    /// configuration reader reports.
+    /// Returns true unless the mapping is empty, or a ConfigMap without data. The reader of the configuration reports settings
+    /// that are beside `data` by mistake.
     fn has_settings(&self, function_config: NodeId) -> bool {
         let tree = &self.tree;
         let kind = tree.get(function_config, "kind");
@@ -203,7 +205,7 @@ impl<'c> Envelope<'c> {
         false
     }
 
-    /// The answer after an injection of the items.
+    /// Returns the answer with the injection of the items.
     pub(crate) fn answer(&self, injection: Injection) -> FunctionAnswer {
         let results = function_results(&injection);
         let is_refused = results
@@ -213,9 +215,9 @@ impl<'c> Envelope<'c> {
         let mut seen = HashSet::new();
         let earlier = self.earlier_results();
         for result in results {
-            // After a refusal no item is changed, so that only errors are true.
-            let is_true = !is_refused || result.severity == Severity::Error;
-            if is_true && seen.insert(result) && earlier.lacks(result) {
+            // After a refusal no item is changed, so results about changes would be wrong.
+            let is_valid = !is_refused || result.severity == Severity::Error;
+            if is_valid && seen.insert(result) && earlier.is_new(result) {
                 new_results.push(result);
             }
         }
@@ -226,18 +228,18 @@ impl<'c> Envelope<'c> {
             (injection.edits, CallStatus::Done)
         };
         edits.extend(added);
-        // Stable: where the last item and the envelope end together, the item's lines come first.
+        // The sort is stable: at the end of the last item, its edits come before `results`.
         edits.sort_by_key(|edit| edit.range.start);
         FunctionAnswer { edits, status }
     }
 
-    /// The answer where no item was looked at, because of the configuration or the arguments.
+    /// Returns the answer after errors of the configuration or the arguments, for which no item was read.
     pub(crate) fn failure(&self, errors: &[RunError]) -> FunctionAnswer {
         let earlier = self.earlier_results();
         let mut results = Vec::new();
         for error in errors {
             let result = FunctionResult::error(&error.message);
-            if earlier.lacks(result) {
+            if earlier.is_new(result) {
                 results.push(result);
             }
         }
@@ -247,17 +249,17 @@ impl<'c> Envelope<'c> {
         }
     }
 
-    /// Results of earlier functions, or of an earlier run.
+    /// Returns the results that the list already has.
     fn earlier_results(&self) -> EarlierResults {
         let results = self.tree.get(self.root, "results");
         let results = results.and_then(|node| to_json(&self.tree, node).ok());
-        EarlierResults::new(match results {
-            Some(Value::Array(results)) => results,
-            _ => Vec::new(),
-        })
+        match results {
+            Some(Value::Array(results)) => EarlierResults::new(results),
+            _ => EarlierResults::default(),
+        }
     }
 
-    /// Adds to the results that are there. Where the splicer cannot, the messages on stderr have to do.
+    /// Returns the edits that add results. There are none if the text cannot be edited; then only stderr has the messages.
     fn add_results(&self, results: &[FunctionResult<'_>]) -> Vec<Edit> {
         if results.is_empty() {
             return Vec::new();
@@ -271,40 +273,41 @@ impl<'c> Envelope<'c> {
         let first_line = document.split_inclusive('\n').next().unwrap_or_default();
         let mut added = Vec::new();
         for Edit { range, text } in edits {
-            let edit = self.in_document(Edit::replace(range, text.replace("\r\n", "\n")));
-            // Lines end as the call's do.
-            added.push(if first_line.ends_with("\r\n") {
-                Edit::replace(edit.range, edit.text.replace('\n', "\r\n"))
-            } else {
-                edit
-            });
+            let mut edit = self.in_document(Edit::replace(range, text.replace("\r\n", "\n")));
+            // The line breaks are those of the call.
+            if first_line.ends_with("\r\n") {
+                edit.text = edit.text.replace('\n', "\r\n").into();
+            }
+            added.push(edit);
         }
         added
     }
 
-    /// Adds to a list that is present, else replaces the value of the key, else adds the key.
+    /// Adds the results by a patch: to the list if it has items, otherwise as the value of the key.
     fn spliced_results(
         &self,
         present: Option<NodeId>,
         results: &[FunctionResult<'_>],
     ) -> Vec<Edit> {
         let tree = &self.tree;
-        let has_items = |node: &NodeId| {
-            tree.kind(*node) == Kind::Sequence && tree.items(*node).next().is_some()
-        };
+        let has_items = present.is_some_and(|node| {
+            tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()
+        });
         let values = results.iter().map(|result| result.value());
-        let operations: Vec<PatchOperation> = if present.is_some_and(|node| has_items(&node)) {
-            values.map(|value| add("/results/-", value)).collect()
+        let operations = if has_items {
+            values
+                .map(|value| add("/results/-", value).into())
+                .collect()
         } else {
-            vec![add("/results", values.collect())]
+            vec![add("/results", values.collect()).into()]
         };
-        let operations = operations.into_iter().map(Into::into).collect();
-        splice(tree, operations, &Cache::default())
-            .map(|spliced| tree.edits_of_source(spliced.edits))
-            .unwrap_or_default()
+        match splice(tree, operations, &Cache::default()) {
+            Ok(spliced) => tree.edits_of_source(spliced.edits),
+            Err(_) => Vec::new(),
+        }
     }
 
-    /// Adds the key with the results, indented as the items are; none where the envelope does not tell, or cannot be edited.
+    /// Adds the key and the results with the indentation of the items. None if that is unknown, or the envelope cannot be edited.
     fn results_in_lines(&self, results: &[FunctionResult<'_>]) -> Option<Edit> {
         let lines = block(results, self.indent_of_items()?);
         let place = place_of_new_member(&self.tree, self.root).ok()?;
@@ -317,7 +320,7 @@ impl<'c> Envelope<'c> {
         Some(Edit::insert(place, text))
     }
 
-    /// The indentation of the items, for results too. The envelope without its items does not show it to the splicer.
+    /// Returns the indentation of the items, which a patch of the envelope alone could not find.
     fn indent_of_items(&self) -> Option<&'c str> {
         let first = self.cut()?.items.first()?;
         let item = &self.call.text[first.clone()];
@@ -351,10 +354,10 @@ impl<'c> Envelope<'c> {
         Edit::replace(range, edit.text)
     }
 
-    /// Returns the cut if the tree is the envelope that it leaves.
+    /// Returns the separated items, if the tree is without them.
     fn cut(&self) -> Option<&'c Cut> {
-        let is_whole = std::ptr::eq(self.tree.source(), self.call.text);
-        self.call.cut.as_ref().filter(|_| !is_whole)
+        let has_items = std::ptr::eq(self.tree.source(), self.call.text);
+        self.call.cut.as_ref().filter(|_| !has_items)
     }
 }
 

@@ -29,28 +29,28 @@ struct ResultResource<'r> {
     file: Option<&'r (String, Option<i64>)>,
 }
 
-/// The findings worth a result, in order of the text.
+/// Returns the findings that become results, in the order of the text.
 pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
-    let reported = injection.diagnostics().filter(is_worth_a_result);
+    let reported = injection.diagnostics().filter(becomes_result);
     reported.map(FunctionResult::new).collect()
 }
 
-/// False for acknowledged warnings, and for decisions without news: otherwise each render would list every resource of a
-/// package. `unchanged` is left out so that a second run adds nothing to the first.
-fn is_worth_a_result(reported: &ReportedFinding<'_>) -> bool {
+/// Returns false for acknowledged warnings, and for decisions that leave a template as it is: otherwise each run would list every
+/// resource of a package. Without `unchanged`, a second run adds no results to the first.
+fn becomes_result(reported: &ReportedFinding<'_>) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
-    let is_news = !matches!(
+    let is_quiet = matches!(
         reported.finding.reason,
         Unchanged | NotRequested | NotSelected | Disabled | LocalConfig
     );
-    is_news && !reported.is_acknowledged
+    !is_quiet && !reported.is_acknowledged
 }
 
-/// Results that a list holds already, of other functions or of an earlier run.
+/// The results of other functions or of an earlier run.
+#[derive(Default)]
 pub(super) struct EarlierResults {
     results: HashSet<Value>,
-    /// Resources and files whose agent an earlier result says was removed: such a template is skipped from then on, which
-    /// is no news.
+    /// Resources and files with a result that the agent was removed. A later run skips them, which needs no result.
     removed: HashSet<[Value; 2]>,
 }
 
@@ -58,26 +58,30 @@ impl EarlierResults {
     pub(super) fn new(results: Vec<Value>) -> Self {
         let is_removal = |result: &&Value| result["tags"]["reason"] == Reason::Removed.id();
         Self {
-            removed: results.iter().filter(is_removal).map(about).collect(),
+            removed: results
+                .iter()
+                .filter(is_removal)
+                .map(resource_and_file)
+                .collect(),
             results: results.into_iter().collect(),
         }
     }
 
-    /// True for a result that does not repeat one of these.
-    pub(super) fn lacks(&self, result: FunctionResult<'_>) -> bool {
+    /// Returns true for a result that repeats none of these.
+    pub(super) fn is_new(&self, result: FunctionResult<'_>) -> bool {
         if self.results.is_empty() {
             return true;
         }
+        let value = result.value();
         let is_skip = result
             .reason
             .is_some_and(|reason| reason.class() == Class::Skipped);
-        let value = result.value();
-        !(self.results.contains(&value) || is_skip && self.removed.contains(&about(&value)))
+        let is_removed = is_skip && self.removed.contains(&resource_and_file(&value));
+        !is_removed && !self.results.contains(&value)
     }
 }
 
-/// The resource and the file of a result.
-fn about(result: &Value) -> [Value; 2] {
+fn resource_and_file(result: &Value) -> [Value; 2] {
     ["resourceRef", "file"].map(|field| result[field].clone())
 }
 
@@ -103,7 +107,7 @@ impl<'r> FunctionResult<'r> {
         }
     }
 
-    /// An error that is about no item.
+    /// Returns an error about no item.
     pub(super) fn error(message: &'r str) -> Self {
         Self {
             severity: Severity::Error,
@@ -114,25 +118,25 @@ impl<'r> FunctionResult<'r> {
         }
     }
 
-    /// The result as JSON.
+    /// Returns the result as JSON.
     pub(super) fn value(self) -> Value {
         let mut result = json!({
             "message": with_help(self.message, self.help),
             "severity": self.severity,
         });
-        if let Some(about) = self.resource {
-            let identity = about.identity;
+        if let Some(resource) = self.resource {
+            let identity = resource.identity;
             let mut reference = json!({"apiVersion": identity.api_version, "kind": identity.kind});
             if let Some(namespace) = &identity.namespace {
                 reference["namespace"] = json!(namespace);
             }
             reference["name"] = json!(identity.name);
             result["resourceRef"] = reference;
-            let path = field_path(about.pointer);
+            let path = field_path(resource.pointer);
             if !path.is_empty() {
                 result["field"] = json!({ "path": path });
             }
-            if let Some((path, index)) = about.file {
+            if let Some((path, index)) = resource.file {
                 result["file"] = json!({ "path": path });
                 if let Some(index) = index {
                     result["file"]["index"] = json!(index);
@@ -164,6 +168,7 @@ impl<'r> FunctionResult<'r> {
     }
 }
 
+/// Returns a value as a scalar of YAML.
 fn scalar(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => quote(text, Context::Block),
@@ -171,8 +176,8 @@ fn scalar(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The key with its results in block style, dashes behind `indent`, without a line break at the end. A long list gets
-/// thousands of results, and all of them as JSON would take more memory than the list itself.
+/// Returns the key with the results in block style, without a line break at the end; `indent` precedes each dash. The results are
+/// written one by one, since as JSON the thousands of results of a long list would take more memory than the list.
 pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
     let mut lines = "results:".to_owned();
     for result in results {

@@ -19,7 +19,7 @@ pub struct Finding {
     pub offset: Option<usize>,
     /// JSON Pointer of the field within the resource; empty for the whole resource.
     pub pointer: String,
-    /// True for a warning about what the configuration or the template asks for in so many words.
+    /// True for a warning that an annotation of the template, or an explicit setting, acknowledges.
     pub acknowledged: bool,
     /// False if the message only says in words what the id of the reason says.
     pub(crate) has_details: bool,
@@ -75,14 +75,14 @@ impl Finding {
         with_help(&self.message, self.help.as_deref())
     }
 
-    /// Returns false if the reason is reported once per run, and was, with the same message and help.
+    /// Returns false for the repetition of a finding that is reported once per run.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
-        !self.reason.is_said_once() || seen.insert(self.seen_message())
+        !self.reason.is_reported_once() || seen.insert(self.seen_message())
     }
 
-    /// Takes back what [`Finding::first_time`] noted of a finding that is not reported after all.
+    /// Undoes [`Finding::first_time`] for a finding that is not reported after all.
     pub(crate) fn forget(&self, seen: &mut SeenMessages) {
-        if self.reason.is_said_once() {
+        if self.reason.is_reported_once() {
             seen.remove(&self.seen_message());
         }
     }
@@ -92,7 +92,7 @@ impl Finding {
             reason: self.reason,
             message: self.message.clone(),
             help: self.help.clone(),
-            // An acknowledged warning does not hide another one.
+            // An acknowledged warning must not hide one that is not.
             acknowledged: self.acknowledged,
         }
     }
@@ -125,7 +125,7 @@ impl Finding {
 /// Messages of reasons that are reported once per run.
 pub(crate) type SeenMessages = HashSet<SeenMessage>;
 
-/// A message that is not reported again.
+/// A message that was reported and is not reported again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SeenMessage {
     reason: Reason,
@@ -165,7 +165,7 @@ pub enum PermissionChange {
     Added,
     /// Rewritten with other permissions or subjects.
     Updated,
-    /// No agent needs it any more.
+    /// Removed, because no agent needs it.
     Removed,
 }
 

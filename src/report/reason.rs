@@ -5,9 +5,9 @@ use serde::Serialize;
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
         /// The reason of a decision or warning. Its id is stable and the same in every report; newer versions may add some.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[non_exhaustive]
-        pub enum Reason { $($(#[$doc])* #[doc = concat!("`", $id, "`: ", $sentence)] $variant,)* }
+        pub enum Reason { $($(#[$doc])* #[doc = concat!("`", $id, "`: ", $sentence)] #[serde(rename = $id)] $variant,)* }
 
         impl Reason {
             /// Every reason, in the order of the documentation.
@@ -31,11 +31,11 @@ macro_rules! reasons {
 /// The class of a decision, or that of a warning beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// The agent is there, or was removed, as wanted.
+    /// The agent is present or was removed, as requested.
     Done,
-    /// The template is left alone, as wanted.
+    /// The template is not changed, as requested.
     Skipped,
-    /// The agent is wanted but cannot be injected.
+    /// The agent is requested but cannot be injected, updated or removed.
     Refused,
     /// A warning beside a decision.
     Warning,
@@ -148,17 +148,15 @@ impl Reason {
     }
 
     /// Returns true for a warning that is reported once per run, since it is the same for every template.
-    pub(crate) fn is_said_once(self) -> bool {
+    pub(crate) fn is_reported_once(self) -> bool {
         matches!(
             self,
             Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy
         )
     }
-}
 
-impl Reason {
-    /// Returns true for a warning that users may acknowledge. What stays injected against their will, and what is lost for good,
-    /// are none of these.
+    /// Returns true for a warning that users may acknowledge. They may not for an agent that was not removed, or for settings that
+    /// are lost.
     pub(crate) fn may_be_ignored(self) -> bool {
         self.class() == Class::Warning
             && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
@@ -175,7 +173,7 @@ pub(crate) struct Problem {
 }
 
 impl Reason {
-    /// Returns the problem that a reviewer sees. A change is named by the state that it ends.
+    /// Returns the problem that a reviewer sees. That of a change is the state before it.
     pub(crate) fn problem(self) -> Problem {
         let (id, sentence) = match self {
             Reason::Injected => ("agent-missing", "the agent is missing"),
@@ -190,7 +188,7 @@ impl Reason {
         Problem { id, sentence }
     }
 
-    /// Returns true for what a reviewer acts on: changes that `inject` would make, refusals, warnings and notes.
+    /// Returns true for a finding that a reviewer sees: a change that `inject` would make, a refusal, a warning or a note.
     pub(crate) fn is_for_review(self) -> bool {
         self.done().is_some() || !matches!(self.class(), Class::Done | Class::Skipped)
     }
@@ -213,16 +211,10 @@ impl ReasonSet {
 
 impl FromIterator<Reason> for ReasonSet {
     fn from_iter<T: IntoIterator<Item = Reason>>(reasons: T) -> Self {
-        Self(
-            reasons
-                .into_iter()
-                .fold(0, |set, reason| set | (1 << reason as u32)),
-        )
-    }
-}
-
-impl Serialize for Reason {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id())
+        let mut set = Self::default();
+        for reason in reasons {
+            set.0 |= 1 << reason as u32;
+        }
+        set
     }
 }

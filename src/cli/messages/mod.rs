@@ -87,6 +87,16 @@ pub(crate) struct MessageKey {
     pub(crate) sentence: String,
 }
 
+impl MessageKey {
+    pub(crate) fn without_reason(level: MessageLevel, sentence: String) -> Self {
+        Self {
+            level,
+            reason: None,
+            sentence,
+        }
+    }
+}
+
 /// A decision for the log, or for `-v`. It is shown at the end of the run, since an error undoes a change.
 #[derive(Debug)]
 struct DecisionLine {
@@ -254,11 +264,7 @@ impl Messages {
 
     /// Adds a note of one line.
     pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
-        let key = MessageKey {
-            level: MessageLevel::Note,
-            reason: None,
-            sentence: line.clone(),
-        };
+        let key = MessageKey::without_reason(MessageLevel::Note, line.clone());
         self.add(key, |_| MessageText::of_line(line))
     }
 
@@ -274,11 +280,7 @@ impl Messages {
         // The name of a file may have control characters, which a terminal would execute.
         let lines: Vec<_> = sentence.split('\n').map(visible).collect();
         let line = format!("error: {}", lines.join("\n"));
-        let key = MessageKey {
-            level: MessageLevel::RunError,
-            reason: None,
-            sentence,
-        };
+        let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
         self.add(key, |_| MessageText::of_line(line))
     }
 
@@ -302,14 +304,11 @@ impl Messages {
             .place
             .as_ref()
             .filter(|place| place.name != STDIN);
-        let key = MessageKey {
-            level: MessageLevel::RunError,
-            reason: None,
-            sentence: match place {
-                Some(place) => format!("{}: {text}", renderer.place(place)),
-                None => text,
-            },
+        let sentence = match place {
+            Some(place) => format!("{}: {text}", renderer.place(place)),
+            None => text,
         };
+        let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
         let colour = self.colour();
         self.add(key, |_| MessageText {
             line: renderer.line(diagnostic),
