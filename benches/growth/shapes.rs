@@ -330,6 +330,14 @@ pub(crate) const SHAPES: &[Shape] = &[
             moved(&format!("/{i}/k{i}"), &format!("/0/m{i}"))
         })
     }),
+    other("editor: copy aliases", 1000, |n| {
+        let aliases = each(n, |i| format!("- *a{i}\n"));
+        let text = format!(
+            "{}list:\n{aliases}",
+            each(n, |i| format!("k{i}: &a{i} 1\n"))
+        );
+        patched(text, 1, |_| copied("/list", "/more"))
+    }),
     other("editor: insert in front", 1000, |n| {
         patched(items(n), n, |_| added("/0"))
     }),
@@ -480,6 +488,10 @@ fn tested(path: &str, value: usize) -> Value {
 
 fn moved(from: &str, path: &str) -> Value {
     json!({"op": "move", "from": from, "path": path})
+}
+
+fn copied(from: &str, path: &str) -> Value {
+    json!({"op": "copy", "from": from, "path": path})
 }
 
 /// The text, patched by so many operations.

@@ -67,15 +67,6 @@
 //!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
 
-#![cfg_attr(
-    not(feature = "kubernetes"),
-    allow(
-        dead_code,
-        unreachable_pub,
-        reason = "only that feature restores nulls"
-    )
-)]
-
 // In order of dependency: a module names only those above it.
 mod tree;
 
@@ -113,7 +104,7 @@ pub use json::{is_merge_key, to_json};
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Editor, Error, apply, edits};
+pub use patch::{Editor, Error, apply, edits, splice};
 pub use position::Position;
 pub use quote::{Context, quote};
 pub use read::{read, read_into, read_json, read_piece};
@@ -122,7 +113,7 @@ pub use read::{read, read_into, read_json, read_piece};
 pub use read::{read_complete, read_fast};
 pub use splice::{
     Cache, ErrorKind, FailedOperation, Operation, SpliceError, Spliced, ends_in_open_block_scalar,
-    operations, splice,
+    operations,
 };
 #[cfg(feature = "kubernetes")]
 pub use splice::{NullSource, Uneditable, find_uneditable, null_source, place_of_new_member};

@@ -1,10 +1,12 @@
-//! A patch, applied and checked: [`apply()`] and [`edits`].
+//! A patch, applied and checked: [`apply()`], [`edits`], [`Editor`], and their parts with [`splice`].
 
 use crate::edit::{self, Edit};
 use crate::read::read;
 use crate::splice::apply;
 use crate::splice::overlay::{self, Overlay};
-use crate::splice::{self, Cache, Carrying, ErrorKind, Operation, SpliceError, operations};
+use crate::splice::{
+    self, Cache, Carrying, ErrorKind, Operation, SpliceError, Spliced, operations,
+};
 use crate::tree::{Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
@@ -80,7 +82,7 @@ impl Error {
 /// - the text cannot be edited safely; the [`ErrorKind`] says why and what to do: [`Error::Splice`]
 /// - the result is not what it should be, which is a defect of this crate: [`Error::Mismatch`]
 pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
-    Ok(checked(text, operations(patch))?.text)
+    Ok(patched(text, patch)?.text)
 }
 
 /// Returns the edits that [`apply()`] makes: for editors, diffs, and texts that are part of a larger one. They are sorted and do
@@ -100,7 +102,14 @@ pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
 /// # Errors
 /// As [`apply()`].
 pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
-    Ok(checked(text, operations(patch))?.edits)
+    Ok(patched(text, patch)?.spliced.edits)
+}
+
+fn patched(text: &str, patch: &Patch) -> Result<Checked, Error> {
+    let tree = read(text)?;
+    let operations = operations(patch);
+    let overlay = splice::patched(&tree, &operations)?;
+    checked(&tree, overlay, &operations)
 }
 
 /// Sets and removes values of the text of one document, by their paths.
@@ -187,13 +196,12 @@ impl<'t> Editor<'t> {
     /// # Errors
     /// As [`apply()`].
     pub fn finish(self) -> Result<String, Error> {
-        Ok(checked(self.tree.text(), self.operations)?.text)
+        Ok(checked(&self.tree, self.overlay, &self.operations)?.text)
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<(), SpliceError> {
         let index = self.operations.len();
-        apply::apply_one(&self.tree, &mut self.overlay, &operation)
-            .map_err(|error| error.of_operation(index, operation.path().clone()))?;
+        apply::apply_one(&self.tree, &mut self.overlay, index, &operation)?;
         self.operations.push(operation);
         Ok(())
     }
@@ -202,58 +210,104 @@ impl<'t> Editor<'t> {
         PointerBuf::parse(path).map_err(|_| {
             let path = PointerBuf::from_tokens([path]);
             let error = ErrorKind::InvalidPointer.at(0);
-            error.of_operation(self.operations.len(), path)
+            error.of_operation(self.operations.len(), "path", &path)
         })
     }
 }
 
-/// A text that was edited and checked.
+/// Operations, turned into edits of a text, and the text that was read again.
 struct Checked {
-    edits: Vec<Edit>,
+    spliced: Spliced,
     text: String,
 }
 
-fn checked(text: &str, operations: Vec<Operation>) -> Result<Checked, Error> {
-    let tree = read(text)?;
-    let mut overlay = overlay::unchanged(&tree);
-    apply::apply(&tree, &mut overlay, operations.clone())?;
-    let without_carrying = overlay.has_carried().then(|| overlay.clone());
-    let mut result = written(&tree, overlay, Carrying::Text);
-    // Comments and block scalars that came along may read otherwise beside the lines around them.
-    if let (Err(_), Some(overlay)) = (&result, without_carrying) {
-        result = written(&tree, overlay, Carrying::Values);
+/// Turns operations, carried out in their order, into edits. The cache shares work between documents.
+///
+/// ```
+/// use std::rc::Rc;
+/// use yaml_json_patch::json_patch::jsonptr::PointerBuf;
+/// use yaml_json_patch::{Cache, Operation, edit, read, splice, verify};
+///
+/// let cache = Cache::default();
+/// let value = Rc::new(serde_json::json!({"name": "db3"}));
+/// for (text, expected) in [
+///     ("hosts:\n- name: db1\n", "hosts:\n- name: db1\n- name: db3\n"),
+///     ("hosts: [] # none yet\n", "hosts: # none yet\n  - name: db3\n"),
+/// ] {
+///     let tree = read(text)?;
+///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Rc::clone(&value) };
+///     let spliced = splice(&tree, vec![add], &cache)?;
+///     let edited = edit::apply(text, &spliced.edits);
+///     verify(&tree, &spliced, &read(&edited)?, &cache)?;
+///     assert_eq!(edited, expected);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].
+pub fn splice(
+    tree: &Tree<'_>,
+    operations: Vec<Operation>,
+    cache: &Cache,
+) -> Result<Spliced, SpliceError> {
+    let overlay = splice::patched(tree, &operations)?;
+    match with_carried_text(tree, &overlay, cache) {
+        Some(checked) => Ok(checked.spliced),
+        None => splice::write(tree, overlay, Carrying::Values, cache),
     }
-    result.map_err(|error| match error {
-        Error::Splice(error) => Error::Splice(with_operation(&tree, &operations, error)),
-        error => error,
-    })
 }
 
-/// Writes the patched document, reads it and compares the two.
-fn written(tree: &Tree<'_>, overlay: Overlay, carrying: Carrying) -> Result<Checked, Error> {
+/// Writes, reads and compares the patched document.
+fn checked(tree: &Tree<'_>, overlay: Overlay, operations: &[Operation]) -> Result<Checked, Error> {
     let cache = Cache::default();
-    let spliced = splice::write(tree, overlay, carrying, &cache)?;
+    if let Some(checked) = with_carried_text(tree, &overlay, &cache) {
+        return Ok(checked);
+    }
+    match written(tree, overlay, Carrying::Values, &cache) {
+        Err(Error::Splice(error)) => Err(with_operation(tree, operations, error).into()),
+        result => result,
+    }
+}
+
+/// Tries to take along the text of what is moved or copied. Comments and block scalars may read otherwise beside the lines
+/// around them, so that the text counts only where it reads as the patched document.
+fn with_carried_text(tree: &Tree<'_>, overlay: &Overlay, cache: &Cache) -> Option<Checked> {
+    if !overlay.has_carried() {
+        return None;
+    }
+    written(tree, overlay.clone(), Carrying::Text, cache).ok()
+}
+
+fn written(
+    tree: &Tree<'_>,
+    overlay: Overlay,
+    carrying: Carrying,
+    cache: &Cache,
+) -> Result<Checked, Error> {
+    let spliced = splice::write(tree, overlay, carrying, cache)?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let new = read(&text).map_err(|error| Mismatch {
         offset: error.offset,
     })?;
-    verify(tree, &spliced, &new, &cache)?;
-    let edits = spliced.edits;
-    Ok(Checked { edits, text })
+    verify(tree, &spliced, &new, cache)?;
+    Ok(Checked { spliced, text })
 }
 
-/// Finds the operation that makes the layout of the text an obstacle: the first with which the operations cannot be written.
+/// Finds an operation that cannot be written although those before it can, and returns its error.
+///
+/// The error of all operations together may be another one's, which comes first in the text.
 fn with_operation(tree: &Tree<'_>, operations: &[Operation], error: SpliceError) -> SpliceError {
-    let (mut fits, mut fails) = (0, operations.len());
+    let (mut fits, mut fails, mut error) = (0, operations.len(), error);
     while fails - fits > 1 {
         let middle = fits.midpoint(fails);
-        match splice::splice(tree, operations[..middle].to_vec(), &Cache::default()) {
+        match splice(tree, operations[..middle].to_vec(), &Cache::default()) {
             Ok(_) => fits = middle,
-            Err(_) => fails = middle,
+            Err(earlier) => (fails, error) = (middle, earlier),
         }
     }
     match operations.get(fits) {
-        Some(operation) => error.of_operation(fits, operation.path().clone()),
+        Some(operation) => error.of_operation(fits, "path", operation.path()),
         None => error,
     }
 }

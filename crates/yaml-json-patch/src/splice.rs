@@ -1,4 +1,4 @@
-//! From JSON Patch operations to edits of the text: [`splice`].
+//! From JSON Patch operations to edits of the text: [`splice`](crate::splice()).
 //!
 //! The operations are applied to an overlay of the document. One walk along the changes then writes the edits, in the style
 //! that surrounds them. Every other byte stays: comments, quotes, blank lines, line ends. A place that cannot be edited
@@ -41,6 +41,8 @@ pub(crate) mod key;
 mod layout;
 mod lines;
 pub(crate) mod members;
+#[cfg(feature = "kubernetes")]
+mod null;
 mod operation;
 pub(crate) mod overlay;
 mod plan;
@@ -51,6 +53,8 @@ mod writer;
 
 pub use cache::Cache;
 pub use error::{ErrorKind, FailedOperation, SpliceError};
+#[cfg(feature = "kubernetes")]
+pub use null::null_source;
 #[cfg(feature = "kubernetes")]
 pub use operation::NullSource;
 pub use operation::{Operation, operations};
@@ -71,39 +75,11 @@ pub struct Spliced {
     pub(crate) overlay: Overlay,
 }
 
-/// Turns operations, carried out in their order, into edits. The cache shares work between documents.
-///
-/// ```
-/// use std::rc::Rc;
-/// use yaml_json_patch::json_patch::jsonptr::PointerBuf;
-/// use yaml_json_patch::{Cache, Operation, edit, read, splice, verify};
-///
-/// let cache = Cache::default();
-/// let value = Rc::new(serde_json::json!({"name": "db3"}));
-/// for (text, expected) in [
-///     ("hosts:\n- name: db1\n", "hosts:\n- name: db1\n- name: db3\n"),
-///     ("hosts: [] # none yet\n", "hosts: # none yet\n  - name: db3\n"),
-/// ] {
-///     let tree = read(text)?;
-///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Rc::clone(&value) };
-///     let spliced = splice(&tree, vec![add], &cache)?;
-///     let edited = edit::apply(text, &spliced.edits);
-///     verify(&tree, &spliced, &read(&edited)?, &cache)?;
-///     assert_eq!(edited, expected);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].
-pub fn splice(
-    tree: &Tree<'_>,
-    operations: Vec<Operation>,
-    cache: &Cache,
-) -> Result<Spliced, SpliceError> {
+/// Carries out the operations on the document, in their order.
+pub(crate) fn patched(tree: &Tree<'_>, operations: &[Operation]) -> Result<Overlay, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
     apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
-    write(tree, overlay, Carrying::Text, cache)
+    Ok(overlay)
 }
 
 /// Turns the patched document into edits.
@@ -135,7 +111,7 @@ pub struct Uneditable {
 }
 
 #[cfg(feature = "kubernetes")]
-/// Returns the reasons why [`splice`] fails for patches that touch different parts of a document, in about the time that it
+/// Returns the reasons why [`splice`](crate::splice()) fails for patches that touch different parts of a document, in about the time that it
 /// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
 #[must_use]
 pub fn find_uneditable(
@@ -146,14 +122,14 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = apply::apply(tree, &mut overlay, operations).err();
+        let failed = apply::apply(tree, &mut overlay, &operations).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
             error: error.in_source(tree),
         }));
     }
     if found.is_empty() {
-        let errors = Writer::new(tree, cache, Carrying::Text)
+        let errors = Writer::new(tree, cache, Carrying::Values)
             .document(&overlay)
             .err()
             .unwrap_or_default();
@@ -163,27 +139,6 @@ pub fn find_uneditable(
         }));
     }
     found
-}
-
-#[cfg(feature = "kubernetes")]
-/// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
-#[must_use]
-pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
-    let lines = lines::Lines { text: tree.text() };
-    let start = lines.before_blanks(tree.outer_start(value));
-    let raw = lines.slice(start, tree.span(value).end).to_owned();
-    if tree.style(mapping) != Style::Flow {
-        return NullSource::Block(raw);
-    }
-    let mut entries = tree.entries(mapping);
-    let key_end = entries
-        .find(|(_, entry)| *entry == value)
-        .map(|(key, _)| tree.span(key).end);
-    if key_end.is_some_and(|end| lines.is_at(lines.next_content(end), b':')) {
-        NullSource::Flow(raw)
-    } else {
-        NullSource::FlowKey
-    }
 }
 
 #[cfg(feature = "kubernetes")]

@@ -260,6 +260,11 @@ impl<'t> Tree<'t> {
         self.node(id).explicit_key
     }
 
+    /// True for a mapping without braces in a list: `[key: value]`.
+    pub(crate) fn is_flow_pair(&self, id: NodeId) -> bool {
+        self.style(id) == Style::Flow && !self.raw(id).starts_with(['{', '['])
+    }
+
     /// Returns the node that an alias refers to, or any other node itself.
     #[must_use]
     pub fn alias_target(&self, id: NodeId) -> NodeId {

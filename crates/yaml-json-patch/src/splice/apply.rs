@@ -14,24 +14,23 @@ use std::rc::Rc;
 pub(crate) fn apply(
     tree: &Tree<'_>,
     root: &mut Overlay,
-    operations: Vec<Operation>,
+    operations: &[Operation],
 ) -> Result<(), SpliceError> {
     let mut document = OperationApplier::new(tree, root);
-    for (index, operation) in operations.into_iter().enumerate() {
-        document
-            .apply(&operation)
-            .map_err(|error| error.of_operation(index, operation.path().clone()))?;
+    for (index, operation) in operations.iter().enumerate() {
+        document.apply(index, operation)?;
     }
     Ok(())
 }
 
-/// Applies one operation.
+/// Applies one operation, the one with this index in its patch.
 pub(crate) fn apply_one(
     tree: &Tree<'_>,
     root: &mut Overlay,
+    index: usize,
     operation: &Operation,
 ) -> Result<(), SpliceError> {
-    OperationApplier::new(tree, root).apply(operation)
+    OperationApplier::new(tree, root).apply(index, operation)
 }
 
 /// Carries out operations.
@@ -50,7 +49,33 @@ impl<'d, 't> OperationApplier<'d, 't> {
         }
     }
 
-    fn apply(&mut self, operation: &Operation) -> Result<(), SpliceError> {
+    fn apply(&mut self, index: usize, operation: &Operation) -> Result<(), SpliceError> {
+        let carried = match operation.source_path() {
+            Some(from) => {
+                let taken = self.take(operation, from);
+                taken.map_err(|error| error.of_operation(index, "from", from))?
+            }
+            None => Overlay::Nothing,
+        };
+        self.change(operation, carried)
+            .map_err(|error| error.of_operation(index, "path", operation.path()))
+    }
+
+    /// Reads the value that a `move` or `copy` takes to another place; a `move` removes it.
+    fn take(&mut self, operation: &Operation, from: &Pointer) -> Result<Overlay, SpliceError> {
+        let carried = self.carried(from)?;
+        if let Operation::Move { path, .. } = operation
+            && path != from
+        {
+            if path.starts_with(from) {
+                return Err(ErrorKind::MovedIntoItself.at(0));
+            }
+            self.remove(from)?;
+        }
+        Ok(carried)
+    }
+
+    fn change(&mut self, operation: &Operation, carried: Overlay) -> Result<(), SpliceError> {
         match operation {
             Operation::Add { path, value } => self.add(path, Overlay::New(Rc::clone(value)), None),
             #[cfg(feature = "kubernetes")]
@@ -67,20 +92,9 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 self.replace(path, Overlay::Null(source.clone()))
             }
             Operation::Remove { path } => self.remove(path),
-            Operation::Copy { from, path } => {
-                let value = self.carried(from)?;
-                self.add(path, value, None)
-            }
-            Operation::Move { from, path } => {
-                if path.starts_with(from) && path.len() != from.len() {
-                    return Err(ErrorKind::MovedIntoItself.at(0));
-                }
-                let value = self.carried(from)?;
-                if path == from {
-                    return Ok(());
-                }
-                self.remove(from)?;
-                self.add(path, value, None)
+            Operation::Move { from, path } if from == path => Ok(()),
+            Operation::Copy { path, .. } | Operation::Move { path, .. } => {
+                self.add(path, carried, None)
             }
             Operation::Test { path, value } => {
                 if equal(&self.read(path)?.value, value) {
@@ -330,7 +344,7 @@ mod tests {
                         value: Rc::new(Value::Null),
                     }]
                 };
-                _ = apply(&tree, &mut root, add("/new"));
+                _ = apply(&tree, &mut root, &add("/new"));
                 let Overlay::Map { node, members } = root else {
                     panic!("{text}")
                 };

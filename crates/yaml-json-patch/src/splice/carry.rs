@@ -12,8 +12,9 @@ use super::render::{BlockPlace, CarriedText};
 use super::writer::Writer;
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
+use std::collections::HashSet;
 
-impl Writer<'_, '_> {
+impl<'t> Writer<'_, 't> {
     /// The value to write where no text is carried along.
     pub(super) fn content<'v>(&'v self, new: &New<'v>) -> Content<'v> {
         match new.source {
@@ -70,16 +71,26 @@ impl Writer<'_, '_> {
             }
             if part.kind == Kind::Alias {
                 let target = tree.alias_target(id);
-                let name = tree.anchor(target);
-                let same = |properties: &&crate::tree::Properties| {
-                    tree.anchor(NodeId(properties.node)) == name
+                let is_ambiguous = || {
+                    (tree.anchor(target)).is_none_or(|name| self.ambiguous_anchors().contains(name))
                 };
-                if tree.span(target).end > at || tree.properties.iter().filter(same).count() > 1 {
+                if tree.span(target).end > at || is_ambiguous() {
                     return false;
                 }
             }
         }
         true
+    }
+
+    /// The names that several anchors have.
+    fn ambiguous_anchors(&self) -> &HashSet<&'t str> {
+        self.ambiguous_anchors.get_or_init(|| {
+            let mut names = HashSet::new();
+            let anchors = self.tree.properties.iter();
+            let anchors =
+                anchors.filter_map(|properties| self.tree.anchor(NodeId(properties.node)));
+            anchors.filter(|name| !names.insert(*name)).collect()
+        })
     }
 
     /// A collection in block style.
@@ -140,6 +151,9 @@ impl Writer<'_, '_> {
         let (tree, lines) = (self.tree, &self.lines);
         let span = tree.outer_start(source.node)..tree.span(source.node).end;
         let raw = lines.slice(span.start, span.end);
+        if tree.is_flow_pair(source.node) {
+            return None;
+        }
         let line_end = lines.line_end(span.end);
         let behind = lines.slice(span.end, line_end).trim_end();
         let comment = if behind.trim_start().starts_with('#') {
@@ -162,6 +176,17 @@ impl Writer<'_, '_> {
                 lines.column(dash).ok()?
             }
         };
+        // Further lines of a scalar are indented deeper than its key.
+        let is_scalar = tree.kind(source.node) == Kind::Scalar;
+        let is_left = |line: &str| line.len() - line.trim_start_matches(' ').len() <= from;
+        if is_scalar
+            && raw
+                .lines()
+                .skip(1)
+                .any(|line| !line.trim().is_empty() && is_left(line))
+        {
+            return None;
+        }
         let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
         let (first, below) = text.split_at_checked(end)?;
         Some(CarriedText {

@@ -150,13 +150,25 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
         .nodes
         .partition_point(|node| (node.start as usize) < gone.start);
     let mut before = tree.nodes.iter().take(before).rev();
-    let last = before.find(|node| node.style != Style::Block);
-    last.filter(|node| matches!(node.style, Style::Literal | Style::Folded))
-        .is_some_and(|node| {
-            let deep =
-                comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
-            deep || blank && chomping(lines, node.start as usize).contains('+')
-        })
+    let Some(last) = before.find(|node| node.style != Style::Block) else {
+        return false;
+    };
+    if !matches!(last.style, Style::Literal | Style::Folded) {
+        return false;
+    }
+    let start = last.start as usize;
+    let lines_of_value = lines.slice(start, last.end as usize).lines().skip(1);
+    let has_content = lines_of_value
+        .into_iter()
+        .any(|line| !line.trim().is_empty());
+    // Without content, the first line that is indented deeper than the key would be the content.
+    let column = if has_content && last.child != NONE {
+        last.child as usize
+    } else {
+        lines.skip_blanks(lines.start(start)) - lines.start(start) + 1
+    };
+    comment.is_some_and(|comment| comment >= column)
+        || blank && chomping(lines, start).contains('+')
 }
 
 /// The chomping of a block scalar.

@@ -26,13 +26,20 @@ pub struct SpliceError {
 pub struct FailedOperation {
     /// Its index in the patch, from 0.
     pub index: usize,
-    /// Its path.
+    /// The member of the operation that holds the path: `path` or `from`.
+    pub member: &'static str,
+    /// The path that the document does not have, or where it cannot be changed.
     pub path: PointerBuf,
 }
 
 impl fmt::Display for FailedOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "operation {} (path `{}`)", self.index, self.path)
+        let Self {
+            index,
+            member,
+            path,
+        } = self;
+        write!(f, "operation {index} ({member} `{path}`)")
     }
 }
 
@@ -45,8 +52,18 @@ impl SpliceError {
         }
     }
 
-    pub(crate) fn of_operation(self, index: usize, path: PointerBuf) -> Self {
-        let operation = Some(FailedOperation { index, path });
+    pub(crate) fn of_operation(
+        self,
+        index: usize,
+        member: &'static str,
+        path: &PointerBuf,
+    ) -> Self {
+        let path = path.clone();
+        let operation = Some(FailedOperation {
+            index,
+            member,
+            path,
+        });
         Self { operation, ..self }
     }
 

@@ -2,7 +2,6 @@
 
 use super::content::{Content, Name};
 use super::error::{ErrorKind, SpliceError};
-use super::operation::NullSource;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
@@ -260,10 +259,11 @@ impl<'t> Writer<'_, 't> {
         new: &Overlay,
     ) -> Result<(), SpliceError> {
         let span = self.tree.outer_start(element.value)..element.end;
-        let new = match new {
-            Overlay::Null(source) => return self.restore_in_brackets(element, source),
-            _ => plan::new(None, new),
-        };
+        #[cfg(feature = "kubernetes")]
+        if let Overlay::Null(source) = new {
+            return self.restore_in_brackets(element, source);
+        }
+        let new = plan::new(None, new);
         let beside = self.beside(brackets, element);
         let text = match self.in_style_of(element.value, new.value) {
             Some(text) => text,
@@ -294,32 +294,6 @@ impl<'t> Writer<'_, 't> {
                 self.out.replace(span, format!(" {text}"));
             }
             _ => self.out.replace(span, text),
-        }
-        Ok(())
-    }
-
-    /// Restores a null that a collection had replaced, as it was written.
-    fn restore_in_brackets(
-        &mut self,
-        element: &Element,
-        source: &NullSource,
-    ) -> Result<(), SpliceError> {
-        let start = self
-            .lines
-            .before_blanks(self.tree.outer_start(element.value));
-        match (source, element.key) {
-            (NullSource::FlowKey, Some(key)) => {
-                self.out.delete(self.tree.span(key).end..element.end);
-            }
-            (NullSource::Flow(raw), Some(key)) => {
-                // JSON's `"a":null` has no blank, but `a:null` would be a key.
-                let needs_blank = raw.starts_with(|first: char| !matches!(first, ' ' | '\t'))
-                    && element.mark == Some(start)
-                    && self.tree.style(key) == Style::Plain;
-                let blank = if needs_blank { " " } else { "" };
-                self.out.replace(start..element.end, [blank, raw].concat());
-            }
-            _ => return Err(ErrorKind::Layout.at(element.start)),
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! RFC 6902 operations with shared values: one container may go into every document of a stream, and copying it would cost
 //! more than splicing it.
 
+#[cfg(feature = "kubernetes")]
 use crate::tree::Style;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
@@ -81,6 +82,14 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Returns the place of the value that the operation moves or copies.
+    pub(crate) fn source_path(&self) -> Option<&PointerBuf> {
+        match self {
+            Operation::Move { from, .. } | Operation::Copy { from, .. } => Some(from),
+            _ => None,
+        }
+    }
+
     /// Returns the place of the value that the operation adds, removes, replaces or tests.
     #[must_use]
     pub fn path(&self) -> &PointerBuf {
@@ -97,6 +106,7 @@ impl Operation {
     }
 }
 
+#[cfg(feature = "kubernetes")]
 /// The text of a null in a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NullSource {
@@ -108,6 +118,7 @@ pub enum NullSource {
     FlowKey,
 }
 
+#[cfg(feature = "kubernetes")]
 impl NullSource {
     /// Returns the style of the mapping.
     #[must_use]

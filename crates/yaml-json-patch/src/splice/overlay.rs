@@ -3,10 +3,11 @@
 use super::error::{ErrorKind, SpliceError};
 use super::key::key_name;
 use super::members::{ItemList, Key, MemberList, PatchedMember};
+#[cfg(feature = "kubernetes")]
 use super::operation::NullSource;
 use super::reading::{Source, element, json};
 use crate::json::is_merge_key;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
 use serde_json::{Map, Value};
 use std::rc::Rc;
@@ -33,6 +34,7 @@ pub(crate) enum Overlay {
     New(Rc<Value>),
     /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
     Carried { value: Rc<Value>, source: Source },
+    #[cfg(feature = "kubernetes")]
     /// A null with its text.
     Null(NullSource),
 }
@@ -119,8 +121,7 @@ impl Overlay {
         {
             return Err(ErrorKind::Tag.at(at));
         }
-        let pair = tree.style(node) == Style::Flow && !tree.raw(node).starts_with(['{', '[']);
-        if pair {
+        if tree.is_flow_pair(node) {
             return Err(ErrorKind::FlowPair.at(at));
         }
         *self = opened;
@@ -158,14 +159,16 @@ impl Overlay {
             Overlay::Carried { .. } => true,
             Overlay::Map { members, .. } => members.iter().any(|member| member.value.has_carried()),
             Overlay::Seq { items, .. } => items.iter().any(Overlay::has_carried),
-            Overlay::Nothing | Overlay::Old(_) | Overlay::New(_) | Overlay::Null(_) => false,
+            _ => false,
         }
     }
 
     /// The value that is read here afterwards.
     pub(crate) fn to_value(&self, tree: &Tree<'_>) -> Result<Value, SpliceError> {
         match self {
-            Overlay::Nothing | Overlay::Null(_) => Ok(Value::Null),
+            Overlay::Nothing => Ok(Value::Null),
+            #[cfg(feature = "kubernetes")]
+            Overlay::Null(_) => Ok(Value::Null),
             Overlay::Old(node) => json(tree, *node),
             Overlay::New(value) | Overlay::Carried { value, .. } => Ok(Value::clone(value)),
             Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
@@ -192,9 +195,7 @@ impl Overlay {
         match self {
             Overlay::Old(node) => may_go(tree, *node),
             Overlay::Map { node, .. } | Overlay::Seq { node, .. } => may_go(tree, *node),
-            Overlay::Nothing | Overlay::New(_) | Overlay::Carried { .. } | Overlay::Null(_) => {
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 }

@@ -4,7 +4,6 @@ use super::block::{BlockStyle, FirstLine};
 use super::content::Content;
 use super::error::{ErrorKind, SpliceError};
 use super::layout;
-use super::operation::NullSource;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New};
 use super::reading::Source;
@@ -46,10 +45,11 @@ impl Writer<'_, '_> {
             mark,
             shape,
         };
-        let new = match new {
-            Overlay::Null(source) => return self.restore(replaced, source),
-            _ => plan::new(None, new),
-        };
+        #[cfg(feature = "kubernetes")]
+        if let Overlay::Null(source) = new {
+            return self.restore(element, mark, source);
+        }
+        let new = plan::new(None, new);
         let is_inline = plan::is_inline(self.tree, old);
         // A scalar leaves the comment behind the old one. The text of a collection replaces all lines of the old value.
         if let Some(source) = new.source {
@@ -131,26 +131,6 @@ impl Writer<'_, '_> {
         } else {
             self.out.insert(mark, format!(" {text}"));
         }
-    }
-
-    /// Restores a null that a collection had replaced, as it was written.
-    fn restore(&mut self, replaced: Replaced, source: &NullSource) -> Result<(), SpliceError> {
-        let Replaced { element, mark, .. } = replaced;
-        let NullSource::Block(raw) = source else {
-            return Err(ErrorKind::Layout.at(element.start));
-        };
-        let mut end = element.end;
-        if !plan::is_inline(self.tree, element.value) {
-            let first = layout::first(self.tree, element.value);
-            if let Some(indentation) = self.lines.indentation(first) {
-                // A comment behind the key stays.
-                end = self.properties_end(element.value).unwrap_or(mark).max(mark);
-                let below = self.lines.below(element.end)?;
-                self.out.delete(first - indentation.len()..below);
-            }
-        }
-        self.out.replace(mark..end, raw.clone());
-        Ok(())
     }
 
     /// The whole item: its lines, its comment at the end.

@@ -10,6 +10,8 @@ use super::overlay::Overlay;
 use super::plan::{self, SplicePlan, SpliceStep};
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
+use std::cell::OnceCell;
+use std::collections::HashSet;
 
 pub(crate) struct Writer<'a, 't> {
     pub(super) tree: &'a Tree<'t>,
@@ -20,6 +22,7 @@ pub(crate) struct Writer<'a, 't> {
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
+    pub(super) ambiguous_anchors: OnceCell<HashSet<&'t str>>,
     /// One for each collection that cannot be changed.
     errors: Vec<SpliceError>,
 }
@@ -42,6 +45,7 @@ impl<'a, 't> Writer<'a, 't> {
             out: Edits::default(),
             path: Vec::new(),
             examples: Examples::default(),
+            ambiguous_anchors: OnceCell::new(),
             errors: Vec::new(),
         }
     }
@@ -65,6 +69,7 @@ impl<'a, 't> Writer<'a, 't> {
                 Ok(())
             }
             Overlay::New(value) | Overlay::Carried { value, .. } => self.replace_root(value),
+            #[cfg(feature = "kubernetes")]
             Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
         }
     }

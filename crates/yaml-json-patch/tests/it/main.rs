@@ -7,8 +7,10 @@
 )]
 
 mod block_yaml;
+mod carried_text;
 #[path = "../../../../tests/it/corpus.rs"]
 mod corpus;
+#[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod every_place;
 mod generator;
@@ -17,5 +19,7 @@ mod json;
 mod json_patch_suite;
 mod properties;
 mod reader_mutation;
+#[cfg(feature = "kubernetes")]
+mod restored_nulls;
 mod splice;
 mod yaml_test_suite;

@@ -68,6 +68,10 @@ fn a_text_that_cannot_stand_there_is_written_by_value() {
     copied("b: 1\na: |\n  x\n", "/a", "/c").gives("b: 1\na: |\n  x\nc: |\n  x\n");
     copied("a: |\n  x\nb: 1", "/a", "/c").gives("a: |\n  x\nb: 1\nc: \"x\\n\"");
     copied("b: 1\na: |\n  x", "/a", "/b").gives("b: x\na: |\n  x");
+    // Without its brackets, `p: 1` is no value.
+    copied("a: [p: 1]\n", "/a/0", "/b").gives("a: [p: 1]\nb:\n  p: 1\n");
+    // The second line is not indented deeper than the key.
+    copied("a: {\n  b: one\n  two}\n", "/a/b", "/c").gives("a: {\n  b: one\n  two}\nc: one two\n");
 }
 
 #[test]

@@ -129,4 +129,11 @@ fn nothing_slips_into_a_block_scalar() {
     given("a: |\n  x\nb: 1\n\nc: 1\n")
         .remove("/b")
         .gives("a: |\n  x\n\nc: 1\n");
+    // The first line of content says how deep it is indented.
+    given("a: |\n\nb: 1\n  # note\n")
+        .remove("/b")
+        .refuses(ErrorKind::Swallowed);
+    given("a: |\n\nb: 1\n# note\n")
+        .remove("/b")
+        .gives("a: |\n\n# note\n");
 }

@@ -5,6 +5,7 @@ mod block_sequences;
 mod brackets;
 mod carried;
 mod ends_of_texts;
+#[cfg(feature = "kubernetes")]
 mod nulls;
 mod refusals;
 

@@ -1,0 +1,81 @@
+//! Nulls that come back as they were written, for the feature `kubernetes`.
+
+use super::error::{ErrorKind, SpliceError};
+use super::layout;
+use super::lines::Lines;
+use super::operation::NullSource;
+use super::plan::{self, Element};
+use super::writer::Writer;
+use crate::tree::{NodeId, Style, Tree};
+
+/// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
+#[must_use]
+pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
+    let lines = Lines { text: tree.text() };
+    let start = lines.before_blanks(tree.outer_start(value));
+    let raw = lines.slice(start, tree.span(value).end).to_owned();
+    if tree.style(mapping) != Style::Flow {
+        return NullSource::Block(raw);
+    }
+    let mut entries = tree.entries(mapping);
+    let key_end = entries
+        .find(|(_, entry)| *entry == value)
+        .map(|(key, _)| tree.span(key).end);
+    if key_end.is_some_and(|end| lines.is_at(lines.next_content(end), b':')) {
+        NullSource::Flow(raw)
+    } else {
+        NullSource::FlowKey
+    }
+}
+
+impl Writer<'_, '_> {
+    /// Restores a null that a collection had replaced, as it was written.
+    pub(super) fn restore(
+        &mut self,
+        element: &Element,
+        mark: usize,
+        source: &NullSource,
+    ) -> Result<(), SpliceError> {
+        let NullSource::Block(raw) = source else {
+            return Err(ErrorKind::Layout.at(element.start));
+        };
+        let mut end = element.end;
+        if !plan::is_inline(self.tree, element.value) {
+            let first = layout::first(self.tree, element.value);
+            if let Some(indentation) = self.lines.indentation(first) {
+                // A comment behind the key stays.
+                end = self.properties_end(element.value).unwrap_or(mark).max(mark);
+                let below = self.lines.below(element.end)?;
+                self.out.delete(first - indentation.len()..below);
+            }
+        }
+        self.out.replace(mark..end, raw.clone());
+        Ok(())
+    }
+
+    /// Restores a null that a collection had replaced, as it was written.
+    pub(super) fn restore_in_brackets(
+        &mut self,
+        element: &Element,
+        source: &NullSource,
+    ) -> Result<(), SpliceError> {
+        let start = self
+            .lines
+            .before_blanks(self.tree.outer_start(element.value));
+        match (source, element.key) {
+            (NullSource::FlowKey, Some(key)) => {
+                self.out.delete(self.tree.span(key).end..element.end);
+            }
+            (NullSource::Flow(raw), Some(key)) => {
+                // JSON's `"a":null` has no blank, but `a:null` would be a key.
+                let needs_blank = raw.starts_with(|first: char| !matches!(first, ' ' | '\t'))
+                    && element.mark == Some(start)
+                    && self.tree.style(key) == Style::Plain;
+                let blank = if needs_blank { " " } else { "" };
+                self.out.replace(start..element.end, [blank, raw].concat());
+            }
+            _ => return Err(ErrorKind::Layout.at(element.start)),
+        }
+        Ok(())
+    }
+}
