@@ -3,7 +3,7 @@
 use super::error::{ErrorKind, SpliceError};
 use super::members::Key;
 use super::operation::Operation;
-use super::overlay::{Overlay, Target, equal, json_child, may_go};
+use super::overlay::{Overlay, equal, may_go};
 use super::reading::{Found, Reading, Source, element};
 use crate::tree::Tree;
 use json_patch::jsonptr::{Pointer, Token};
@@ -118,37 +118,22 @@ impl<'d, 't> OperationApplier<'d, 't> {
         move || ErrorKind::InvalidPointer.at(offset)
     }
 
-    /// The collection that holds the last token of `path`, and that token; none for the whole document.
-    fn parent<'p>(
-        &mut self,
-        path: &'p Pointer,
-    ) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
-        let Some((parent, last)) = path.split_back() else {
-            return Ok(None);
-        };
-        let tree = self.tree;
-        let mut parent = self.target(parent)?;
-        if let Target::Text(overlay) = parent {
-            overlay.open(tree)?;
-            parent = match overlay {
-                Overlay::New(value) => Target::Json(Rc::make_mut(value)),
-                overlay => Target::Text(overlay),
-            };
-        }
-        Ok(Some((parent, last)))
-    }
-
-    fn target(&mut self, path: &Pointer) -> Result<Target<'_>, SpliceError> {
+    /// The node that a path leads to, to be changed. Within a value of the patch there is no text yet: a path into one ends at
+    /// it, and its rest is a path in that value.
+    fn node<'p>(&mut self, path: &'p Pointer) -> Result<(&mut Overlay, &'p Pointer), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
-        let mut at = Target::Text(self.root);
-        for token in path.tokens() {
-            at = match at {
-                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or_else(nowhere)?,
-                Target::Json(value) => Target::Json(json_child(value, &token).ok_or_else(nowhere)?),
-            };
+        let mut at = &mut *self.root;
+        let mut path = path;
+        while let Some((token, rest)) = path.split_front() {
+            at.open(tree)?;
+            if matches!(at, Overlay::New(_)) {
+                break;
+            }
+            at = at.child(tree, &token)?.ok_or_else(nowhere)?;
+            path = rest;
         }
-        Ok(at)
+        Ok((at, path))
     }
 
     /// Adds a member in front of the member `in_front`, or behind all others.
@@ -160,98 +145,90 @@ impl<'d, 't> OperationApplier<'d, 't> {
     ) -> Result<(), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
-        let Some((parent, last)) = self.parent(path)? else {
-            return self.replace_root(new);
+        let Some((parent, last)) = path.split_back() else {
+            *self.root = new;
+            return Ok(());
         };
-        // A place of the text is changed in the overlay. Within a value of the patch there is no text yet, so that the value
-        // itself is changed.
+        let (parent, rest) = self.node(parent)?;
+        parent.open(tree)?;
         match parent {
-            Target::Text(overlay) => match overlay {
-                Overlay::Map { node, members } => {
-                    match members.find(tree, *node, &last.decoded())? {
-                        Some(member) => put(tree, &mut member.value, new)?,
-                        None => {
-                            let of = in_front
-                                .map_or(Ok(None), |of| members.position(tree, *node, of))?;
-                            members.insert(of, last.decoded().into_owned(), new);
-                        }
-                    }
+            Overlay::Map { node, members } => match members.find(tree, *node, &last.decoded())? {
+                Some(member) => put(tree, &mut member.value, new)?,
+                None => {
+                    let before = match in_front {
+                        Some(name) => members.position(tree, *node, name)?,
+                        None => None,
+                    };
+                    members.insert(before, last.decoded().into_owned(), new);
                 }
-                Overlay::Seq { items, .. } => {
-                    let at = last
-                        .to_index()
-                        .ok()
-                        .and_then(|index| index.for_len_incl(items.len()).ok());
-                    items.insert(at.ok_or_else(nowhere)?, new);
+            },
+            Overlay::Seq { items, .. } => {
+                let at = place(&last, items.len()).ok_or_else(nowhere)?;
+                items.insert(at, new);
+            }
+            Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
+                Some(Value::Object(members)) => {
+                    members.insert(last.decoded().into_owned(), new.into_value());
+                }
+                Some(Value::Array(items)) => {
+                    let at = place(&last, items.len()).ok_or_else(nowhere)?;
+                    items.insert(at, new.into_value());
                 }
                 _ => return Err(nowhere()),
             },
-            Target::Json(Value::Object(members)) => {
-                members.insert(last.decoded().into_owned(), new.into_value());
-            }
-            Target::Json(Value::Array(items)) => {
-                let at = last
-                    .to_index()
-                    .ok()
-                    .and_then(|index| index.for_len_incl(items.len()).ok());
-                items.insert(at.ok_or_else(nowhere)?, new.into_value());
-            }
-            Target::Json(_) => return Err(nowhere()),
+            _ => return Err(nowhere()),
         }
-        Ok(())
-    }
-
-    fn replace_root(&mut self, new: Overlay) -> Result<(), SpliceError> {
-        *self.root = new;
         Ok(())
     }
 
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
-        if path.is_root() {
-            return self.replace_root(new);
-        }
+        let nowhere = self.nowhere();
         let tree = self.tree;
-        match self.target(path)? {
-            Target::Text(overlay) => put(tree, overlay, new),
-            Target::Json(value) => {
-                *value = new.into_value();
+        if path.is_root() {
+            *self.root = new;
+            return Ok(());
+        }
+        let (at, rest) = self.node(path)?;
+        match at {
+            Overlay::New(value) if !rest.is_root() => {
+                let value = Rc::make_mut(value).pointer_mut(rest.as_str());
+                *value.ok_or_else(nowhere)? = new.into_value();
                 Ok(())
             }
+            at => put(tree, at, new),
         }
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
-        let (parent, last) = self.parent(path)?.ok_or_else(nowhere)?;
+        let (parent, last) = path.split_back().ok_or_else(nowhere)?;
+        let (parent, rest) = self.node(parent)?;
+        parent.open(tree)?;
         match parent {
-            Target::Text(overlay) => match overlay {
-                Overlay::Map { node, members } => {
-                    let removed = members
-                        .remove(tree, *node, &last.decoded())?
-                        .ok_or_else(nowhere)?;
-                    removed.value.may_go(tree)?;
-                    if let Key::Old(key) = removed.key {
-                        may_go(tree, key)?;
-                    }
+            Overlay::Map { node, members } => {
+                let removed = members.remove(tree, *node, &last.decoded())?;
+                let removed = removed.ok_or_else(nowhere)?;
+                removed.value.may_go(tree)?;
+                if let Key::Old(key) = removed.key {
+                    may_go(tree, key)?;
                 }
-                Overlay::Seq { items, .. } => {
-                    let at = element(&last, items.len());
-                    at.and_then(|at| items.remove(at))
-                        .ok_or_else(nowhere)?
-                        .may_go(tree)?;
+            }
+            Overlay::Seq { items, .. } => {
+                let removed = element(&last, items.len()).and_then(|at| items.remove(at));
+                removed.ok_or_else(nowhere)?.may_go(tree)?;
+            }
+            Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
+                Some(Value::Object(members)) => {
+                    let removed = members.shift_remove(last.decoded().as_ref());
+                    removed.ok_or_else(nowhere)?;
+                }
+                Some(Value::Array(items)) => {
+                    items.remove(element(&last, items.len()).ok_or_else(nowhere)?);
                 }
                 _ => return Err(nowhere()),
             },
-            Target::Json(Value::Object(members)) => {
-                members
-                    .shift_remove(last.decoded().as_ref())
-                    .ok_or_else(nowhere)?;
-            }
-            Target::Json(Value::Array(items)) => {
-                items.remove(element(&last, items.len()).ok_or_else(nowhere)?);
-            }
-            Target::Json(_) => return Err(nowhere()),
+            _ => return Err(nowhere()),
         }
         Ok(())
     }
@@ -305,6 +282,11 @@ impl<'d, 't> OperationApplier<'d, 't> {
         }
         .ok_or_else(nowhere)
     }
+}
+
+/// The index at which an item is added.
+fn place(token: &Token<'_>, len: usize) -> Option<usize> {
+    token.to_index().ok()?.for_len_incl(len).ok()
 }
 
 /// Sets `new` in the place of what is there.

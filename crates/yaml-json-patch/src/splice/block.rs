@@ -337,31 +337,21 @@ impl Writer<'_, '_> {
         let (Some(key), Ok(below)) = (key, self.lines.below(end)) else {
             return Ok(false);
         };
-        let (
-            kind,
-            Layout {
-                sequence_offset,
-                dash_gap,
-                indent,
-                ..
-            },
-        ) = (self.tree.kind(node), self.layout());
-        let (further, gap) = if kind == Kind::Sequence {
-            (sequence_offset, dash_gap)
-        } else {
-            (indent, 0)
-        };
-        let new = plan.insertions_from(0);
-        let text = self.lines_of(
+        let (kind, layout) = (self.tree.kind(node), self.layout());
+        let shape = if kind == Kind::Sequence {
             BlockStyle {
                 kind,
-                column: key + further,
-                gap,
-            },
-            &new,
-            below,
-            FirstLine::Own,
-        )?;
+                column: key + layout.sequence_offset,
+                gap: layout.dash_gap,
+            }
+        } else {
+            BlockStyle {
+                kind,
+                column: key + layout.indent,
+                gap: 0,
+            }
+        };
+        let text = self.lines_of(shape, &plan.insertions_from(0), below, FirstLine::Own)?;
         self.out.delete(mark..end);
         self.out.insert(below, text);
         Ok(true)

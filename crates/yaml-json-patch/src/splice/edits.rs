@@ -3,8 +3,9 @@
 use super::cache::Cache;
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
+use crate::block_scalar::{self, Chomping};
 use crate::edit::Edit;
-use crate::tree::{NONE, Style, Tree};
+use crate::tree::{NONE, Node, Style, Tree};
 use std::ops::Range;
 
 /// Edits in the order in which they were added, which they keep at one place.
@@ -146,16 +147,9 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
     if comment.is_none() && !blank {
         return false;
     }
-    let before = tree
-        .nodes
-        .partition_point(|node| (node.start as usize) < gone.start);
-    let mut before = tree.nodes.iter().take(before).rev();
-    let Some(last) = before.find(|node| node.style != Style::Block) else {
+    let Some(last) = block_scalar_before(tree, gone.start) else {
         return false;
     };
-    if !matches!(last.style, Style::Literal | Style::Folded) {
-        return false;
-    }
     let start = last.start as usize;
     let lines_of_value = lines.slice(start, last.end as usize).lines().skip(1);
     let has_content = lines_of_value
@@ -168,33 +162,28 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
         lines.skip_blanks(lines.start(start)) - lines.start(start) + 1
     };
     comment.is_some_and(|comment| comment >= column)
-        || blank && chomping(lines, start).contains('+')
+        || blank && block_scalar::header(lines.text, start).chomping == Chomping::Keep
 }
 
-/// The chomping of a block scalar.
-fn chomping<'t>(lines: &Lines<'t>, start: usize) -> &'t str {
-    let header = lines.slice(start, lines.line_end(start));
-    header.split('#').next().unwrap_or_default()
+/// The last scalar that begins before a place, if it is a block scalar.
+fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&'a Node> {
+    let before = tree
+        .nodes
+        .partition_point(|node| (node.start as usize) < at);
+    let mut before = tree.nodes[..before].iter().rev();
+    before
+        .find(|node| node.style != Style::Block)
+        .filter(|node| matches!(node.style, Style::Literal | Style::Folded))
 }
 
 /// True when the break before `at` belongs to the value of a block scalar.
 fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
-    let before = tree
-        .nodes
-        .iter()
-        .rev()
-        .filter(|node| (node.start as usize) < at);
-    let last = before
-        .filter(|node| matches!(node.style, Style::Literal | Style::Folded))
-        .max_by_key(|node| node.start);
-    last.is_some_and(|node| {
-        let span = node.start as usize..node.end as usize;
-        !chomping(lines, span.start).contains('-')
-            && lines
-                .slice(span.end, at)
-                .trim_matches(['\n', '\r', ' ', '\t'])
-                .is_empty()
-    })
+    let Some(last) = block_scalar_before(tree, at) else {
+        return false;
+    };
+    let behind = lines.slice(last.end as usize, at);
+    block_scalar::header(lines.text, last.start as usize).chomping != Chomping::Strip
+        && behind.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change.

@@ -42,12 +42,6 @@ pub(crate) enum Overlay {
 /// A member of a mapping as it will be.
 pub(crate) type MemberOverlay = PatchedMember<Overlay>;
 
-/// The value at a path.
-pub(crate) enum Target<'o> {
-    Text(&'o mut Overlay),
-    Json(&'o mut Value),
-}
-
 /// The document as it is.
 pub(crate) fn unchanged(tree: &Tree<'_>) -> Overlay {
     tree.root().map_or(Overlay::Nothing, Overlay::Old)
@@ -128,20 +122,19 @@ impl Overlay {
         Ok(())
     }
 
+    /// The member or item that a token names, of a collection of the text.
     pub(crate) fn child(
         &mut self,
         tree: &Tree<'_>,
         token: &Token<'_>,
-    ) -> Result<Option<Target<'_>>, SpliceError> {
-        self.open(tree)?;
+    ) -> Result<Option<&mut Overlay>, SpliceError> {
         Ok(match self {
             Overlay::Map { node, members } => members
                 .find(tree, *node, &token.decoded())?
-                .map(|member| Target::Text(&mut member.value)),
-            Overlay::Seq { items, .. } => element(token, items.len())
-                .and_then(|at| items.get_mut(at))
-                .map(Target::Text),
-            Overlay::New(value) => json_child(Rc::make_mut(value), token).map(Target::Json),
+                .map(|member| &mut member.value),
+            Overlay::Seq { items, .. } => {
+                element(token, items.len()).and_then(|at| items.get_mut(at))
+            }
             _ => None,
         })
     }
@@ -190,12 +183,21 @@ impl Overlay {
         }
     }
 
+    /// The node of the text that stays here, unchanged or changed inside.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        match self {
+            Overlay::Old(node) | Overlay::Map { node, .. } | Overlay::Seq { node, .. } => {
+                Some(*node)
+            }
+            _ => None,
+        }
+    }
+
     /// Refuses to drop what aliases refer to.
     pub(crate) fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
-        match self {
-            Overlay::Old(node) => may_go(tree, *node),
-            Overlay::Map { node, .. } | Overlay::Seq { node, .. } => may_go(tree, *node),
-            _ => Ok(()),
+        match self.node() {
+            Some(node) => may_go(tree, node),
+            None => Ok(()),
         }
     }
 }
@@ -218,13 +220,5 @@ pub(crate) fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
     {
         Some(properties) => Err(ErrorKind::Anchor.at(properties.start as usize)),
         None => Ok(()),
-    }
-}
-
-pub(crate) fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
-    match value {
-        Value::Object(members) => members.get_mut(token.decoded().as_ref()),
-        Value::Array(items) => element(token, items.len()).and_then(|at| items.get_mut(at)),
-        _ => None,
     }
 }

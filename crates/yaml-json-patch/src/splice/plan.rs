@@ -7,6 +7,7 @@ use super::overlay::{MemberOverlay, Overlay};
 use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A member or an item of the text.
@@ -151,25 +152,10 @@ pub(crate) fn sequence<'o>(
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
-    let flush = |steps: &mut Vec<SpliceStep<'o>>,
-                 gone: std::ops::Range<usize>,
-                 new: &mut Vec<&'o Overlay>| {
-        let mut new = new.drain(..);
-        for at in gone {
-            steps.push(
-                new.next()
-                    .map_or(SpliceStep::Remove(at), |item| SpliceStep::Replace(at, item)),
-            );
-        }
-        steps.extend(new.map(|item| SpliceStep::Insert(self::new(None, item))));
-    };
     for item in items.iter() {
-        let old = match item {
-            Overlay::Old(id) | Overlay::Map { node: id, .. } | Overlay::Seq { node: id, .. } => *id,
-            _ => {
-                new.push(item);
-                continue;
-            }
+        let Some(old) = item.node() else {
+            new.push(item);
+            continue;
         };
         let Some(at) = elements
             .iter()
@@ -179,7 +165,8 @@ pub(crate) fn sequence<'o>(
         else {
             return Err(ErrorKind::Layout.at(tree.span(old).start));
         };
-        flush(&mut steps, next..at, &mut new);
+        steps.extend(replaced(next..at, &new));
+        new.clear();
         steps.push(if matches!(item, Overlay::Old(_)) {
             SpliceStep::Keep(at)
         } else {
@@ -187,8 +174,24 @@ pub(crate) fn sequence<'o>(
         });
         next = at + 1;
     }
-    flush(&mut steps, next..elements.len(), &mut new);
+    steps.extend(replaced(next..elements.len(), &new));
     Ok(SplicePlan::new(elements, steps))
+}
+
+/// Replaces elements that go by new items, one by one; the rest of them is removed or inserted.
+fn replaced<'o>(gone: Range<usize>, new: &[&'o Overlay]) -> Vec<SpliceStep<'o>> {
+    let mut items = new.iter();
+    let mut steps = Vec::with_capacity(gone.len().max(new.len()));
+    for at in gone {
+        steps.push(match items.next() {
+            Some(item) => SpliceStep::Replace(at, item),
+            None => SpliceStep::Remove(at),
+        });
+    }
+    for item in items {
+        steps.push(SpliceStep::Insert(self::new(None, item)));
+    }
+    steps
 }
 
 pub(crate) fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {

@@ -1,7 +1,7 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{is_key, name_as_read, name_of};
+use super::key::{name_as_read, name_of};
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
@@ -9,15 +9,9 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Values that are read by going through the collections on the way to them. Few patches read more of them.
-const SCANS: usize = 16;
-
-/// Indexes of the collections of a tree from which many values are read.
+/// The collections of a tree from which values are read, each gone through once.
 #[derive(Default)]
-pub(super) struct Reading {
-    values: usize,
-    known: HashMap<NodeId, Known>,
-}
+pub(super) struct Reading(HashMap<NodeId, Known>);
 
 /// A collection whose parts were looked for.
 enum Known {
@@ -61,32 +55,24 @@ impl Reading {
         source: Source,
         path: &Pointer,
     ) -> Result<Option<Found>, SpliceError> {
-        self.values += 1;
         let mut source = source;
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let at = tree.alias_target(source.node);
-            let next = if self.values <= SCANS {
-                if has_merge_key(tree, at) {
-                    break;
+            let known = match self.0.entry(at) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
+            };
+            let next = match known {
+                Known::Merged(value) => return Ok(Found::within(value, path)),
+                Known::Members(members) => {
+                    let name = token.decoded();
+                    let other = || members.get(&name_in(tree, at, &name)?);
+                    members.get(name.as_ref()).or_else(other).copied()
                 }
-                child(tree, at, &token)?
-            } else {
-                let known = match self.known.entry(at) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
-                };
-                match known {
-                    Known::Merged(value) => return Ok(Found::within(value, path)),
-                    Known::Members(members) => {
-                        let name = token.decoded();
-                        let other = || members.get(&name_in(tree, at, &name)?);
-                        members.get(name.as_ref()).or_else(other).copied()
-                    }
-                    Known::Items(items) => element(&token, items.len())
-                        .and_then(|at| items.get(at))
-                        .copied(),
-                }
+                Known::Items(items) => element(&token, items.len())
+                    .and_then(|at| items.get(at))
+                    .copied(),
             };
             let Some(next) = next else { return Ok(None) };
             source = Source {
@@ -96,9 +82,6 @@ impl Reading {
             path = rest;
         }
         let value = json(tree, source.node)?;
-        if !path.is_root() {
-            return Ok(Found::within(&value, path));
-        }
         Ok(Some(Found {
             value,
             source: Some(source),
@@ -108,7 +91,7 @@ impl Reading {
 
 impl Known {
     fn of(tree: &Tree<'_>, node: NodeId) -> Result<Self, SpliceError> {
-        if has_merge_key(tree, node) {
+        if tree.entries(node).any(|(key, _)| is_merge_key(tree, key)) {
             return json(tree, node).map(Known::Merged);
         }
         if tree.kind(node) != Kind::Mapping {
@@ -120,35 +103,6 @@ impl Known {
             .collect::<Result<_, _>>()
             .map(Known::Members)
     }
-}
-
-fn has_merge_key(tree: &Tree<'_>, node: NodeId) -> bool {
-    tree.entries(node).any(|(key, _)| is_merge_key(tree, key))
-}
-
-/// The item, or the last member of that name.
-fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Result<Option<NodeId>, SpliceError> {
-    if tree.kind(node) != Kind::Mapping {
-        return Ok(element(token, usize::MAX).and_then(|at| tree.items(node).nth(at)));
-    }
-    let name = token.decoded();
-    match last_member(tree, node, &name)? {
-        None => match name_in(tree, node, &name) {
-            Some(name) => last_member(tree, node, &name),
-            None => Ok(None),
-        },
-        found => Ok(found),
-    }
-}
-
-fn last_member(tree: &Tree<'_>, node: NodeId, name: &str) -> Result<Option<NodeId>, SpliceError> {
-    let mut found = None;
-    for (key, value) in tree.entries(node) {
-        if is_key(tree, key, name)? {
-            found = Some(value);
-        }
-    }
-    Ok(found)
 }
 
 /// The name of a key of the mapping that is written like this and read otherwise.
