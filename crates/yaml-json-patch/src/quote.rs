@@ -86,12 +86,12 @@ fn is_plain(text: &str) -> bool {
         && !text.contains(" #")
         && !text.starts_with("---")
         && !text.starts_with("...")
-        && !is_word(text)
+        && !is_reserved(text)
         && !is_numeric(bytes)
 }
 
 /// Words that some reader takes for a boolean, a null or a float.
-fn is_word(text: &str) -> bool {
+fn is_reserved(text: &str) -> bool {
     const WORDS: [&str; 14] = [
         "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan", "inf", "infinity",
         "nil",

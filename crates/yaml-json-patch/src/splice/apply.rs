@@ -100,28 +100,15 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 if equal(&self.read(path)?.value, value) {
                     Ok(())
                 } else {
-                    Err(ErrorKind::TestFailed.at(self.offset()))
+                    Err(ErrorKind::TestFailed.at(start(self.tree)))
                 }
             }
         }
     }
 
-    fn offset(&self) -> usize {
-        self.tree
-            .root()
-            .map_or(0, |root| self.tree.span(root).start)
-    }
-
-    /// Makes the error of a path that leads nowhere.
-    fn nowhere(&self) -> impl Fn() -> SpliceError + Copy + use<> {
-        let offset = self.offset();
-        move || ErrorKind::InvalidPointer.at(offset)
-    }
-
     /// The node that a path leads to, to be changed. Within a value of the patch there is no text yet: a path into one ends at
     /// it, and its rest is a path in that value.
     fn node<'p>(&mut self, path: &'p Pointer) -> Result<(&mut Overlay, &'p Pointer), SpliceError> {
-        let nowhere = self.nowhere();
         let tree = self.tree;
         let mut at = &mut *self.root;
         let mut path = path;
@@ -130,7 +117,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
             if matches!(at, Overlay::New(_)) {
                 break;
             }
-            at = at.child(tree, &token)?.ok_or_else(nowhere)?;
+            at = at.child(tree, &token)?.ok_or_else(|| nowhere(tree))?;
             path = rest;
         }
         Ok((at, path))
@@ -143,7 +130,6 @@ impl<'d, 't> OperationApplier<'d, 't> {
         new: Overlay,
         in_front: Option<&str>,
     ) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
         let tree = self.tree;
         let Some((parent, last)) = path.split_back() else {
             *self.root = new;
@@ -163,7 +149,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 }
             },
             Overlay::Seq { items, .. } => {
-                let at = place(&last, items.len()).ok_or_else(nowhere)?;
+                let at = new_index(&last, items.len()).ok_or_else(|| nowhere(tree))?;
                 items.insert(at, new);
             }
             Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
@@ -171,18 +157,17 @@ impl<'d, 't> OperationApplier<'d, 't> {
                     members.insert(last.decoded().into_owned(), new.into_value());
                 }
                 Some(Value::Array(items)) => {
-                    let at = place(&last, items.len()).ok_or_else(nowhere)?;
+                    let at = new_index(&last, items.len()).ok_or_else(|| nowhere(tree))?;
                     items.insert(at, new.into_value());
                 }
-                _ => return Err(nowhere()),
+                _ => return Err(nowhere(tree)),
             },
-            _ => return Err(nowhere()),
+            _ => return Err(nowhere(tree)),
         }
         Ok(())
     }
 
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
         let tree = self.tree;
         if path.is_root() {
             *self.root = new;
@@ -192,7 +177,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
         match at {
             Overlay::New(value) if !rest.is_root() => {
                 let value = Rc::make_mut(value).pointer_mut(rest.as_str());
-                *value.ok_or_else(nowhere)? = new.into_value();
+                *value.ok_or_else(|| nowhere(tree))? = new.into_value();
                 Ok(())
             }
             at => put(tree, at, new),
@@ -200,15 +185,14 @@ impl<'d, 't> OperationApplier<'d, 't> {
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
         let tree = self.tree;
-        let (parent, last) = path.split_back().ok_or_else(nowhere)?;
+        let (parent, last) = path.split_back().ok_or_else(|| nowhere(tree))?;
         let (parent, rest) = self.node(parent)?;
         parent.open(tree)?;
         match parent {
             Overlay::Map { node, members } => {
                 let removed = members.remove(tree, *node, &last.decoded())?;
-                let removed = removed.ok_or_else(nowhere)?;
+                let removed = removed.ok_or_else(|| nowhere(tree))?;
                 removed.value.may_go(tree)?;
                 if let Key::Old(key) = removed.key {
                     may_go(tree, key)?;
@@ -216,19 +200,19 @@ impl<'d, 't> OperationApplier<'d, 't> {
             }
             Overlay::Seq { items, .. } => {
                 let removed = element(&last, items.len()).and_then(|at| items.remove(at));
-                removed.ok_or_else(nowhere)?.may_go(tree)?;
+                removed.ok_or_else(|| nowhere(tree))?.may_go(tree)?;
             }
             Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
                 Some(Value::Object(members)) => {
                     let removed = members.shift_remove(last.decoded().as_ref());
-                    removed.ok_or_else(nowhere)?;
+                    removed.ok_or_else(|| nowhere(tree))?;
                 }
                 Some(Value::Array(items)) => {
-                    items.remove(element(&last, items.len()).ok_or_else(nowhere)?);
+                    items.remove(element(&last, items.len()).ok_or_else(|| nowhere(tree))?);
                 }
-                _ => return Err(nowhere()),
+                _ => return Err(nowhere(tree)),
             },
-            _ => return Err(nowhere()),
+            _ => return Err(nowhere(tree)),
         }
         Ok(())
     }
@@ -244,7 +228,6 @@ impl<'d, 't> OperationApplier<'d, 't> {
     }
 
     fn read(&mut self, path: &Pointer) -> Result<Found, SpliceError> {
-        let nowhere = self.nowhere();
         let tree = self.tree;
         let (mut at, mut key) = (&*self.root, None);
         let mut path = path;
@@ -265,7 +248,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 }
                 _ => break,
             };
-            at = next.ok_or_else(nowhere)?;
+            at = next.ok_or_else(|| nowhere(tree))?;
             path = rest;
         }
         match at {
@@ -280,12 +263,22 @@ impl<'d, 't> OperationApplier<'d, 't> {
             }),
             other => Found::within(&other.to_value(tree)?, path),
         }
-        .ok_or_else(nowhere)
+        .ok_or_else(|| nowhere(tree))
     }
 }
 
+/// The beginning of the document.
+fn start(tree: &Tree<'_>) -> usize {
+    tree.root().map_or(0, |root| tree.span(root).start)
+}
+
+/// The error of a path that leads nowhere.
+fn nowhere(tree: &Tree<'_>) -> SpliceError {
+    ErrorKind::InvalidPointer.at(start(tree))
+}
+
 /// The index at which an item is added.
-fn place(token: &Token<'_>, len: usize) -> Option<usize> {
+fn new_index(token: &Token<'_>, len: usize) -> Option<usize> {
     token.to_index().ok()?.for_len_incl(len).ok()
 }
 

@@ -369,11 +369,11 @@ impl<'t> Writer<'_, 't> {
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
         let (tree, examples) = (self.tree, &mut self.examples.brackets);
-        let shown = place(tree, node, except).or_else(|| {
+        let shown = quoting(tree, node, except).or_else(|| {
             around.iter().find_map(|id| {
                 *examples
                     .entry(*id)
-                    .or_insert_with(|| place(tree, *id, None))
+                    .or_insert_with(|| quoting(tree, *id, None))
             })
         });
         let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
@@ -440,12 +440,7 @@ impl<'t> Writer<'_, 't> {
             .find(|element| self.lines.indentation(element.start).is_some())
         {
             let prefix = self.lines.indentation(last.start)?;
-            let outer = self.indentation_of_line(span.start);
-            let step = prefix
-                .strip_prefix(outer)
-                .filter(|step| !step.is_empty())
-                .unwrap_or("  ")
-                .to_owned();
+            let step = step(prefix, self.indentation_of_line(span.start));
             let deep = elements
                 .iter()
                 .rev()
@@ -473,11 +468,7 @@ impl<'t> Writer<'_, 't> {
         };
         let outer = self.lines.indentation(start)?;
         let further = self.indentation_of_line(self.tree.span(around).start);
-        let step = outer
-            .strip_prefix(further)
-            .filter(|step| !step.is_empty())
-            .unwrap_or("  ")
-            .to_owned();
+        let step = step(outer, further);
         let line_break = self.lines.break_before(self.lines.start(start));
         Some(OwnLines {
             prefix: [outer, &step].concat(),
@@ -507,8 +498,16 @@ impl<'t> Writer<'_, 't> {
     }
 }
 
+/// The white space that an indentation has beyond that of the brackets around it.
+fn step(indentation: &str, around: &str) -> String {
+    match indentation.strip_prefix(around) {
+        Some("") | None => "  ".to_owned(),
+        Some(step) => step.to_owned(),
+    }
+}
+
 /// JSON or YAML, and the string that shows it.
-fn place(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
+fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
     let quoted = |id: NodeId| match tree.style(id) {
         Style::DoubleQuoted => Some((Context::Json, id)),
         Style::SingleQuoted => Some((Context::Flow, id)),
