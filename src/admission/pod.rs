@@ -9,9 +9,9 @@ use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::reconcile::drift::Drift;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, WrongKind};
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{Class, Finding, Reason};
-use yaml_json_patch::{Kind, Tree};
+use yaml_json_patch::Tree;
 
 impl Reviewer {
     /// Decides about a pod. An agent that it brings, injected into its manifest or by an earlier call, stays as it is.
@@ -51,7 +51,7 @@ impl Reviewer {
             Ok(Some(patch)) => {
                 operations::verdict(tree, finding(Reason::Injected), patch, warnings)
             }
-            Err(wrong) => Verdict::refuse(wrong_kind(&wrong)),
+            Err(uneditable) => Verdict::refuse(refusal(uneditable)),
         }
     }
 
@@ -62,7 +62,7 @@ impl Reviewer {
         pod: &PodTemplate,
         existing: Option<&ExistingInjection>,
         plan: &Plan,
-    ) -> Result<Option<TemplatePatch>, WrongKind> {
+    ) -> Result<Option<TemplatePatch>, UneditableChange> {
         let target = PatchTarget {
             tree,
             template: pod,
@@ -103,11 +103,9 @@ pub(super) fn copied_record(
 }
 
 /// Returns the refusal of a pod in which a field is no list or mapping. The API server sends none.
-pub(super) fn wrong_kind(wrong: &WrongKind) -> Finding {
-    let wanted = match wrong.wanted {
-        Kind::Sequence => "list",
-        _ => "mapping",
-    };
-    let message = format!("expected `{}` to be a {wanted}", wrong.parent);
-    Finding::new(Reason::Uneditable, message, wrong.offset, "")
+pub(super) fn refusal(uneditable: UneditableChange) -> Finding {
+    let UneditableChange {
+        message, offset, ..
+    } = uneditable;
+    Finding::new(Reason::Uneditable, message, offset, "")
 }

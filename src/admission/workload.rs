@@ -1,6 +1,6 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
-use crate::admission::pod::{copied_record, wrong_kind};
+use crate::admission::pod::{copied_record, refusal};
 use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
@@ -95,7 +95,7 @@ impl Reviewer {
             };
             match target.insertion(&alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
-                Err(wrong) => return Verdict::refuse(wrong_kind(&wrong)),
+                Err(uneditable) => return Verdict::refuse(refusal(uneditable)),
             }
         }
         if patch.operations.is_empty() {

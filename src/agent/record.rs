@@ -189,7 +189,9 @@ fn read_line(text: &str) -> Option<Tree<'_>> {
 }
 
 fn is_null_node(tree: &Tree<'_>, node: NodeId) -> bool {
-    tree.kind(node) == Kind::Scalar && scalar_value(tree, node) == Ok(ScalarValue::Null)
+    tree.kind(node) == Kind::Scalar
+        && tree.anchor(node).is_none()
+        && scalar_value(tree, node) == Ok(ScalarValue::Null)
 }
 
 /// The reason why a record cannot be read.
@@ -376,6 +378,7 @@ mod tests {
             ),
             ("a null with a comment", null(r##"{"flow":" ~ # x"}"##)),
             ("a null that is a comment", null(r##"{"flow":"# x"}"##)),
+            ("a null with an anchor", null(r#"{"block":" &a ~"}"#)),
             ("a null that is a marker", null(r#"{"flow":"---"}"#)),
             ("a null that is a word", null(r#"{"block":" x"}"#)),
             ("a null that is a mapping", null(r#"{"block":" { a }"}"#)),

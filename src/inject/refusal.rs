@@ -3,7 +3,8 @@
 use crate::agent::ComponentKind;
 use crate::config::OnError;
 use crate::inject::outcome::{InjectedComponents, Outcome};
-use crate::reconcile::apply::{PlannedChange, UneditableChange};
+use crate::reconcile::apply::PlannedChange;
+use crate::reconcile::patch::UneditableChange;
 use crate::report::{Cause, Finding, Reason};
 use serde::de::IgnoredAny;
 use yaml_json_patch::{ErrorKind, NodeId, Tree};

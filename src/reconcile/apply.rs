@@ -7,13 +7,13 @@ use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, WrongKind};
+use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::Finding;
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
-    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable,
+    self as yaml, Buffer, Cache, ErrorKind, NodeId, Operation, SpliceError, Tree, Uneditable,
     splice, verify,
 };
 
@@ -82,14 +82,6 @@ pub(crate) enum ApplyError {
     Refused(Vec<(usize, UneditableChange)>),
     /// The result is not what the patch says: a bug of this program.
     Fault { message: String },
-}
-
-/// A change that cannot be made safely.
-pub(crate) struct UneditableChange {
-    pub(crate) message: String,
-    pub(crate) help: String,
-    /// Byte offset in the source.
-    pub(crate) offset: usize,
 }
 
 /// Applies all changes or none. The first step removes or replaces old components, the second adds new ones to the text without
@@ -174,8 +166,7 @@ fn insertion_for(
             template: &change.view,
             path: &path,
         };
-        let inserted = target.insertion(plan, *positions, records);
-        return inserted.map_err(|wrong| wrong_kind(tree, &wrong, wrong.offset));
+        return target.insertion(plan, *positions, records);
     };
     let Some(node) = intermediate.node(&path) else {
         let help = "this is a bug in mackerel-agent-injector; please report it with the document";
@@ -190,33 +181,10 @@ fn insertion_for(
         template: &PodTemplate::view(intermediate.tree, node),
         path: &path,
     };
-    let start = tree.place(change.view.node).start;
+    // The user never sees the intermediate text.
+    let offset = tree.place(change.view.node).start;
     let inserted = target.insertion(plan, *positions, records);
-    inserted.map_err(|wrong| wrong_kind(tree, &wrong, start))
-}
-
-/// Refuses a field of the wrong kind.
-fn wrong_kind(tree: &Tree<'_>, wrong: &WrongKind, offset: usize) -> UneditableChange {
-    let rest = tree.source().get(offset..).unwrap_or_default();
-    let line = rest.lines().next().unwrap_or_default();
-    // A mapping with `key:value` as its only line is a string to YAML.
-    let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
-        !key.contains(['"', '\'', ' '])
-            && value.starts_with(|next: char| !next.is_ascii_whitespace())
-    });
-    let wanted = match wrong.wanted {
-        Kind::Sequence => "list",
-        _ => "mapping",
-    };
-    let help = match wrong.wanted {
-        Kind::Mapping if lacks_blank => "write a blank after the `:`",
-        _ => "correct the field; the API server rejects it as well",
-    };
-    UneditableChange {
-        message: format!("expected `{}` to be a {wanted}", wrong.parent),
-        help: help.to_owned(),
-        offset,
-    }
+    inserted.map_err(|refusal| UneditableChange { offset, ..refusal })
 }
 
 /// Caches for messages about many nodes of a tree.
@@ -271,7 +239,7 @@ fn splice_and_verify(
     }
     let spliced = splice(tree, operations, cache);
     let spliced = spliced.map_err(|uneditable| {
-        ApplyError::Refused(find_uneditable(tree, changes, patches, &uneditable, cache))
+        ApplyError::Refused(refused_changes(tree, changes, patches, &uneditable, cache))
     })?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = cache.buffer();
@@ -288,7 +256,7 @@ fn splice_and_verify(
 }
 
 /// Finds the patches that cannot be carried out, each with its first error; `together` is the error of all of them.
-fn find_uneditable(
+fn refused_changes(
     tree: &Tree<'_>,
     changes: &[PlannedChange],
     patches: Vec<TemplatePatch>,

@@ -15,7 +15,7 @@ use crate::manifest::pod_template::{ContainerList, PodVolume};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
-    ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, WrongKind,
+    ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
 };
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ impl<'a> PatchTarget<'a, '_> {
         plan: &Plan,
         positions: ListPositions,
         records: &RecordCache,
-    ) -> Result<TemplatePatch, WrongKind> {
+    ) -> Result<TemplatePatch, UneditableChange> {
         let insertion = Insertion {
             target: self,
             plan,
@@ -52,7 +52,7 @@ impl<'a> PatchTarget<'a, '_> {
         existing: &ExistingInjection,
         agent: &Rc<Component>,
         records: &RecordCache,
-    ) -> Result<TemplatePatch, WrongKind> {
+    ) -> Result<TemplatePatch, UneditableChange> {
         let mut positions = ListPositions::default();
         // Together, a native agent stands before the init container.
         if let Some(container) = existing.container(ComponentKind::WaitFor) {
@@ -121,9 +121,11 @@ struct ListInsertion<'a> {
 }
 
 impl<'a> Insertion<'a, '_> {
-    fn patch(mut self, records: &RecordCache) -> Result<TemplatePatch, WrongKind> {
+    fn patch(mut self, records: &RecordCache) -> Result<TemplatePatch, UneditableChange> {
         // The states of all parents come first: the record, which is added first, names them.
-        let (metadata, annotations) = self.parents_of_annotations()?;
+        let metadata = self.parent(Parent::Metadata)?;
+        let annotations = self.parent(Parent::Annotations)?;
+        self.record_status();
         let containers = self.containers(ContainerList::Containers)?;
         let init_containers = self.containers(ContainerList::InitContainers)?;
         let volumes = self.volumes()?;
@@ -143,7 +145,7 @@ impl<'a> Insertion<'a, '_> {
     }
 
     /// Returns the state of a parent, and records what a removal must put back.
-    fn parent(&mut self, parent: Parent) -> Result<ParentState, WrongKind> {
+    fn parent(&mut self, parent: Parent) -> Result<ParentState, UneditableChange> {
         let state = self.target.state(parent)?;
         match &state {
             ParentState::Missing => _ = self.record.created.insert(parent),
@@ -157,23 +159,25 @@ impl<'a> Insertion<'a, '_> {
         Ok(state)
     }
 
-    fn parents_of_annotations(&mut self) -> Result<(ParentState, ParentState), WrongKind> {
-        let metadata = self.parent(Parent::Metadata)?;
-        let annotations = self.parent(Parent::Annotations)?;
+    /// Records a `status` annotation that is there.
+    fn record_status(&mut self) {
         let template = self.target.template;
-        let has_status = template.annotation(Annotation::Status.key()).is_some();
-        if has_status && self.positions.adopted.is_none() && self.record.agent.is_some() {
-            self.record.status = Some(OlderStatus::Kept);
+        if template.annotation(Annotation::Status.key()).is_none() {
+            return;
         }
         // The `status` of an adopted agent goes on to be true of the injected one, and is removed with it.
-        if has_status && self.positions.adopted.is_some() && template.annotations.len() == 1 {
+        if self.positions.adopted.is_none() && self.record.agent.is_some() {
+            self.record.status = Some(OlderStatus::Kept);
+        } else if self.positions.adopted.is_some() && template.annotations.len() == 1 {
             self.record.created.insert(Parent::Annotations);
         }
-        Ok((metadata, annotations))
     }
 
     /// Returns the change of one list; none if it does not change.
-    fn containers(&mut self, list: ContainerList) -> Result<Option<ListInsertion<'a>>, WrongKind> {
+    fn containers(
+        &mut self,
+        list: ContainerList,
+    ) -> Result<Option<ListInsertion<'a>>, UneditableChange> {
         let components: Vec<_> = self.plan.of_list(list).collect();
         let adopted = match self.positions.adopted {
             Some(adopted) if adopted.list == list => Some(adopted.index),
@@ -208,7 +212,7 @@ impl<'a> Insertion<'a, '_> {
             .count()
     }
 
-    fn volumes(&mut self) -> Result<ParentState, WrongKind> {
+    fn volumes(&mut self) -> Result<ParentState, UneditableChange> {
         let added: Vec<Volume> = self.plan.volumes().collect();
         if added.is_empty() {
             return Ok(ParentState::Missing);

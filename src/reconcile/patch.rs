@@ -63,14 +63,12 @@ pub(crate) struct ListPositions {
     pub(crate) adopted: Option<AdoptedContainer>,
 }
 
-/// A field of the template that is neither null nor the mapping or list that it must be.
+/// A change that cannot be made safely.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WrongKind {
-    /// Its path.
-    pub(crate) parent: &'static str,
-    /// The kind that it must have.
-    pub(crate) wanted: Kind,
-    /// Its byte offset.
+pub(crate) struct UneditableChange {
+    pub(crate) message: String,
+    pub(crate) help: String,
+    /// Byte offset in the source.
     pub(crate) offset: usize,
 }
 
@@ -127,7 +125,7 @@ impl PatchTarget<'_, '_> {
     }
 
     /// Returns the state of a parent.
-    pub(super) fn state(self, parent: Parent) -> Result<ParentState, WrongKind> {
+    pub(super) fn state(self, parent: Parent) -> Result<ParentState, UneditableChange> {
         let (kind, name) = match parent {
             Parent::Metadata => (Kind::Mapping, "metadata"),
             Parent::Annotations => (Kind::Mapping, "metadata.annotations"),
@@ -138,7 +136,7 @@ impl PatchTarget<'_, '_> {
     }
 
     /// Returns the state of `containers`.
-    pub(super) fn containers_state(self) -> Result<ParentState, WrongKind> {
+    pub(super) fn containers_state(self) -> Result<ParentState, UneditableChange> {
         let holder = self.template.spec;
         let node = self.child(holder, "containers");
         self.state_of(holder, node, Kind::Sequence, "containers")
@@ -151,7 +149,7 @@ impl PatchTarget<'_, '_> {
         node: Option<NodeId>,
         kind: Kind,
         name: &'static str,
-    ) -> Result<ParentState, WrongKind> {
+    ) -> Result<ParentState, UneditableChange> {
         let (Some(holder), Some(node)) = (holder, node) else {
             return Ok(ParentState::Missing);
         };
@@ -166,16 +164,45 @@ impl PatchTarget<'_, '_> {
                 ParentState::Collection
             });
         }
-        match scalar_value(tree, value) {
-            Ok(ScalarValue::Null) if tree.kind(value) == Kind::Scalar => {
-                Ok(ParentState::Replaced(source().into()))
-            }
-            _ => Err(WrongKind {
-                parent: name,
-                wanted: kind,
-                offset: tree.place(node).start,
-            }),
+        let is_null =
+            tree.kind(value) == Kind::Scalar && scalar_value(tree, value) == Ok(ScalarValue::Null);
+        if !is_null {
+            return Err(wrong_kind(tree, node, kind, name));
         }
+        // A removal would put the anchor back, where aliases that were added since may mean an earlier one of this name.
+        if tree.anchor(value).is_some() {
+            return Err(UneditableChange {
+                message: format!("`{name}` is a null with an anchor"),
+                help: "remove the anchor".to_owned(),
+                offset: tree.place(node).start,
+            });
+        }
+        Ok(ParentState::Replaced(source().into()))
+    }
+}
+
+/// Refuses a field that is neither null nor the mapping or list that it must be.
+fn wrong_kind(tree: &Tree<'_>, node: NodeId, wanted: Kind, name: &str) -> UneditableChange {
+    let offset = tree.place(node).start;
+    let rest = tree.source().get(offset..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    // A mapping with `key:value` as its only line is a string to YAML.
+    let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
+        !key.contains(['"', '\'', ' '])
+            && value.starts_with(|next: char| !next.is_ascii_whitespace())
+    });
+    let help = match wanted {
+        Kind::Mapping if lacks_blank => "write a blank after the `:`",
+        _ => "correct the field; the API server rejects it as well",
+    };
+    let wanted = match wanted {
+        Kind::Sequence => "list",
+        _ => "mapping",
+    };
+    UneditableChange {
+        message: format!("expected `{name}` to be a {wanted}"),
+        help: help.to_owned(),
+        offset,
     }
 }
 
