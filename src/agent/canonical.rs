@@ -2,6 +2,7 @@
 //! the spelling of quantities do not count. Names that other tools rightly change are compared one by one.
 
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, take_names};
+use crate::mackerel::names::Volume;
 use crate::manifest::quantity::nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -78,8 +79,7 @@ enum FieldContext {
 /// True for the mount of the ServiceAccount's token that the API server adds to every container of a Pod.
 fn is_token_mount(mount: &Value) -> bool {
     let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
-    text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount"
-        && text("name").starts_with("kube-api-access-")
+    text("mountPath") == Volume::Token.folder() && text("name").starts_with("kube-api-access-")
 }
 
 fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {

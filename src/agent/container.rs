@@ -2,11 +2,11 @@
 
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
-use crate::agent::environment::{TMP_FOLDER, environment};
+use crate::agent::environment::environment;
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
-use crate::config::{AgentSettings, CONFIG_FOLDER, Config, variables};
+use crate::config::{AgentSettings, Config, variables};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
@@ -17,9 +17,6 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// The folder where Kubernetes mounts the ServiceAccount's token, and where the agent reads it.
-const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Agents that are kept. The pods' volumes give a stream more shapes only if `agent.volumeMounts` names many.
 const CAPACITY: usize = 64;
@@ -189,20 +186,11 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
 }
 
 fn mount(volume: Volume) -> Value {
-    let mut mount = json!({"name": volume.name(), "mountPath": mount_path(volume)});
+    let mut mount = json!({"name": volume.name(), "mountPath": volume.folder()});
     if volume != Volume::Tmp {
         mount["readOnly"] = json!(true);
     }
     mount
-}
-
-/// Returns the folder at which the agent has a volume.
-pub(crate) fn mount_path(volume: Volume) -> &'static str {
-    match volume {
-        Volume::Tmp => TMP_FOLDER,
-        Volume::Token => TOKEN_FOLDER,
-        Volume::Config => CONFIG_FOLDER,
-    }
 }
 
 fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {

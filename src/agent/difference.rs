@@ -1,6 +1,7 @@
 //! The differences between two containers or volumes in canonical form.
 
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt::Display;
 use yaml_json_patch::pointer::escape;
 
@@ -70,9 +71,10 @@ fn compare(old: &Value, new: &Value, at: &Place, found: &mut Vec<Difference>) {
             }
         }
         (Value::Array(before), Value::Array(after)) if have_names(before) && have_names(after) => {
+            let (old_indices, new_indices) = (indices_by_name(before), indices_by_name(after));
             for (index, old) in before.iter().enumerate() {
-                let mut items = after.iter().enumerate();
-                if let Some((same, new)) = items.find(|(_, new)| name(new) == name(old)) {
+                let same = name(old).and_then(|name| new_indices.get(name)).copied();
+                if let Some((same, new)) = same.and_then(|same| Some((same, after.get(same)?))) {
                     compare(old, new, &at.below(index, same), found);
                 } else {
                     let new = at.new.clone();
@@ -84,7 +86,7 @@ fn compare(old: &Value, new: &Value, at: &Place, found: &mut Vec<Difference>) {
                 }
             }
             for (index, new) in after.iter().enumerate() {
-                if before.iter().all(|old| name(old) != name(new)) {
+                if name(new).is_none_or(|name| !old_indices.contains_key(name)) {
                     let old = at.old.clone();
                     let place = Place {
                         old,
@@ -108,9 +110,20 @@ fn have_names(items: &[Value]) -> bool {
     items.iter().all(|item| name(item).is_some())
 }
 
+/// Returns the index of the first item of each name.
+fn indices_by_name(items: &[Value]) -> HashMap<&str, usize> {
+    let mut indices = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Some(name) = name(item) {
+            indices.entry(name).or_insert(index);
+        }
+    }
+    indices
+}
+
 /// Returns the key of a list item.
-fn name(item: &Value) -> Option<&Value> {
-    item.get("mountPath").or_else(|| item.get("name"))
+fn name(item: &Value) -> Option<&str> {
+    item.get("mountPath").or_else(|| item.get("name"))?.as_str()
 }
 
 #[cfg(test)]

@@ -2,12 +2,9 @@
 
 use crate::config::{AgentSettings, Config, Kubelet, KubeletConnection, SettingRow};
 use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, VariableForm};
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar};
+use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-
-/// The one writable folder.
-pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 
 /// Returns the variables in the order of the agent's documentation. Those of `agent.env` come last, or replace one of the same name.
 pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
@@ -45,7 +42,7 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     let key = json!({"secretKeyRef": {"name": key.name, "key": key.key}});
     env.push(json!({"name": API_KEY, "valueFrom": key}));
     push_settings(AgentSettings::ROWS, config, &mut env);
-    env.push(plain("TMPDIR", TMP_FOLDER));
+    env.push(plain("TMPDIR", Volume::Tmp.folder()));
     for variable in &spec.agent.env {
         let mut known = env.iter_mut();
         match known.find(|known| known["name"] == *variable.name) {

@@ -1,6 +1,7 @@
 //! Objects and permissions that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
-use crate::config::{AgentSettings, CONFIG_FOLDER, HostIdStore, SettingRow};
+use crate::config::{AgentSettings, HostIdStore, SettingRow};
+use crate::mackerel::names::Volume;
 use crate::manifest::related::Source;
 use serde::Serialize;
 use serde_json::Value;
@@ -104,7 +105,7 @@ impl Prerequisites {
         let mut names = volumes.iter().map(|volume| &volume["configMap"]["name"]);
         self.agent_config = names.find_map(Value::as_str).map(|name| {
             let file = value_of(container, AgentSettings::config().variable_name());
-            let key = file.and_then(|file| file.strip_prefix(CONFIG_FOLDER));
+            let key = file.and_then(|file| file.strip_prefix(Volume::Config.folder()));
             KeyRef {
                 source: Source::ConfigMap,
                 name: name.to_owned(),

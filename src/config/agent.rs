@@ -4,15 +4,13 @@ use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
 use crate::config::setting::{SettingRow, settings};
 use crate::config::string_enum::string_enum;
+use crate::mackerel::names::Volume;
 use k8s_openapi::api::core::v1::{
     Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// The folder at which the ConfigMap with the agent's configuration is mounted.
-pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 
 settings! {
     /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
@@ -147,6 +145,27 @@ impl AgentSettings {
         ];
         settings.into_iter().find(|setting| setting.name == field)
     }
+
+    /// Returns true for a path at which the injector, or Kubernetes, mounts a volume of its own.
+    pub(crate) fn is_taken(&self, path: &str) -> bool {
+        let path = real_path(path);
+        Volume::ALL.into_iter().any(|volume| {
+            let is_mounted =
+                volume != Volume::Config || self.config.config_map_key_ref.name.is_some();
+            is_mounted && real_path(volume.folder()) == path
+        })
+    }
+}
+
+/// Returns a path as a container runtime reads it in the agent's image, where `/var/run` is a link to `/run`:
+/// `/var//run/./web/` -> `run/web`
+pub(crate) fn real_path(path: &str) -> String {
+    let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
+    let names: Vec<&str> = names.collect();
+    match &names[..] {
+        ["var", below @ ..] if below.first() == Some(&"run") => below.join("/"),
+        names => names.join("/"),
+    }
 }
 
 impl AgentConfig {
@@ -157,7 +176,7 @@ impl AgentConfig {
             reference
                 .name
                 .as_ref()
-                .map(|_| Cow::Owned(format!("{CONFIG_FOLDER}/{}", reference.key)))
+                .map(|_| Cow::Owned(format!("{}/{}", Volume::Config.folder(), reference.key)))
         };
         self.location
             .as_deref()

@@ -1,7 +1,7 @@
 //! Checks across settings: values that are valid alone but not together.
 
 use crate::config::Config;
-use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp};
+use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::of_variable;
@@ -17,7 +17,8 @@ use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::dotted_path as path;
 use crate::manifest::quantity::nanos;
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 /// A conflict between settings.
 pub(crate) struct Conflict {
@@ -79,6 +80,7 @@ fn fraction_of_byte(name: &str, amount: &str) -> Option<Violation> {
 pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
+    volume_mounts(config, &mut found);
     found.extend(template_conflicts(config));
     found
 }
@@ -145,6 +147,29 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
             format!("`sidecar: native` requires Kubernetes 1.29 or later, but `kubernetesVersion` is {version}"),
             "raise `kubernetesVersion`, or set `sidecar: auto`",
         ));
+    }
+}
+
+/// Finds mounts at a path where the agent has another mount: pods with both would not start.
+fn volume_mounts(config: &Config, found: &mut Vec<Conflict>) {
+    let agent = &config.spec.agent;
+    let mut by_path: HashMap<String, String> = HashMap::new();
+    for (index, mount) in agent.volume_mounts.iter().enumerate() {
+        let item = AgentSettings::volume_mounts().item(index);
+        let path = &mount.mount_path;
+        if agent.is_taken(path) {
+            let what = format!("`{item}` is at `{path}`, where the agent has another mount");
+            found.push(Conflict::of(&[&item], what, "use another `mountPath`"));
+            continue;
+        }
+        match by_path.entry(real_path(path)) {
+            Entry::Occupied(first) => found.push(Conflict::of(
+                &[&item, first.get()],
+                format!("`{item}` is at `{path}`, where `{}` is too", first.get()),
+                "use another `mountPath`, or remove one of them",
+            )),
+            Entry::Vacant(path) => _ = path.insert(item),
+        }
     }
 }
 

@@ -74,7 +74,6 @@ impl Shaped for VolumeMount {
 
 impl ListItem for VolumeMount {
     const FIELDS: Shape = Shape::Kubernetes(Self::known);
-    const IDENTITY: Option<&'static str> = Some("mountPath");
 
     /// Checks what the API server would refuse, or what would keep the container from starting.
     fn check(&self) -> Result<(), Violation> {

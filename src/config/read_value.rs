@@ -204,7 +204,8 @@ fn read_list(item: Shape, value: ConfigValue<'_>, context: &mut ReadContext<'_>)
                 let first = *names.entry(name.to_owned()).or_insert(index);
                 if first != index {
                     let what = format!("has the same {field} as item {first}: `{name}`");
-                    context.error(span, Violation::new(what));
+                    let violation = Violation::new(what);
+                    context.error(span, violation.with_help("remove one of them"));
                 }
             }
             items.push(read);

@@ -30,7 +30,7 @@ pub(crate) enum Sidecar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Volume {
-    /// `/var/tmp`, where the agent's plugins keep state.
+    /// `/var/tmp`, the one writable folder, where the agent's plugins keep state.
     Tmp,
     /// The ServiceAccount's token, for pods that do not mount it.
     Token,
@@ -48,6 +48,15 @@ impl Volume {
             Volume::Tmp => "mackerel-agent-tmp",
             Volume::Token => "mackerel-agent-token",
             Volume::Config => "mackerel-agent-config",
+        }
+    }
+
+    /// Returns the folder at which the agent has it.
+    pub(crate) const fn folder(self) -> &'static str {
+        match self {
+            Volume::Tmp => "/var/tmp",
+            Volume::Token => "/var/run/secrets/kubernetes.io/serviceaccount",
+            Volume::Config => "/etc/mackerel-agent",
         }
     }
 }

@@ -7,9 +7,6 @@ use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
 use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
 
-/// The folder in which the ServiceAccount admission plugin mounts a pod's token.
-const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PodAnnotation {
@@ -290,7 +287,8 @@ fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
     mounts.any(|mount| {
         let path = tree.member_text(mount, "mountPath");
         let is_injected = tree.member_text(mount, "name").as_deref() == Some(Volume::Token.name());
-        !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
+        !is_injected
+            && path.is_some_and(|path| path.trim_end_matches('/') == Volume::Token.folder())
     })
 }
 

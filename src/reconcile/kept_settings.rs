@@ -117,7 +117,12 @@ impl Replacement<'_> {
 
     /// Returns the fields of the old container that the new one changes or lacks, each with the setting that gives it.
     pub(super) fn differences(&self) -> AdoptionDifferences {
-        AdoptionDifferences::of(&self.old, &self.agent.container, &self.equal_in_meaning())
+        AdoptionDifferences::of(
+            &self.old,
+            &self.agent.container,
+            &self.equal_in_meaning(),
+            &self.config.spec.agent,
+        )
     }
 
     /// Returns variables, and volumes of mounts, that differ in form only.

@@ -6,10 +6,11 @@ use crate::config::{AgentSettings, SettingRow, Spec, of_variable};
 use crate::mackerel::env::NODE_VARIABLES;
 use crate::mackerel::names::Volume;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::fmt;
 
 /// A field of the old container, and the setting that would keep it. Its value is never shown: it may be an API key.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct LostSetting {
     /// `env MACKEREL_ROLES`
     pub(super) name: String,
@@ -37,22 +38,22 @@ pub(super) struct AdoptionDifferences {
 
 impl AdoptionDifferences {
     /// Compares two containers. `equal` are variables, and volumes of mounts, that differ in form only.
-    pub(super) fn of(old: &Value, new: &Value, equal: &[&str]) -> Self {
+    pub(super) fn of(old: &Value, new: &Value, equal: &[&str], settings: &AgentSettings) -> Self {
         let old = canonicalize(&without_list_fields(old.clone()));
         let new = canonicalize(&without_list_fields(new.clone()));
         let mut found = Self::default();
+        let mut known = HashSet::new();
         for difference in differences(&old, &new) {
-            let Some(lost) = lost_setting(&old, &difference, equal) else {
+            let Some(lost) = lost_setting(&old, &difference, equal, settings) else {
                 continue;
             };
+            if !known.insert(lost.clone()) {
+                continue;
+            }
             // `image` and `imagePullPolicy`
-            let list = if difference.old.starts_with("/image") {
-                &mut found.image
-            } else {
-                &mut found.lost
-            };
-            if !list.contains(&lost) {
-                list.push(lost);
+            match difference.old.starts_with("/image") {
+                true => found.image.push(lost),
+                false => found.lost.push(lost),
             }
         }
         found
@@ -60,7 +61,12 @@ impl AdoptionDifferences {
 }
 
 /// Returns the setting that a difference loses; none for one that does not count, and for what only the new container has.
-fn lost_setting(old: &Value, difference: &Difference, equal: &[&str]) -> Option<LostSetting> {
+fn lost_setting(
+    old: &Value,
+    difference: &Difference,
+    equal: &[&str],
+    settings: &AgentSettings,
+) -> Option<LostSetting> {
     let tokens: Vec<&str> = difference.old.split('/').skip(1).collect();
     let is_new = difference.kind == DifferenceKind::New;
     match tokens[..] {
@@ -83,9 +89,13 @@ fn lost_setting(old: &Value, difference: &Difference, equal: &[&str]) -> Option<
             let path = text("mountPath").unwrap_or("without a path");
             let mut injected = Volume::ALL.iter();
             let is_injected = injected.any(|volume| text("name") == Some(volume.name()));
+            let can_be_set = !is_injected && !settings.is_taken(path);
             Some(LostSetting {
-                name: format!("the mount at {path}"),
-                setting: (!is_injected).then_some(AgentSettings::volume_mounts().path),
+                name: match inner {
+                    [] | ["name"] => format!("the mount at {path}"),
+                    [field, ..] => format!("{field} of the mount at {path}"),
+                },
+                setting: can_be_set.then_some(AgentSettings::volume_mounts().path),
             })
         }
         _ if is_new => None,
@@ -132,6 +142,7 @@ fn without_list_fields(mut container: Value) -> Value {
 mod tests {
     use super::{AdoptionDifferences, LostSetting, without_list_fields};
     use crate::agent::canonical::canonicalize;
+    use crate::config::AgentSettings;
     use serde_json::json;
 
     #[test]
@@ -141,15 +152,16 @@ mod tests {
             "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
                 {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
             "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
-            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}, {"mountPath": "/c", "name": "kept"}],
+            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}, {"mountPath": "/c", "name": "kept"},
+                {"mountPath": "/d", "name": "d"}, {"mountPath": "/var/tmp", "name": "e"}],
         });
         let new = json!({
             "name": "injected", "image": "a:2",
             "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
             "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
-            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
+            "volumeMounts": [{"mountPath": "/a", "name": "c"}, {"mountPath": "/d", "name": "d", "readOnly": true}],
         });
-        let found = AdoptionDifferences::of(&old, &new, &["kept"]);
+        let found = AdoptionDifferences::of(&old, &new, &["kept"], &AgentSettings::default());
         let shown = |settings: &[LostSetting]| -> Vec<String> {
             settings.iter().map(ToString::to_string).collect()
         };
@@ -166,10 +178,12 @@ mod tests {
                 "resources.limits.memory (`agent.resources`)",
                 "the mount at /a (`agent.volumeMounts`)",
                 "the mount at /b (`agent.volumeMounts`)",
+                "readOnly of the mount at /d (`agent.volumeMounts`)",
+                "the mount at /var/tmp",
             ]
         );
         assert_eq!(
-            AdoptionDifferences::of(&new, &new, &[]),
+            AdoptionDifferences::of(&new, &new, &[], &AgentSettings::default()),
             AdoptionDifferences::default()
         );
     }

@@ -2,11 +2,11 @@
 
 mod values;
 
-use crate::agent::environment::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
 use crate::config::{AgentSettings, Config, Constraint, SettingRow, Shape, rows};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, PLUGIN, PROBE, ValueForm};
+use crate::mackerel::names::Volume;
 use crate::report::Reason;
 use std::collections::HashSet;
 use std::path::Path;
@@ -153,14 +153,14 @@ impl Check<'_, '_> {
         let Some(path) = self.text(folder) else {
             return;
         };
+        let tmp = Volume::Tmp.folder();
         let is_below_tmp =
-            Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
+            Path::new(&path).starts_with(tmp) && !path.split('/').any(|part| part == "..");
         if !is_below_tmp {
-            let message = format!(
-                "`root` is outside {TMP_FOLDER}, but the agent can store the host ID only there"
-            );
+            let message =
+                format!("`root` is outside {tmp}, but the agent can store the host ID only there");
             let help = format!(
-                "use a directory below {TMP_FOLDER}, or set `{}` to `memory`",
+                "use a directory below {tmp}, or set `{}` to `memory`",
                 AgentSettings::host_id_store()
             );
             self.invalid(folder, &message, Some(help));
