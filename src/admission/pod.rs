@@ -91,7 +91,7 @@ pub(super) fn copied_record(
 ) -> Option<Finding> {
     let is_absent = existing.kinds().contains(ComponentKind::Agent)
         && existing.container(ComponentKind::Agent).is_none();
-    let drift = Drift::of(existing).filter(|_| is_absent)?;
+    let drift = Drift::detect(existing).filter(|_| is_absent)?;
     let description = drift.describe(tree, existing, None);
     let pointer = format!("{at}{}", description.pointer);
     let help = format!(

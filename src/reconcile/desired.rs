@@ -17,8 +17,8 @@ pub(super) struct Desired {
 
 impl Reconciler<'_, '_> {
     /// Decides about the template. With `--adopt`, a foreign agent is taken out first, and its settings become annotations, which
-    /// the decision then reads. A template with a hand edit adopts nothing.
-    pub(super) fn desired(&self, drift: Option<Drift>) -> Desired {
+    /// the decision then reads. A template with protected drift adopts nothing.
+    pub(super) fn desired(&self, protected: Option<Drift>) -> Desired {
         if self.options.foreign_agents != ForeignAgents::Adopt {
             return Desired {
                 report: self.decide(self.template),
@@ -32,7 +32,7 @@ impl Reconciler<'_, '_> {
             };
         };
         let mut report = self.decide(&adoption.without);
-        if drift.is_none()
+        if protected.is_none()
             && let Some(agent) = report.decision.agent()
         {
             let replacement = self.replacement(&adoption, agent);
@@ -44,7 +44,7 @@ impl Reconciler<'_, '_> {
             }
         }
         let report = self.refuse_foreign_agent(report);
-        let adopts = drift.is_none() && report.decision.agent().is_some();
+        let adopts = protected.is_none() && report.decision.agent().is_some();
         Desired {
             report,
             adoption: adopts.then_some(adoption),

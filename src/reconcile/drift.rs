@@ -7,11 +7,17 @@ use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::mackerel::annotations::Annotation;
-use crate::options::Direction;
 use crate::reconcile::edited_fields::{EditedField, EditedSetting};
 use serde_json::Value;
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;
+
+/// The advice about a record of a later version.
+const USE_NEWER: &str = "use that version or a newer one";
+
+/// The advice for the removal of an edited agent.
+const REMOVE_EDITED: &str =
+    "undo the edit, or run `uninject --force` on the file to remove the agent";
 
 /// Further fields in a message.
 const MAX_FIELDS: usize = 5;
@@ -42,6 +48,12 @@ pub(crate) struct DriftDescription {
 }
 
 impl ExistingComponent {
+    /// Returns true if the record is that of this plan: what differs from the plan was edited by hand.
+    pub(super) fn is_recorded(&self, plan: &Component) -> bool {
+        let record = self.record.as_ref();
+        record.is_some_and(|record| record.value == plan.record.value)
+    }
+
     /// Returns true if it has another value than the record says.
     fn is_changed(&self) -> bool {
         match (&self.record, &self.value) {
@@ -53,7 +65,7 @@ impl ExistingComponent {
 
 impl Drift {
     /// Compares an existing injection with its record.
-    pub(crate) fn of(existing: &ExistingInjection) -> Option<Self> {
+    pub(crate) fn detect(existing: &ExistingInjection) -> Option<Self> {
         match existing.record {
             Err(RecordError::Newer) => return Some(Drift::NewerRecord),
             Err(RecordError::Broken) => return Some(Drift::BrokenRecord),
@@ -123,23 +135,45 @@ impl Drift {
         })
     }
 
-    /// Returns the advice. `settings` are the names of those that the edited fields have their values from.
-    pub(crate) fn help(self, direction: Direction, settings: &[String]) -> String {
+    /// Returns the advice for an injection. `settings` are the names of those that the edited fields have their values from.
+    pub(super) fn help_to_inject(self, settings: &[String]) -> String {
+        if self == Drift::NewerRecord {
+            return USE_NEWER.to_owned();
+        }
         let overwrite = "undo the edit, or run `inject --force` on the file to overwrite it";
-        match (self, direction, settings) {
-            (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
-            (_, Direction::Uninject, _) => {
-                "undo the edit, or run `uninject --force` on the file to remove the agent"
-                    .to_owned()
-            }
-            (_, Direction::Inject, []) => overwrite.to_owned(),
-            (_, Direction::Inject, [setting]) => {
-                format!("{overwrite}; to keep the value, set {setting} to it first")
-            }
-            (_, Direction::Inject, settings) => format!(
+        match settings {
+            [] => overwrite.to_owned(),
+            [setting] => format!("{overwrite}; to keep the value, set {setting} to it first"),
+            settings => format!(
                 "{overwrite}; to keep the values, set {} to them first",
                 settings.join(" and ")
             ),
+        }
+    }
+
+    /// Returns the advice for a removal. `wanted` is the plan of today, if there is one.
+    pub(super) fn help_to_uninject(
+        self,
+        existing: &ExistingInjection,
+        wanted: Option<&Plan>,
+    ) -> String {
+        let Drift::Changed(kind) = self else {
+            return match self {
+                Drift::NewerRecord => USE_NEWER.to_owned(),
+                _ => REMOVE_EDITED.to_owned(),
+            };
+        };
+        if wanted.is_some_and(|plan| self.is_wanted(existing, plan)) {
+            let first = "the configuration has the same value: run `inject` first to record the edit, then `uninject`";
+            return format!("{first}; or run `uninject --force` on the file to remove the agent");
+        }
+        let component = existing.component(kind);
+        let plan = wanted.and_then(|plan| plan.component(kind));
+        match (component, plan) {
+            (Some(component), Some(plan)) if !component.is_recorded(plan) => format!(
+                "{REMOVE_EDITED}; if the agent was injected with `--config`, give `uninject` the same, so that only edits are named"
+            ),
+            _ => REMOVE_EDITED.to_owned(),
         }
     }
 }
@@ -182,10 +216,7 @@ fn describe_change(
         Some(wanted) => EditedField::all(tree, existing, wanted),
         None => Vec::new(),
     };
-    let same_plan = match (&existing.record, wanted) {
-        (Some(record), Some(wanted)) => record.value == wanted.record.value,
-        _ => false,
-    };
+    let same_plan = wanted.is_some_and(|wanted| existing.is_recorded(wanted));
     // With another configuration, what is absent may be new in it: any other field is more likely an edit.
     let mut edits = fields
         .iter()

@@ -86,6 +86,12 @@ impl EditedField {
         let Difference { kind, old, new } = difference;
         let wanted_value = wanted.pointer(old).cloned();
         let current_value = current.pointer(new).cloned();
+        let mut kind = *kind;
+        // An explicit default such as `readOnly: false` is in no canonical form. The pointer of an item that is gone ends at its list.
+        let is_field = old.matches('/').count() == new.matches('/').count();
+        if kind == DifferenceKind::Gone && is_field && current_value.is_some() {
+            kind = DifferenceKind::Changed;
+        }
         // A field that is gone has no value, and is named by its place in the plan.
         let (wanted_value, current_value, values, pointer) = match kind {
             DifferenceKind::Gone => (wanted_value, None, wanted, old),
@@ -104,7 +110,7 @@ impl EditedField {
             _ => EditedSetting::of_field(current.get(part)?, field),
         };
         Some(Self {
-            kind: *kind,
+            kind,
             path: field_path(&format!("/{name}{field}")),
             field: field.to_owned(),
             wanted: wanted_value,

@@ -11,9 +11,9 @@ use crate::reconcile::drift::Drift;
 use crate::report::{Finding, Reason};
 
 impl Reconciler<'_, '_> {
-    /// Returns the drift of an existing injection, unless `--force` overwrites it.
-    pub(super) fn drift(&self, existing: &ExistingInjection) -> Option<Drift> {
-        let drift = Drift::of(existing)?;
+    /// Returns the drift that must not be overwritten: any without `--force`, and always that of a later version's record.
+    pub(super) fn protected_drift(&self, existing: &ExistingInjection) -> Option<Drift> {
+        let drift = Drift::detect(existing)?;
         let is_overwritten =
             self.options.hand_edits == HandEdits::Overwrite && drift != Drift::NewerRecord;
         (!is_overwritten).then_some(drift)
@@ -32,19 +32,20 @@ impl Reconciler<'_, '_> {
             Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed(_) => None,
         };
         let help = match (renamed, self.options.direction) {
-            (None, direction) => {
-                let settings = description.settings.iter();
-                let names = settings.map(|one| one.name(self.template, self.context.config));
-                drift.help(direction, &names.collect::<Vec<_>>())
-            }
-            (Some(renamed), Direction::Inject) => {
-                format!(
-                    "{renamed}; otherwise, remove that container and run `inject --force` on the file"
-                )
-            }
+            (Some(renamed), Direction::Inject) => format!(
+                "{renamed}; otherwise, remove that container and run `inject --force` on the file"
+            ),
             (Some(renamed), Direction::Uninject) => {
                 format!("{renamed}; otherwise, run `uninject --force` on the file")
             }
+            (None, Direction::Inject) => {
+                let mut settings = Vec::new();
+                for setting in &description.settings {
+                    settings.push(setting.name(self.template, self.context.config));
+                }
+                drift.help_to_inject(&settings)
+            }
+            (None, Direction::Uninject) => drift.help_to_uninject(existing, wanted),
         };
         let pointer = format!("{}{}", self.at, description.pointer);
         let (message, offset) = (description.message, description.offset);

@@ -121,12 +121,14 @@ impl Reconciler<'_, '_> {
     }
 
     fn inject(&self) -> Reconciled {
-        let drift = self.existing.and_then(|existing| self.drift(existing));
-        let Desired { report, adoption } = self.desired(drift);
+        let protected = self
+            .existing
+            .and_then(|existing| self.protected_drift(existing));
+        let Desired { report, adoption } = self.desired(protected);
         let cause = report.cause.clone();
         let mut reconciled = match (self.existing, adoption) {
             (_, Some(adoption)) => self.adopt(&adoption, report),
-            (Some(existing), None) => self.update(existing, drift, report),
+            (Some(existing), None) => self.update(existing, protected, report),
             (None, None) => self.insert(report),
         };
         reconciled.cause.get_or_insert(cause);
@@ -139,7 +141,7 @@ impl Reconciler<'_, '_> {
             let decision = Finding::without_details(Reason::NotInjected, offset, self.at);
             return Reconciled::of(decision, Vec::new());
         };
-        let refusal = match self.drift(existing) {
+        let refusal = match self.protected_drift(existing) {
             Some(drift) => {
                 // The plan of today shows which field was edited, unless the configuration has changed too.
                 let decision = self.decide(self.template).decision;

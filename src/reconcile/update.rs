@@ -16,20 +16,20 @@ use crate::report::{Class, Finding, Reason};
 use std::rc::Rc;
 
 impl Reconciler<'_, '_> {
-    /// Reconciles a template with an existing injection. `drift` is a hand edit that is not to be overwritten.
+    /// Reconciles a template with an existing injection. `protected` is the drift that must not be overwritten.
     pub(super) fn update(
         &self,
         existing: &ExistingInjection,
-        drift: Option<Drift>,
+        protected: Option<Drift>,
         mut report: DecisionReport,
     ) -> Reconciled {
         if let Some(foreign) = report.foreign_agent()
-            && drift.is_none()
+            && protected.is_none()
             && existing.container(ComponentKind::Agent).is_some()
         {
             return self.keep_beside(foreign.clone(), report.warnings);
         }
-        match (&report.decision, drift) {
+        match (&report.decision, protected) {
             (Decision::Add(plan), Some(drift)) if !drift.is_wanted(existing, plan) => {
                 let refusal = self.refuse_drift(drift, existing, Some(plan));
                 Reconciled {
@@ -44,8 +44,8 @@ impl Reconciler<'_, '_> {
             (Decision::Refuse(refusal), _) => {
                 self.refused(existing, refusal.clone(), report.warnings)
             }
-            (Decision::Skip(skip), drift) => {
-                self.remove(existing, drift, skip.clone(), report.warnings)
+            (Decision::Skip(skip), protected) => {
+                self.remove(existing, protected, skip.clone(), report.warnings)
             }
         }
     }
@@ -63,7 +63,7 @@ impl Reconciler<'_, '_> {
             existing,
         };
         // With `--force` there may be drift, which the record does not show.
-        if state.is_current(&plan) && Drift::of(existing).is_none() {
+        if state.is_current(&plan) && Drift::detect(existing).is_none() {
             // Notes were reported at the injection.
             warnings.retain(|warning| warning.reason.class() != Class::Note);
             return self
@@ -106,7 +106,7 @@ impl Reconciler<'_, '_> {
     fn remove(
         &self,
         existing: &ExistingInjection,
-        drift: Option<Drift>,
+        protected: Option<Drift>,
         skip: Finding,
         warnings: Vec<Finding>,
     ) -> Reconciled {
@@ -119,7 +119,7 @@ impl Reconciler<'_, '_> {
             );
             return self.still_injected(skip, warnings, message);
         }
-        let refusal = match drift {
+        let refusal = match protected {
             Some(drift) => Some(self.refuse_drift(drift, existing, None)),
             None => self.refuse_mounted_volume(existing, None),
         };
