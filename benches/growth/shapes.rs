@@ -4,7 +4,7 @@
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::{Direction, Options};
+use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -307,6 +307,16 @@ pub(crate) const SHAPES: &[Shape] = &[
     text("search: hidden templates", 100, |n| {
         format!("{DEPLOYMENT}{POD}spec: 1\n---\n").repeat(n)
     }),
+    // Foreign agents that are adopted.
+    other("adopt: variables", 200, |n| {
+        adopted("env", &each(n, |i| format!("{{name: V{i}, value: a}}, ")))
+    }),
+    other("adopt: mounts", 200, |n| {
+        adopted(
+            "volumeMounts",
+            &each(n, |i| format!("{{name: v{i}, mountPath: /v{i}}}, ")),
+        )
+    }),
     // Operations of one patch.
     other("editor: replace all keys", 1000, |n| {
         patched(keys(n), n, |i| replaced(&format!("/k{i}")))
@@ -417,6 +427,17 @@ fn like_inject(number: usize) -> String {
 fn configuration(set: &str) -> Run {
     let set = [set.to_owned()];
     Box::new(move || drop(black_box(load(&Sources::default().with_set(&set)))))
+}
+
+/// A pod with a foreign agent that has such a list. The list is adopted, and lost.
+fn adopted(field: &str, items: &str) -> Run {
+    let agent = format!("{{name: b, image: mackerel-container-agent, {field}: [{items}]}}");
+    let text = format!(
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {{name: a, image: a:1}}\n  - {agent}\n"
+    );
+    let mut options = Options::new(Direction::Inject);
+    options.foreign_agents = ForeignAgents::Adopt;
+    Box::new(move || drop(black_box(inject(&text, &Config::default(), options))))
 }
 
 /// A pod that is created, with more annotations and more of a PodSpec. As text, since keys may be repeated.
