@@ -17,7 +17,6 @@ use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::dotted_path as path;
 use crate::manifest::quantity::nanos;
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 /// A conflict between settings.
@@ -80,7 +79,17 @@ fn fraction_of_byte(name: &str, amount: &str) -> Option<Violation> {
 pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
-    volume_mounts(config, &mut found);
+    taken_paths(config, &mut found);
+    let AgentSettings {
+        env, volume_mounts, ..
+    } = &config.spec.agent;
+    let names = env.iter().map(|variable| variable.name.clone());
+    duplicates(AgentSettings::env(), "name", names, &mut found);
+    let paths = volume_mounts
+        .iter()
+        .map(|mount| real_path(&mount.mount_path));
+    let mounts = AgentSettings::volume_mounts();
+    duplicates(mounts, "mountPath", paths, &mut found);
     found.extend(template_conflicts(config));
     found
 }
@@ -150,26 +159,38 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     }
 }
 
-/// Finds mounts at a path where the agent has another mount: pods with both would not start.
-fn volume_mounts(config: &Config, found: &mut Vec<Conflict>) {
+/// Finds mounts at a path where the agent has a mount of its own: pods with both would not start.
+fn taken_paths(config: &Config, found: &mut Vec<Conflict>) {
     let agent = &config.spec.agent;
-    let mut by_path: HashMap<String, String> = HashMap::new();
     for (index, mount) in agent.volume_mounts.iter().enumerate() {
-        let item = AgentSettings::volume_mounts().item(index);
         let path = &mount.mount_path;
         if agent.is_taken(path) {
+            let item = AgentSettings::volume_mounts().item(index);
             let what = format!("`{item}` is at `{path}`, where the agent has another mount");
             found.push(Conflict::of(&[&item], what, "use another `mountPath`"));
+        }
+    }
+}
+
+/// Finds items of a list whose `field` has the value of an earlier item.
+fn duplicates(
+    setting: &SettingRow,
+    field: &str,
+    values: impl Iterator<Item = String>,
+    found: &mut Vec<Conflict>,
+) {
+    let mut known: HashMap<String, String> = HashMap::new();
+    for (index, value) in values.enumerate() {
+        let item = setting.item(index);
+        let Some(first) = known.get(&value) else {
+            known.insert(value, item);
             continue;
-        }
-        match by_path.entry(real_path(path)) {
-            Entry::Occupied(first) => found.push(Conflict::of(
-                &[&item, first.get()],
-                format!("`{item}` is at `{path}`, where `{}` is too", first.get()),
-                "use another `mountPath`, or remove one of them",
-            )),
-            Entry::Vacant(path) => _ = path.insert(item),
-        }
+        };
+        found.push(Conflict::of(
+            &[&item, first],
+            format!("`{item}` has the same `{field}` as `{first}`"),
+            format!("use another `{field}`, or remove one of them"),
+        ));
     }
 }
 

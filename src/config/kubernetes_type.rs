@@ -41,7 +41,6 @@ impl Shaped for EnvVar {
 
 impl ListItem for EnvVar {
     const FIELDS: Shape = Shape::Kubernetes(Self::known);
-    const IDENTITY: Option<&'static str> = Some("name");
 
     fn check(&self) -> Result<(), Violation> {
         let is_name = |byte: u8| byte.is_ascii_graphic() && byte != b'=';

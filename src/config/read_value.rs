@@ -9,7 +9,6 @@ use crate::config::setting::{ItemShape, ScalarShape, SettingRow, Shape};
 use crate::config::value::{ConfigValue, Member};
 use crate::config::violation::Violation;
 use serde_json::{Map, Value as Json};
-use std::collections::HashMap;
 
 /// Reads a value into the part at `path` of a setting, whose JSON is `target`. If the value is wrong, the violations go to
 /// `context` and the old value stays.
@@ -186,30 +185,12 @@ fn is_unset(scalar: &ScalarShape, value: &ConfigValue<'_>, context: &ReadContext
 }
 
 fn read_list(item: Shape, value: ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Json> {
-    let identity = match item {
-        Shape::Item(item) => item.identity,
-        _ => None,
-    };
     let errors = context.errors.len();
     context.given(value.span.clone());
     let mut items = Vec::new();
-    let mut names: HashMap<String, usize> = HashMap::new();
     for (index, value) in value.items(context).into_iter().enumerate() {
-        let span = value.span.clone();
         context.enter_item(index);
-        if let Some(read) = read(item, value, context) {
-            if let Some(field) = identity
-                && let Some(name) = read[field].as_str()
-            {
-                let first = *names.entry(name.to_owned()).or_insert(index);
-                if first != index {
-                    let what = format!("has the same {field} as item {first}: `{name}`");
-                    let violation = Violation::new(what);
-                    context.error(span, violation.with_help("remove one of them"));
-                }
-            }
-            items.push(read);
-        }
+        items.extend(read(item, value, context));
         context.leave();
     }
     (context.errors.len() == errors).then_some(Json::Array(items))

@@ -83,32 +83,31 @@ string_enum! {
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
-        let value = |wanted: &str| {
-            labels
-                .iter()
-                .find(|(key, _)| key == wanted)
-                .map(|(_, value)| value)
-        };
-        self.match_labels
-            .iter()
-            .all(|(key, wanted)| value(key) == Some(wanted))
-            && self.match_expressions.iter().all(
-                |LabelRequirement {
-                     key,
-                     operator,
-                     values,
-                 }| {
-                    let is_among = value(key).is_some_and(|value| values.contains(value));
-                    match operator {
-                        Some(LabelOperator::In) => is_among,
-                        Some(LabelOperator::NotIn) => !is_among,
-                        Some(LabelOperator::Exists) => value(key).is_some(),
-                        Some(LabelOperator::DoesNotExist) => value(key).is_none(),
-                        None => true,
-                    }
-                },
-            )
+        let mut match_labels = self.match_labels.iter();
+        let mut match_expressions = self.match_expressions.iter();
+        match_labels.all(|(key, wanted)| value_of(key, labels) == Some(wanted))
+            && match_expressions.all(|requirement| requirement.is_met(labels))
     }
+}
+
+impl LabelRequirement {
+    fn is_met(&self, labels: &[(String, String)]) -> bool {
+        let value = value_of(&self.key, labels);
+        let is_among = value.is_some_and(|value| self.values.contains(value));
+        match self.operator {
+            Some(LabelOperator::In) => is_among,
+            Some(LabelOperator::NotIn) => !is_among,
+            Some(LabelOperator::Exists) => value.is_some(),
+            Some(LabelOperator::DoesNotExist) => value.is_none(),
+            None => true,
+        }
+    }
+}
+
+/// Returns the value of a label.
+fn value_of<'l>(key: &str, labels: &'l [(String, String)]) -> Option<&'l String> {
+    let (_, value) = labels.iter().find(|(name, _)| name == key)?;
+    Some(value)
 }
 
 impl Select {
@@ -134,22 +133,23 @@ impl ListItem for LabelRequirement {
     const FIELDS: Shape = Shape::Group(Self::ROWS);
 
     fn check(&self) -> Result<(), Violation> {
-        let takes_values = matches!(
-            self.operator,
-            Some(LabelOperator::In | LabelOperator::NotIn)
-        );
-        Err(match self.operator {
-            _ if self.key.is_empty() => Violation::new("needs `key`"),
-            None => Violation::new("needs `operator`")
-                .with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
-            Some(operator) if takes_values && self.values.is_empty() => {
-                Violation::new(format!("needs `values` for the operator `{operator}`"))
-            }
-            Some(operator) if !takes_values && !self.values.is_empty() => Violation::new(format!(
+        if self.key.is_empty() {
+            return Err(Violation::new("needs `key`"));
+        }
+        let Some(operator) = self.operator else {
+            let violation = Violation::new("needs `operator`");
+            return Err(violation.with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"));
+        };
+        let takes_values = matches!(operator, LabelOperator::In | LabelOperator::NotIn);
+        match (takes_values, self.values.is_empty()) {
+            (true, true) => Err(Violation::new(format!(
+                "needs `values` for the operator `{operator}`"
+            ))),
+            (false, false) => Err(Violation::new(format!(
                 "has `values`, which the operator `{operator}` does not allow"
-            )),
-            Some(_) => return Ok(()),
-        })
+            ))),
+            (true, false) | (false, true) => Ok(()),
+        }
     }
 
     fn complete_schema(schema: &mut Json) {
@@ -170,7 +170,9 @@ impl Exclusion {
         let is_of_all = group.is_none() && kind.is_none() && resource.is_none();
         is_of_all
             && *pod_selector == LabelSelector::default()
-            && namespace.as_ref().is_some_and(|it| it.matches(name))
+            && namespace
+                .as_ref()
+                .is_some_and(|pattern| pattern.matches(name))
     }
 
     /// Returns true if it is about a workload, by its kind, group or name. `kind: Pod` and `group: ""` are about pods without a

@@ -67,8 +67,6 @@ pub(crate) struct ScalarShape {
 pub(crate) struct ItemShape {
     /// [`Shape::Group`] or [`Shape::Kubernetes`].
     pub(crate) fields: Shape,
-    /// The field that is unique in the list, if there is one.
-    pub(crate) identity: Option<&'static str>,
     /// Checks the fields together, and returns them without empty ones.
     pub(crate) read: fn(Json) -> Result<Json, Violation>,
     /// Completes the JSON Schema of the fields.
@@ -78,7 +76,6 @@ pub(crate) struct ItemShape {
 /// A type of mappings in a list.
 pub(crate) trait ListItem: Serialize + DeserializeOwned {
     const FIELDS: Shape;
-    const IDENTITY: Option<&'static str> = None;
 
     /// Checks the fields together.
     fn check(&self) -> Result<(), Violation>;
@@ -98,7 +95,6 @@ pub(crate) const fn item<T: ListItem>() -> Shape {
         &const {
             ItemShape {
                 fields: T::FIELDS,
-                identity: T::IDENTITY,
                 read: |fields| {
                     let refused = |error| Violation::new(format!("is not accepted: {error}"));
                     let item: T = serde_json::from_value(fields).map_err(refused)?;
