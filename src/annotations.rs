@@ -3,8 +3,8 @@
 mod unknown_key;
 
 use crate::config::{
-    AgentConfig, AnnotationConflict, Config, Kubelet, Platform, Spec, TemplateConfig, Violation,
-    WarningId, annotation_conflicts, role_list,
+    AgentConfig, AnnotationConflict, Config, Kubelet, Platform, Spec, Violation, WarningId,
+    annotation_conflicts, role_list,
 };
 use crate::report::ReasonSet;
 use std::borrow::Cow;
@@ -203,7 +203,7 @@ fn annotated(
     annotations: &[Given<'_>],
     overrides: &[Override<'_>],
 ) -> Result<Config, InvalidAnnotations> {
-    let mut annotated = TemplateConfig::new(config);
+    let mut annotated = config.clone();
     let mut found = Vec::new();
     for given in overrides {
         found.extend(given.differs_from_its_alias(overrides));
@@ -214,17 +214,21 @@ fn annotated(
             Annotation::Roles => Cow::Owned(role_list(given.value)),
             _ => Cow::Borrowed(given.value),
         };
-        for violation in annotated.set(given.setting, &value, given.key, given.offset) {
+        for violation in annotated.set_by_annotation(given.setting, &value, given.key, given.offset)
+        {
             found.push(given.invalid(violation));
         }
     }
-    let config = annotated.finish();
     if found.is_empty() {
-        found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
+        found.extend(
+            annotation_conflicts(&annotated)
+                .into_iter()
+                .map(conflicting),
+        );
     }
     match InvalidAnnotations::of(found) {
         Some(invalid) => Err(invalid),
-        None => Ok(config),
+        None => Ok(annotated),
     }
 }
 
@@ -239,7 +243,7 @@ fn is_setting(annotation: Annotation, value: &str) -> bool {
 }
 
 /// Resets settings of the configuration that exclude those of the template's annotations.
-fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
+fn reset_overridden(annotated: &mut Config, annotations: &[Given<'_>]) {
     let is_set = |wanted, (key, value, _): &Given<'_>| {
         Annotation::of(key) == Some(wanted) && is_setting(wanted, value)
     };

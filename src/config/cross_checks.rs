@@ -3,21 +3,18 @@
 use crate::config::Config;
 use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
 use crate::config::origin::Origin;
-use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
 use crate::config::setting::SettingRow;
 use crate::config::spec::{Kubelet, Platform, Rbac, SidecarKind, Spec, WaitForSettings};
-use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
 use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
-use crate::manifest::dotted_path as path;
 use crate::manifest::quantity::nanos;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// A conflict between settings.
 pub(crate) struct Conflict {
@@ -322,17 +319,8 @@ fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<
             (setting, value.to_owned())
         }
     };
-    let mut context = ReadContext::new(
-        SourceKind::Annotation { key: variable.name },
-        BTreeMap::new(),
-    );
-    let value = ConfigValue::untyped(&value, SpanMap::Within(0..0));
-    Config::default().set(&path::parts(setting.path), value, &mut context);
-    context
-        .errors
-        .into_iter()
-        .map(|error| error.violation)
-        .next()
+    let violations = Config::default().set_by_annotation(setting.path, &value, variable.name, 0);
+    violations.into_iter().next()
 }
 
 /// Converts `a:b, c:d`, the form of annotations and of the agent's variable, to JSON.

@@ -5,14 +5,10 @@ use crate::config::cross_checks::template_conflicts;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::variables;
-use crate::config::setting::SettingRow;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::{is_at_or_below, parts};
-
-/// Builder of the configuration of one template.
-pub(crate) struct TemplateConfig(Config);
 
 /// A [`Conflict`](super::cross_checks::Conflict) in which at least one setting comes from an annotation.
 pub(crate) struct AnnotationConflict {
@@ -22,49 +18,33 @@ pub(crate) struct AnnotationConflict {
     pub(crate) violation: Violation,
 }
 
-impl TemplateConfig {
-    pub(crate) fn new(config: &Config) -> Self {
-        TemplateConfig(config.clone())
-    }
-
-    /// Gives a setting, which an annotation overrides, its default.
-    pub(crate) fn reset(&mut self, setting: &SettingRow) {
-        self.0.reset(setting);
-    }
-
+impl Config {
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
         for (setting, variable) in variables() {
             if variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, setting.path)
             {
-                let env = &mut self.0.spec.agent.env;
+                let env = &mut self.spec.agent.env;
                 env.retain(|given| given.name != variable.name);
             }
         }
     }
 
     /// Sets the setting `dotted` to the value of the annotation `key`.
-    pub(crate) fn set(
+    pub(crate) fn set_by_annotation(
         &mut self,
         dotted: &str,
         value: &str,
         key: &str,
         offset: usize,
     ) -> Vec<Violation> {
-        let origins = std::mem::take(&mut self.0.origins);
+        let origins = std::mem::take(&mut self.origins);
         let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
         let value = ConfigValue::untyped(value, SpanMap::Within(offset..offset));
-        self.0.set(&parts(dotted), value, &mut context);
-        self.0.origins = context.origins;
-        context
-            .errors
-            .into_iter()
-            .map(|error| error.violation)
-            .collect()
-    }
-
-    pub(crate) fn finish(self) -> Config {
-        self.0
+        self.set(&parts(dotted), value, &mut context);
+        self.origins = context.origins;
+        let errors = context.errors.into_iter();
+        errors.map(|error| error.violation).collect()
     }
 }
 
