@@ -37,29 +37,25 @@ impl<'r> Named<'r> {
                 .identity
                 .namespace_or(config.spec.namespace.as_ref())
                 .map(String::as_str);
-            let objects = outcome.needs().into_iter().flat_map(|needs| &needs.objects);
-            names.extend(
-                objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)),
-            );
-            let account = outcome.token_of().map(|account| &*account.name);
-            names.extend(account.map(|name| (RelatedKind::ServiceAccount, namespace, name)));
+            if let Some(needs) = outcome.needs() {
+                for need in &needs.objects {
+                    names.insert((RelatedKind::Holds(need.source), namespace, &*need.name));
+                }
+            }
+            if let Some(account) = outcome.token_of() {
+                names.insert((RelatedKind::ServiceAccount, namespace, &*account.name));
+            }
         }
         let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();
         for (kind, _, name) in &names {
             of_kind.entry(*kind).or_default().insert(name);
         }
-        let finders = |names: BTreeSet<&'r str>| {
-            (names.len() <= MAX_FINDERS).then(|| {
-                names
-                    .into_iter()
-                    .map(|name| Finder::new(name.as_bytes()))
-                    .collect()
-            })
-        };
-        let finders = of_kind
-            .into_iter()
-            .map(|(kind, names)| (kind, finders(names)))
-            .collect();
+        let mut finders = HashMap::new();
+        for (kind, names) in of_kind {
+            let are_few = names.len() <= MAX_FINDERS;
+            let of_names = names.into_iter().map(Finder::new);
+            finders.insert(kind, are_few.then(|| of_names.collect()));
+        }
         Self { names, finders }
     }
 
@@ -67,9 +63,8 @@ impl<'r> Named<'r> {
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
         match self.finders.get(&kind) {
             Some(Some(finders)) => {
-                finders
-                    .iter()
-                    .any(|finder| finder.find(text.as_bytes()).is_some())
+                let mut finders = finders.iter();
+                finders.any(|finder| finder.find(text.as_bytes()).is_some())
                     || may_spell_otherwise(text)
             }
             Some(None) => true,

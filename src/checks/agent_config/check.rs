@@ -125,29 +125,22 @@ impl Check<'_, '_> {
         given.retain(|(.., value)| !self.is_blank(*value));
         self.folder_of_the_host_id(root);
         for (key, node, _) in given {
-            for ShadowedSetting { setting, .. } in self
-                .pod
-                .shadowed
-                .iter()
-                .filter(|shadowed| shadowed.in_file == key)
-            {
-                let message = format!("`{key}` overrides `{setting}`");
-                self.invalid(node, &message, Some("remove one of them".to_owned()));
+            for ShadowedSetting { setting, in_file } in self.pod.shadowed {
+                if *in_file == key {
+                    let message = format!("`{key}` overrides `{setting}`");
+                    self.invalid(node, &message, Some("remove one of them".to_owned()));
+                }
             }
         }
     }
 
     /// Checks `root`, below which the agent writes the host's id: all but /var/tmp is read-only or lost at the next restart.
     fn folder_of_the_host_id(&mut self, root: NodeId) {
-        let value = |name: &str| {
-            self.tree
-                .member(root, name)
-                .filter(|value| !self.is_blank(*value))
+        let is_kept = match self.member(root, "hostIdStore") {
+            Some(store) => self.is_word(store, "file"),
+            None => self.pod.host_id_in_file,
         };
-        let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| {
-            self.is_word(store, "file")
-        });
-        let Some(folder) = value("root").filter(|_| is_kept) else {
+        let Some(folder) = self.member(root, "root") else {
             return;
         };
         let Some(path) = self.text(folder) else {
@@ -156,7 +149,7 @@ impl Check<'_, '_> {
         let tmp = Volume::Tmp.folder();
         let is_below_tmp =
             Path::new(&path).starts_with(tmp) && !path.split('/').any(|part| part == "..");
-        if !is_below_tmp {
+        if is_kept && !is_below_tmp {
             let message =
                 format!("`root` is outside {tmp}, but the agent can store the host ID only there");
             let help = format!(
@@ -171,16 +164,11 @@ impl Check<'_, '_> {
     fn value(&mut self, form: ValueForm, place: &str, node: NodeId, value: NodeId) {
         match form {
             ValueForm::Text => self.is_text(place, value),
+            ValueForm::ApiKey if self.is_blank(value) => {}
             ValueForm::ApiKey => {
-                if !self.is_blank(value) {
-                    let help = "remove it; the agent reads the key from the Secret of `apiKey`";
-                    self.fault(
-                        Reason::PlainApiKey,
-                        node,
-                        "the API key is in the ConfigMap as plain text",
-                        Some(help.into()),
-                    );
-                }
+                let message = "the API key is in the ConfigMap as plain text";
+                let help = "remove it; the agent reads the key from the Secret of `apiKey`";
+                self.fault(Reason::PlainApiKey, node, message, Some(help.into()));
             }
             ValueForm::Pattern => self.pattern(place, node, value),
             ValueForm::OneOf(words) => self.one_of(place, value, words),
@@ -236,31 +224,30 @@ impl Check<'_, '_> {
     }
 
     fn needs(&mut self, place: &str, node: NodeId, mapping: NodeId, needed: &str) {
-        if self
-            .tree
-            .member(mapping, needed)
-            .is_none_or(|value| self.is_blank(value))
-        {
-            self.invalid(
-                node,
-                &format!("`{place}` has no `{needed}`; the agent exits"),
-                None,
-            );
+        if self.member(mapping, needed).is_none() {
+            let message = format!("`{place}` has no `{needed}`; the agent exits");
+            self.invalid(node, &message, None);
         }
+    }
+
+    /// Returns a member of a mapping, also of one that it merges, unless its value is blank.
+    fn member(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
+        let value = self.tree.member(mapping, key)?;
+        (!self.is_blank(value)).then_some(value)
     }
 
     fn probe(&mut self, probe: NodeId) {
         self.mapping(probe, "readinessProbe", PROBE);
-        // A merge key (`<<`) may bring one.
-        let is_given = |name: &str| {
-            self.tree
-                .member(probe, name)
-                .is_some_and(|way| !self.is_nothing(way))
-        };
-        let ways = PROBE
-            .iter()
-            .filter(|(name, form)| matches!(form, ValueForm::Way(..)) && is_given(name));
-        let ways: Vec<&str> = ways.map(|(name, _)| *name).collect();
+        let mut ways = Vec::new();
+        for (name, form) in PROBE {
+            // A merge key (`<<`) may bring one.
+            if matches!(form, ValueForm::Way(..))
+                && let Some(way) = self.tree.member(probe, name)
+                && !self.is_nothing(way)
+            {
+                ways.push(*name);
+            }
+        }
         match ways.as_slice() {
             [_] => {}
             [] if self.tree.kind(self.tree.alias_target(probe)) != Kind::Mapping => {}
