@@ -153,6 +153,7 @@ fn unreadable<T>(name: &str, error: &Unreadable, messages: &mut Messages) -> any
     Err(AlreadyReported.into())
 }
 
+/// Returns a base with the options that change it.
 fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sources<'a> {
     Sources {
         base,

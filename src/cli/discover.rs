@@ -39,40 +39,42 @@ pub(crate) struct DiscoveredFiles {
 
 /// Finds the files of the arguments.
 pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
-    let mut found = DiscoveredFiles::default();
+    let mut discovered = DiscoveredFiles::default();
     // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice.
     let mut seen = HashSet::new();
     for path in paths {
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut found),
+            Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut discovered),
             Ok(_) => {
                 if has_name_of_kustomization(path) {
-                    found.kustomizations.push(path.clone());
+                    discovered.kustomizations.push(path.clone());
                 }
                 if seen.insert(canonical(path)) {
-                    found.files.push(InputFile {
+                    discovered.files.push(InputFile {
                         path: path.clone(),
                         found_by: FoundBy::Name,
                     });
                 }
             }
-            Err(error) => found
-                .errors
-                .push(format!("{}: {}", path.display(), io_message(&error))),
+            Err(error) => {
+                discovered
+                    .errors
+                    .push(format!("{}: {}", path.display(), io_message(&error)))
+            }
         }
     }
-    found
+    discovered
 }
 
 /// Adds the files of a folder that are not `seen`.
-fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles) {
+fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredFiles) {
     // The filter below is not applied to the folder itself.
     if is_chart_templates(&canonical(folder)) {
-        found.chart_templates.push(folder.to_owned());
-        found.empty.push(folder.to_owned());
+        discovered.chart_templates.push(folder.to_owned());
+        discovered.empty.push(folder.to_owned());
         return;
     }
-    let earlier_errors = found.errors.len();
+    let earlier_errors = discovered.errors.len();
     let mut is_empty = true;
     // The filter must be `'static`, so it sends the folders that it leaves out.
     let (sender, chart_templates) = mpsc::channel();
@@ -94,29 +96,29 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                 if has_name_of_kustomization(entry.path()) {
-                    found.kustomizations.push(shown(entry.path()));
+                    discovered.kustomizations.push(shown(entry.path()));
                 }
                 if !is_manifest(entry.path()) {
                     continue;
                 }
                 is_empty = false;
                 if seen.insert(canonical(entry.path())) {
-                    found.files.push(InputFile {
+                    discovered.files.push(InputFile {
                         path: shown(entry.path()),
                         found_by: FoundBy::Walk,
                     });
                 }
             }
             Ok(_) => {}
-            Err(error) => found.errors.push(error.to_string()),
+            Err(error) => discovered.errors.push(error.to_string()),
         }
     }
-    found
+    discovered
         .chart_templates
         .extend(chart_templates.try_iter().map(|path: PathBuf| shown(&path)));
     // An error may be the cause.
-    if is_empty && found.errors.len() == earlier_errors {
-        found.empty.push(folder.to_owned());
+    if is_empty && discovered.errors.len() == earlier_errors {
+        discovered.empty.push(folder.to_owned());
     }
 }
 

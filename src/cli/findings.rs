@@ -81,6 +81,7 @@ pub(crate) fn add(
     messages.add(key, |visibility| writer.message(reported, visibility))
 }
 
+/// Returns the level of the message about a finding.
 fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
     match reported.severity {
         Severity::Error => MessageLevel::Error,
@@ -249,13 +250,13 @@ impl<'t> MessageWriter<'t> {
         let Some(offset) = offset else {
             return input.name.to_owned();
         };
-        let at = self.renderer.position(input.text.as_bytes(), offset);
-        format!("{}:{}:{}", input.name, at.line, at.column)
+        let position = self.renderer.position(input.text.as_bytes(), offset);
+        format!("{}:{}:{}", input.name, position.line, position.column)
     }
 }
 
 /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
-/// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
+/// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was modified after injection`
 fn line(place: &str, field: Option<&str>, reported: &ReportedFinding<'_>) -> String {
     let mut line = String::new();
     if !place.is_empty() {

@@ -79,6 +79,7 @@ impl FileState {
     }
 }
 
+/// Reads a file.
 pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     let mut file = File::open(path)?;
     let state = FileState::of(&file.metadata()?);
@@ -88,6 +89,7 @@ pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     })
 }
 
+/// Reads stdin to its end.
 pub(crate) fn read_stdin() -> Result<String, Unreadable> {
     text(read_all(&mut stdin_file()?)?)
 }

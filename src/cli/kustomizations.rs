@@ -326,15 +326,15 @@ fn relative(path: PathBuf) -> PathBuf {
 
 /// `kustomization.yaml:3:11`
 fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
-    let at = lines.position(offset);
-    format!("{}:{}:{}", path.display(), at.line, at.column)
+    let position = lines.position(offset);
+    format!("{}:{}:{}", path.display(), position.line, position.column)
 }
 
 /// Returns the kustomizations in the folders of the files and their parent folders, up to the root of a Git repository.
 fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
     let mut seen: HashSet<PathBuf> = known.iter().map(|path| canonical(path)).collect();
     let mut folders = HashSet::new();
-    let mut found = Vec::new();
+    let mut kustomizations = Vec::new();
     for file in files {
         let path = canonical(&file.path);
         for folder in path.ancestors().skip(1).take(MAX_PARENTS) {
@@ -344,7 +344,7 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
             let candidates = NAMES.iter().map(|name| folder.join(name));
             for kustomization in candidates.filter(|path| path.is_file()) {
                 if seen.insert(kustomization.clone()) {
-                    found.push(relative(kustomization));
+                    kustomizations.push(relative(kustomization));
                 }
             }
             if folder.join(".git").exists() {
@@ -352,5 +352,5 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
             }
         }
     }
-    found
+    kustomizations
 }

@@ -201,6 +201,7 @@ impl Session<'_> {
     }
 }
 
+/// Writes an explanation in a format.
 fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
     Ok(match format {
         ExplainFormat::Text => text::text(explanation),

@@ -10,15 +10,15 @@ use crate::explain::{Explanation, RunError};
 /// `::error title=no-resources::deploy: the directory has no resources`.
 pub(crate) fn github(explanation: &Explanation<'_>) -> String {
     let mut lines = String::new();
-    for found in explanation.review_findings() {
-        let reported = found.reported;
+    for located in explanation.review_findings() {
+        let reported = located.reported;
         let command = match reported.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
         lines += &format!("::{command} ");
-        if let Some(place) = found.review_place {
+        if let Some(place) = located.review_place {
             let file = property(place.file.strip_prefix("./").unwrap_or(place.file));
             lines += &format!("file={file},line={},col={},", place.line, place.column);
         }

@@ -61,7 +61,7 @@ impl<'i> Explanation<'i> {
     /// Returns every finding that tools of code review show.
     fn review_findings(&self) -> impl Iterator<Item = &LocatedFinding<'i>> {
         self.findings()
-            .filter(|found| found.reported.finding.reason.is_for_review())
+            .filter(|located| located.reported.finding.reason.is_for_review())
     }
 
     /// Returns true if `inject` would fail.
@@ -69,7 +69,7 @@ impl<'i> Explanation<'i> {
         !self.errors.is_empty()
             || self
                 .findings()
-                .any(|found| found.reported.severity == Severity::Error)
+                .any(|located| located.reported.severity == Severity::Error)
     }
 }
 

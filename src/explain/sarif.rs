@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
-    for found in explanation.review_findings() {
-        let reason = found.reported.finding.reason;
+    for located in explanation.review_findings() {
+        let reason = located.reported.finding.reason;
         let index = rules.iter().position(|rule| *rule == reason);
         let index = index.unwrap_or_else(|| {
             rules.push(reason);
             rules.len() - 1
         });
-        results.push(result(found, index));
+        results.push(result(located, index));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
     let mut run = json!({
@@ -70,15 +70,15 @@ fn rule(reason: Reason) -> Value {
 }
 
 /// Returns a finding as a result; `rule` is the index of its rule.
-fn result(found: &LocatedFinding<'_>, rule: usize) -> Value {
-    let reported = found.reported;
+fn result(located: &LocatedFinding<'_>, rule: usize) -> Value {
+    let reported = located.reported;
     let level = match reported.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
     let mut location = json!({});
-    if let Some(place) = found.review_place {
+    if let Some(place) = located.review_place {
         let region = json!({"startLine": place.line, "startColumn": place.column});
         location["physicalLocation"] =
             json!({"artifactLocation": {"uri": uri(place.file)}, "region": region});

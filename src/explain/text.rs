@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, HashSet};
 pub(crate) fn text(explanation: &Explanation<'_>) -> String {
     let mut writer = TextWriter::default();
     writer.templates(&explanation.templates);
-    for found in &explanation.findings {
+    for located in &explanation.findings {
         // A repeated finding is one line, directly below the others.
-        if !writer.has_printed(found.reported.finding) {
+        if !writer.has_printed(located.reported.finding) {
             writer.gap();
         }
-        let place = found.place.as_ref().map(ToString::to_string);
-        writer.finding(found.reported, "", place);
+        let place = located.place.as_ref().map(ToString::to_string);
+        writer.finding(located.reported, "", place);
     }
     if !explanation.needed.is_empty() {
         writer.gap();
@@ -126,11 +126,11 @@ impl<'e> TextWriter<'e> {
         let decision = template.decision.reported;
         let is_shown = decision.severity == Severity::Error || decision.finding.has_details;
         let decision = is_shown.then_some(&template.decision);
-        for found in decision.into_iter().chain(&template.warnings) {
-            let place = found
+        for located in decision.into_iter().chain(&template.warnings) {
+            let place = located
                 .place
                 .map(|place| format!("line {}:{}", place.line, place.column));
-            self.finding(found.reported, "      ", place);
+            self.finding(located.reported, "      ", place);
         }
         if let Some(agent) = &template.agent {
             self.settings("the agent", agent);

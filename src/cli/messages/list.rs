@@ -55,6 +55,7 @@ pub(crate) enum Visibility {
     Counted,
 }
 
+/// A message with those that are folded into it.
 #[derive(Debug)]
 struct ShownMessage {
     reason: Option<Reason>,

@@ -88,6 +88,7 @@ pub(crate) struct MessageKey {
 }
 
 impl MessageKey {
+    /// Returns the key of a message that is no finding.
     pub(crate) fn without_reason(level: MessageLevel, sentence: String) -> Self {
         Self {
             level,
@@ -427,6 +428,7 @@ impl Messages {
     }
 }
 
+/// Adds a line to the log, if there is one.
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
     let Some(log) = log else { return Ok(()) };
     // One write per line: Helm may run several post-renderers at once, whose lines must not mix.
