@@ -71,10 +71,8 @@ impl<'t> Writer<'_, 't> {
             }
             if part.kind == Kind::Alias {
                 let target = tree.alias_target(id);
-                let is_ambiguous = || {
-                    (tree.anchor(target)).is_none_or(|name| self.ambiguous_anchors().contains(name))
-                };
-                if tree.span(target).end > at || is_ambiguous() {
+                let name = tree.anchor(target).unwrap_or_default();
+                if tree.span(target).end > at || self.ambiguous_anchors().contains(name) {
                     return false;
                 }
             }
@@ -85,11 +83,16 @@ impl<'t> Writer<'_, 't> {
     /// The names that several anchors have.
     fn ambiguous_anchors(&self) -> &HashSet<&'t str> {
         self.ambiguous_anchors.get_or_init(|| {
-            let mut names = HashSet::new();
-            let anchors = self.tree.properties.iter();
-            let anchors =
-                anchors.filter_map(|properties| self.tree.anchor(NodeId(properties.node)));
-            anchors.filter(|name| !names.insert(*name)).collect()
+            let (mut names, mut ambiguous) = (HashSet::new(), HashSet::new());
+            for properties in &self.tree.properties {
+                let anchor = self.tree.anchor(NodeId(properties.node));
+                if let Some(name) = anchor
+                    && !names.insert(name)
+                {
+                    ambiguous.insert(name);
+                }
+            }
+            ambiguous
         })
     }
 
@@ -177,15 +180,12 @@ impl<'t> Writer<'_, 't> {
             }
         };
         // Further lines of a scalar are indented deeper than its key.
-        let is_scalar = tree.kind(source.node) == Kind::Scalar;
-        let is_left = |line: &str| line.len() - line.trim_start_matches(' ').len() <= from;
-        if is_scalar
-            && raw
-                .lines()
-                .skip(1)
-                .any(|line| !line.trim().is_empty() && is_left(line))
-        {
-            return None;
+        for line in raw.lines().skip(1) {
+            let content = line.trim_start_matches(' ');
+            let is_deeper = line.len() - content.len() > from;
+            if tree.kind(source.node) == Kind::Scalar && !is_deeper && !content.trim().is_empty() {
+                return None;
+            }
         }
         let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
         let (first, below) = text.split_at_checked(end)?;

@@ -151,10 +151,8 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
         return false;
     };
     let start = last.start as usize;
-    let lines_of_value = lines.slice(start, last.end as usize).lines().skip(1);
-    let has_content = lines_of_value
-        .into_iter()
-        .any(|line| !line.trim().is_empty());
+    let mut body = lines.slice(start, last.end as usize).lines().skip(1);
+    let has_content = body.any(|line| !line.trim().is_empty());
     // Without content, the first line that is indented deeper than the key would be the content.
     let column = if has_content && last.child != NONE {
         last.child as usize
