@@ -33,7 +33,7 @@ mod webhook;
 
 use crate::config::{ConfigReader, Rbac};
 use crate::options::{
-    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
+    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
 };
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE, Output};
 use messages::{Messages, Verbosity};
@@ -233,7 +233,8 @@ fn run_on_paths(
                      add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
-            files::run(request.paths, RunContext::new(request, &config), messages)
+            let run = RunContext::new(request, Permissions::Leave, &config);
+            files::run(request.paths, run, messages)
         }
         _ => anyhow::bail!(
             "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"

@@ -82,7 +82,7 @@ impl Session<'_> {
     }
 
     /// Replaces the files that change.
-    fn change_files(self) -> anyhow::Result<Exit> {
+    fn change_files(mut self) -> anyhow::Result<Exit> {
         let mut replacements = Vec::new();
         if !self.messages.has_errors() {
             for file in &self.files {
@@ -103,11 +103,10 @@ impl Session<'_> {
             return self.fail(Ending::NoFileChanged);
         }
         let files = replacements.len();
-        let mut session = self;
         let ending = Ending::FilesChanged { files };
-        session.log_end(ending)?;
+        self.log_end(ending)?;
         in_place::commit(replacements)?;
-        session.messages.show(Some(ending));
+        self.messages.show(Some(ending));
         Ok(Exit::Done)
     }
 

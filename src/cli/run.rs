@@ -120,34 +120,26 @@ impl RunRequest<'_> {
 }
 
 impl<'c> RunContext<'c> {
-    pub(crate) fn new(request: RunRequest<'c>, config: &'c Config) -> Self {
-        let tense = match request.mode {
-            OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
-            _ => Tense::Conditional,
-        };
+    /// Returns the context of a run. The command `rbac` prints the permissions alone, so they have no place among the manifests.
+    pub(crate) fn new(
+        request: RunRequest<'c>,
+        permissions: Permissions,
+        config: &'c Config,
+    ) -> Self {
         Self {
             mode: request.mode,
             options: Options {
-                tense,
+                tense: match request.mode {
+                    OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
+                    _ => Tense::Conditional,
+                },
+                permissions: match request.mode {
+                    OutputMode::Permissions => Permissions::Leave,
+                    _ => permissions,
+                },
                 ..request.options
             },
             config,
-        }
-    }
-
-    /// Sets the place for permissions. The command `rbac` prints them alone.
-    pub(crate) fn with_permissions(self, permissions: Permissions) -> Self {
-        let permissions = if matches!(self.mode, OutputMode::Permissions) {
-            Permissions::Leave
-        } else {
-            permissions
-        };
-        Self {
-            options: Options {
-                permissions,
-                ..self.options
-            },
-            ..self
         }
     }
 

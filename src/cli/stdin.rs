@@ -38,7 +38,7 @@ pub(crate) fn run(
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
     let config = request.mode.configured(config);
-    let run = RunContext::new(request, &config).with_permissions(Permissions::Documents);
+    let run = RunContext::new(request, Permissions::Documents, &config);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
         EntryPoint::Command | EntryPoint::LegacyPlugin => inject(&text, &config, run.options),
@@ -89,7 +89,7 @@ fn answer_call(
         drop(envelope);
         drop(call);
         let config = request.mode.configured(config?);
-        let run = RunContext::new(request, &config).with_permissions(Permissions::Items);
+        let run = RunContext::new(request, Permissions::Items, &config);
         let injection = inject(&text, &config, run.options);
         return finish(text, injection, run, messages);
     }
@@ -98,7 +98,7 @@ fn answer_call(
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
-            let run = RunContext::new(request, &config).with_permissions(Permissions::Items);
+            let run = RunContext::new(request, Permissions::Items, &config);
             let injection = inject(&text, &config, run.options);
             let writer = MessageWriter::resource_names(messages.colour());
             findings::report(messages, writer, &injection, run.options)?;

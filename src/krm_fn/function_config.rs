@@ -27,20 +27,19 @@ pub(crate) struct FunctionConfig<'e> {
 impl FunctionConfig<'_> {
     /// Returns the file that the orchestrator read it from, if an annotation names it.
     pub(crate) fn file(&self) -> Option<String> {
-        let metadata = self.tree.member(self.node, "metadata")?;
-        let annotations = self.tree.member(metadata, "annotations")?;
+        let annotations = self
+            .tree
+            .member_at(self.node, ["metadata", "annotations"])?;
         let path = |key| self.tree.member_text(annotations, key);
         path("internal.config.kubernetes.io/path").or_else(|| path("config.kubernetes.io/path"))
     }
 
     /// Returns kind and name: `AgentInjector/production`.
     pub(crate) fn name(&self) -> String {
-        let kind = self
-            .tree
-            .member_text(self.node, "kind")
-            .unwrap_or_else(|| "functionConfig".to_owned());
-        let metadata = self.tree.member(self.node, "metadata");
-        match metadata.and_then(|metadata| self.tree.member_text(metadata, "name")) {
+        let kind = self.tree.member_text(self.node, "kind");
+        let kind = kind.unwrap_or_else(|| "functionConfig".to_owned());
+        let name = self.tree.member_at(self.node, ["metadata", "name"]);
+        match name.and_then(|name| self.tree.text_of(name)) {
             Some(name) => format!("{kind}/{name}"),
             None => kind,
         }
@@ -80,8 +79,7 @@ fn is_configuration(tree: &Tree<'_>, object: NodeId) -> bool {
     if tree.member_text(object, "kind").as_deref() == Some(KIND) {
         return true;
     }
-    let metadata = tree.member(object, "metadata");
-    let annotations = metadata.and_then(|metadata| tree.member(metadata, "annotations"));
+    let annotations = tree.member_at(object, ["metadata", "annotations"]);
     let function = annotations
         .and_then(|annotations| tree.member_text(annotations, "config.kubernetes.io/function"));
     function.is_some_and(|function| function.contains("mackerel-agent-injector"))
