@@ -5,10 +5,9 @@ use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::report::{Class, Reason};
-use serde_json::{Value, json};
-use std::borrow::Cow;
+use serde_json::Value;
 use std::collections::HashSet;
-use yaml_json_patch::{Context, quote};
+use yaml_json_patch::{self as yaml, Context, quote, to_json};
 
 /// One result, borrowed from its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,81 +117,88 @@ impl<'r> FunctionResult<'r> {
         }
     }
 
-    /// Returns the result as JSON.
+    /// Returns the result as JSON, as it is compared with earlier ones and added to them.
     pub(super) fn value(self) -> Value {
-        let mut result = json!({
-            "message": with_help(self.message, self.help),
-            "severity": self.severity,
+        let lines = block(&[self], "");
+        let results = yaml::read(&lines).ok().and_then(|tree| {
+            let item = tree.member(tree.root()?, "results")?;
+            to_json(&tree, tree.items(item).next()?).ok()
         });
+        results.unwrap_or_default()
+    }
+
+    /// Writes the result as an item of a block sequence.
+    fn write(self, writer: &mut Writer<'_>) {
+        writer.field("- message", &with_help(self.message, self.help));
+        writer.field("  severity", self.severity.name());
         if let Some(resource) = self.resource {
             let identity = resource.identity;
-            let mut reference = json!({"apiVersion": identity.api_version, "kind": identity.kind});
+            writer.key("  resourceRef");
+            writer.field("    apiVersion", &identity.api_version);
+            writer.field("    kind", &identity.kind);
             if let Some(namespace) = &identity.namespace {
-                reference["namespace"] = json!(namespace);
+                writer.field("    namespace", namespace);
             }
-            reference["name"] = json!(identity.name);
-            result["resourceRef"] = reference;
+            writer.field("    name", &identity.name);
             let path = field_path(resource.pointer);
             if !path.is_empty() {
-                result["field"] = json!({ "path": path });
+                writer.key("  field");
+                writer.field("    path", &path);
             }
             if let Some((path, index)) = resource.file {
-                result["file"] = json!({ "path": path });
+                writer.key("  file");
+                writer.field("    path", path);
                 if let Some(index) = index {
-                    result["file"]["index"] = json!(index);
+                    writer.key("    index");
+                    writer.lines.push_str(&format!(" {index}"));
                 }
             }
         }
         if let Some(reason) = self.reason {
-            result["tags"] = json!({ "reason": reason });
-        }
-        result
-    }
-
-    /// Writes the result as an item of a block sequence that is indented by `indent`.
-    fn write(self, indent: &str, lines: &mut String) {
-        let result = self.value();
-        let mut lead = "- ";
-        for (key, value) in result.as_object().into_iter().flatten() {
-            lines.extend(["\n", indent, lead, key, ":"]);
-            lead = "  ";
-            match value {
-                Value::Object(fields) => {
-                    for (key, value) in fields {
-                        lines.extend(["\n", indent, "    ", key, ": ", &scalar(value)]);
-                    }
-                }
-                value => lines.extend([" ", &scalar(value)]),
-            }
+            writer.key("  tags");
+            writer.field("    reason", reason.id());
         }
     }
 }
 
-/// Returns a value as a scalar of YAML.
-fn scalar(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::String(text) => quote(text, Context::Block),
-        other => other.to_string().into(),
+/// Writes lines of results.
+struct Writer<'i> {
+    /// The indentation of the results' dashes.
+    indent: &'i str,
+    lines: String,
+}
+
+impl Writer<'_> {
+    /// Begins a line with a key.
+    fn key(&mut self, key: &str) {
+        self.lines.extend(["\n", self.indent, key, ":"]);
+    }
+
+    /// Adds a line with a key and a text.
+    fn field(&mut self, key: &str, text: &str) {
+        self.key(key);
+        self.lines.extend([" ", &quote(text, Context::Block)]);
     }
 }
 
 /// Returns the key with the results in block style, without a line break at the end; `indent` precedes each dash. The results are
 /// written one by one, since as JSON the thousands of results of a long list would take more memory than the list.
 pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
-    let mut lines = "results:".to_owned();
+    let lines = "results:".to_owned();
+    let mut writer = Writer { indent, lines };
     for result in results {
-        result.write(indent, &mut lines);
+        result.write(&mut writer);
     }
-    lines
+    writer.lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use yaml_json_patch::{read, to_json};
+    use serde_json::json;
 
     #[test]
-    fn lines_say_what_the_values_say() {
+    fn lines_say_what_the_results_say() {
         let identity = Identity {
             api_version: "v1".into(),
             kind: "Pod".into(),
@@ -213,15 +219,28 @@ mod tests {
             ..FunctionResult::error("no:\n\"quote\"")
         };
         let results = [about_pod, FunctionResult::error("null")];
-        let values: Value = results.iter().map(|result| result.value()).collect();
+        let values = json!([
+            {
+                "message": "no:\n\"quote\"; do #this",
+                "severity": "error",
+                "resourceRef": {"apiVersion": "v1", "kind": "Pod", "name": "0x1"},
+                "field": {"path": "spec[0]"},
+                "file": {"path": "a: b.yaml", "index": 12},
+                "tags": {"reason": "qos-changed"},
+            },
+            {"message": "null", "severity": "error"},
+        ]);
         for indent in ["", "   "] {
             let text = block(&results, indent);
-            let tree = read(&text).unwrap();
+            let tree = yaml::read(&text).unwrap();
             assert_eq!(
                 to_json(&tree, tree.root().unwrap()),
                 Ok(json!({ "results": values })),
                 "{text}"
             );
+        }
+        for (result, value) in results.iter().zip(values.as_array().unwrap()) {
+            assert_eq!(result.value(), *value);
         }
     }
 }
