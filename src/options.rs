@@ -168,6 +168,8 @@ pub struct Options {
     pub(crate) tense: Tense,
     /// Place for `rbac.generate`. Default: none.
     pub permissions: Permissions,
+    /// Threads beside the caller's that may work on one text. The result does not depend on their number. Default: none.
+    pub further_threads: usize,
 }
 
 impl Options {
@@ -183,6 +185,7 @@ impl Options {
             explanations: Explanations::Drop,
             tense: Tense::Past,
             permissions: Permissions::Leave,
+            further_threads: 0,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
 use crate::report::{Class, Finding, Reason};
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::Tree;
 
 /// Templates that get the init container in one answer, which has more than a kilobyte for each. A Deployment has one template.
@@ -86,7 +86,7 @@ impl Reviewer {
                 return Verdict::refuse(Finding::new(Reason::Uneditable, message, 0, ""));
             }
             let alone = Plan {
-                components: vec![Rc::clone(wait_for)],
+                components: vec![Arc::clone(wait_for)],
             };
             let target = PatchTarget {
                 tree,

@@ -11,19 +11,19 @@ use crate::config::{Config, WaitForPosition};
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::ContainerList;
 use serde_json::{Value, json};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A component to add: one container with the rest that it takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Component {
     pub(crate) kind: ComponentKind,
     /// The container, its fields in the usual order.
-    pub(crate) container: Rc<Value>,
+    pub(crate) container: Arc<Value>,
     /// The container as the only item of a list.
-    pub(crate) container_list: Rc<Value>,
-    pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
+    pub(crate) container_list: Arc<Value>,
+    pub(crate) volumes: Vec<(Volume, Arc<Value>)>,
     /// The volumes as a list.
-    pub(crate) volume_list: Rc<Value>,
+    pub(crate) volume_list: Arc<Value>,
     /// Names of the pull secrets that the pod lacks. Those of an agent do for the init container beside it.
     pub(crate) pull_secrets: Vec<String>,
     /// The names that other tools may change.
@@ -31,11 +31,11 @@ pub(crate) struct Component {
     /// Its part of the record, with the list that it is added to.
     pub(crate) record: ComponentRecord,
     /// The objects and permissions that it needs.
-    pub(crate) needs: Rc<Prerequisites>,
+    pub(crate) needs: Arc<Prerequisites>,
     /// Its access to the kubelet; none for the init container.
     pub(crate) access: Option<KubeletAccess>,
     /// Its configuration, if the template's annotations change it.
-    pub(crate) annotated: Option<Rc<Config>>,
+    pub(crate) annotated: Option<Arc<Config>>,
     /// The hosts that it waits for; none for the agent.
     pub(crate) endpoints: Vec<Endpoint>,
 }
@@ -61,18 +61,18 @@ impl Component {
         };
         let mut shared = Vec::new();
         for (volume, value) in volumes {
-            shared.push((volume, Rc::new(value)));
+            shared.push((volume, Arc::new(value)));
         }
         Self {
             kind,
-            container_list: Rc::new(json!([container])),
-            container: Rc::new(container),
+            container_list: Arc::new(json!([container])),
+            container: Arc::new(container),
             volumes: shared,
-            volume_list: Rc::new(Value::Array(values)),
+            volume_list: Arc::new(Value::Array(values)),
             pull_secrets: Vec::new(),
             names: canonical.names,
             record,
-            needs: Rc::default(),
+            needs: Arc::default(),
             access: None,
             annotated: None,
             endpoints: Vec::new(),
@@ -125,12 +125,12 @@ impl Component {
         needs.find_objects(&container, &volumes);
         let named = self.volumes.iter().map(|(volume, _)| *volume);
         Self {
-            container_list: Rc::new(json!([container])),
-            container: Rc::new(container),
-            volumes: named.zip(volumes.iter().cloned().map(Rc::new)).collect(),
-            volume_list: Rc::new(Value::Array(volumes)),
+            container_list: Arc::new(json!([container])),
+            container: Arc::new(container),
+            volumes: named.zip(volumes.iter().cloned().map(Arc::new)).collect(),
+            volume_list: Arc::new(Value::Array(volumes)),
             names,
-            needs: Rc::new(needs),
+            needs: Arc::new(needs),
             ..self.clone()
         }
     }

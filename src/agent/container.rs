@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Agents that are kept. The pods' volumes give a stream more shapes only if `agent.volumeMounts` names many.
 const CAPACITY: usize = 64;
 
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Agents {
-    made: RefCell<Vec<(AgentShape, Rc<Component>)>>,
+    made: RefCell<Vec<(AgentShape, Arc<Component>)>>,
 }
 
 /// The pod's properties that an agent depends on.
@@ -60,19 +60,19 @@ pub(crate) enum AgentResources {
 
 impl Agents {
     /// Returns the agent of this shape. `config` is borrowed if the template's annotations change nothing.
-    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Component> {
+    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Arc<Component> {
         if let Cow::Owned(config) = config {
             let mut agent = agent(&config, &shape);
-            agent.annotated = Some(Rc::new(config));
-            return Rc::new(agent);
+            agent.annotated = Some(Arc::new(config));
+            return Arc::new(agent);
         }
         let mut made = self.made.borrow_mut();
         if let Some((_, agent)) = made.iter().find(|(known, _)| *known == shape) {
-            return Rc::clone(agent);
+            return Arc::clone(agent);
         }
-        let agent = Rc::new(agent(&config, &shape));
+        let agent = Arc::new(agent(&config, &shape));
         if made.len() < CAPACITY {
-            made.push((shape, Rc::clone(&agent)));
+            made.push((shape, Arc::clone(&agent)));
         }
         agent
     }
@@ -95,7 +95,7 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
     let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, &plan);
     agent.pull_secrets.clone_from(&shape.pull_secrets);
     agent.access = Some(KubeletAccess::of(&config.spec));
-    agent.needs = Rc::new(prerequisites(config, shape, &agent));
+    agent.needs = Arc::new(prerequisites(config, shape, &agent));
     agent
 }
 

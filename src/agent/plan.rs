@@ -6,12 +6,12 @@ use crate::agent::record::Record;
 use crate::config::WaitForPosition;
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::ContainerList;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The components to add, in the order of insertion; never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
-    pub(crate) components: Vec<Rc<Component>>,
+    pub(crate) components: Vec<Arc<Component>>,
 }
 
 impl Plan {
@@ -20,21 +20,21 @@ impl Plan {
         kinds.collect()
     }
 
-    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&Rc<Component>> {
+    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&Arc<Component>> {
         let mut components = self.components.iter();
         components.find(|component| component.kind == kind)
     }
 
-    pub(crate) fn agent(&self) -> Option<&Rc<Component>> {
+    pub(crate) fn agent(&self) -> Option<&Arc<Component>> {
         self.component(ComponentKind::Agent)
     }
 
-    pub(crate) fn wait_for(&self) -> Option<&Rc<Component>> {
+    pub(crate) fn wait_for(&self) -> Option<&Arc<Component>> {
         self.component(ComponentKind::WaitFor)
     }
 
     /// Returns the components to add to one list of containers.
-    pub(crate) fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Rc<Component>> {
+    pub(crate) fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Arc<Component>> {
         let components = self.components.iter();
         components.filter(move |component| component.record.list == list)
     }

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use rustls::pki_types::ServerName;
 #[cfg(all(unix, feature = "webhook"))]
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,6 +49,9 @@ pub(crate) struct Common {
     /// Namespace for resources without `metadata.namespace`
     #[arg(short, long, global = true, value_name = "NS")]
     pub(crate) namespace: Option<String>,
+    /// Threads for one input; default: 1 below 4 MiB, else one per processor
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Append all messages to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,

@@ -116,7 +116,7 @@ impl FileReader<'_> {
         let FileText { text, state } = content;
         let run = self.session.run;
         let patch = self.kustomizations.naming(&file.path);
-        let mut injection = inject_part(&text, patch, run.config, run.options);
+        let mut injection = inject_part(&text, patch, run.config, run.options_for(&text));
         if run.options.direction == Direction::Inject {
             self.add_kustomizations(&file.path, &mut injection);
         }

@@ -233,7 +233,7 @@ fn run_on_paths(
                      add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
-            let run = RunContext::new(request, Permissions::Leave, &config);
+            let run = RunContext::new(request, Permissions::Leave, common, &config);
             files::run(request.paths, run, messages)
         }
         _ => anyhow::bail!(

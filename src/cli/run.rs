@@ -1,11 +1,13 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
-use crate::cli::args::{ExplainArgs, ExplainFormat, InjectArgs, Output};
+use crate::cli::args::{Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
 use crate::config::{Config, Rbac};
 use crate::explain::Filter;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Direction, Options, Permissions, Tense};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread;
 
 /// Entry point of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +108,12 @@ pub(crate) struct RunContext<'c> {
     pub(crate) mode: OutputMode<'c>,
     pub(crate) options: Options,
     pub(crate) config: &'c Config,
+    /// `--threads`
+    threads: Option<NonZeroUsize>,
 }
+
+/// Bytes of a text for which further threads are worth it.
+const LONG_TEXT: usize = 4 << 20;
 
 impl RunRequest<'_> {
     /// Returns true if the output is manifests, or their changes, so that `rbac.generate` adds to it.
@@ -124,6 +131,7 @@ impl<'c> RunContext<'c> {
     pub(crate) fn new(
         request: RunRequest<'c>,
         permissions: Permissions,
+        common: &Common,
         config: &'c Config,
     ) -> Self {
         Self {
@@ -140,6 +148,19 @@ impl<'c> RunContext<'c> {
                 ..request.options
             },
             config,
+            threads: common.threads,
+        }
+    }
+
+    /// Returns the options for one text. Without `--threads`, all processors work on a long one.
+    pub(crate) fn options_for(self, text: &str) -> Options {
+        let threads = match self.threads {
+            None if text.len() >= LONG_TEXT => thread::available_parallelism().ok(),
+            threads => threads,
+        };
+        Options {
+            further_threads: threads.map_or(0, |threads| threads.get() - 1),
+            ..self.options
         }
     }
 

@@ -38,10 +38,12 @@ pub(crate) fn run(
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
     let config = request.mode.configured(config);
-    let run = RunContext::new(request, Permissions::Documents, &config);
+    let run = RunContext::new(request, Permissions::Documents, common, &config);
     let injection = match entry_point {
-        EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
-        EntryPoint::Command | EntryPoint::LegacyPlugin => inject(&text, &config, run.options),
+        EntryPoint::Helm => post_renderer::render(&text, &config, run.options_for(&text)),
+        EntryPoint::Command | EntryPoint::LegacyPlugin => {
+            inject(&text, &config, run.options_for(&text))
+        }
     };
     if entry_point == EntryPoint::Command && has_no_resources(&injection) {
         Session::new(run, messages).warn(STDIN, Reason::NoResources, NO_RESOURCES)?;
@@ -89,8 +91,8 @@ fn answer_call(
         drop(envelope);
         drop(call);
         let config = request.mode.configured(config?);
-        let run = RunContext::new(request, Permissions::Items, &config);
-        let injection = inject(&text, &config, run.options);
+        let run = RunContext::new(request, Permissions::Items, common, &config);
+        let injection = inject(&text, &config, run.options_for(&text));
         return finish(text, injection, run, messages);
     }
     messages.select_for_call();
@@ -98,8 +100,8 @@ fn answer_call(
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
-            let run = RunContext::new(request, Permissions::Items, &config);
-            let injection = inject(&text, &config, run.options);
+            let run = RunContext::new(request, Permissions::Items, common, &config);
+            let injection = inject(&text, &config, run.options_for(&text));
             let writer = MessageWriter::resource_names(messages.colour());
             findings::report(messages, writer, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);

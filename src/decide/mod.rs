@@ -55,7 +55,7 @@ use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
 use crate::report::{Cause, Finding, Reason, ReasonSet};
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree};
 
@@ -80,7 +80,7 @@ impl Decision {
     }
 
     /// Returns the agent to add, if any.
-    pub(crate) fn agent(&self) -> Option<&Rc<Component>> {
+    pub(crate) fn agent(&self) -> Option<&Arc<Component>> {
         self.plan().and_then(Plan::agent)
     }
 }
@@ -301,7 +301,7 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Returns the agent that fits the pod.
-    fn agent(&mut self) -> Result<Rc<Component>, NoAgent> {
+    fn agent(&mut self) -> Result<Arc<Component>, NoAgent> {
         if let Some(present) = self.existing_agent() {
             return Err(NoAgent::skip(present));
         }

@@ -10,7 +10,7 @@ use crate::config::WaitForSettings;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Cause, Finding, Reason};
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::pointer::escape;
 
 /// An annotation that names hosts to wait for.
@@ -79,7 +79,7 @@ impl Evaluation<'_, '_> {
         &mut self,
         request: &WaitForRequest,
         agent: Option<&Component>,
-    ) -> Result<Rc<Component>, Finding> {
+    ) -> Result<Arc<Component>, Finding> {
         let key = &request.key;
         if let Some(refusal) = self.duplicated(key) {
             return Err(refusal);
@@ -129,7 +129,7 @@ impl Evaluation<'_, '_> {
         let component = wait_for(config, shape);
         match self.container_conflict(WAIT_FOR_CONTAINER, component.record.list.field()) {
             Some(conflict) => Err(conflict),
-            None => Ok(Rc::new(component)),
+            None => Ok(Arc::new(component)),
         }
     }
 }

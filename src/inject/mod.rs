@@ -2,12 +2,14 @@
 //!
 //! - `plan`: what is to change in one piece of text, a document or a list's item, and why. It writes nothing.
 //! - `apply`: the edits that the plan takes, spliced and verified
-//! - `pipeline`: all pieces of a text, one after the other
+//! - `pipeline`: all pieces of a text, in batches
+//! - `in_order`: batches on several threads
 //!
 //! [`engine::inject`](crate::engine::inject) calls it; writing is the caller's part.
 
 mod apply;
 mod earlier_run;
+mod in_order;
 mod injection;
 pub(crate) mod kind_counts;
 mod on_namespace;

@@ -10,7 +10,7 @@ use crate::report::{Cause, Finding, ReasonSet};
 use json_patch::Patch;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The outcome of one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,13 +58,13 @@ pub(crate) struct InjectedComponents {
 /// The agent that a template has after a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InjectedAgent {
-    pub(crate) needs: Rc<Prerequisites>,
+    pub(crate) needs: Arc<Prerequisites>,
     /// The owner of its token.
     pub(crate) rbac_subject: RbacSubject,
     /// The ServiceAccount whose automount setting decides about its token; none where the pod decides or no token is needed.
     pub(crate) token_of: Option<PodServiceAccount>,
     /// The agent with its settings, if explanations are asked for.
-    pub(crate) component: Option<Rc<Component>>,
+    pub(crate) component: Option<Arc<Component>>,
 }
 
 /// A finding about a resource in which no pod template is known.

@@ -1,8 +1,9 @@
-//! The pieces of a text, one after the other: each is read, planned and applied.
+//! The pieces of a text: each is read, planned and applied. Threads share a long text in batches.
 
 use crate::annotations;
 use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
+use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
@@ -20,7 +21,7 @@ use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::report::{Finding, Reason, SeenMessages};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
@@ -33,7 +34,7 @@ pub(crate) fn inject_templates(
 ) -> Injection {
     let mut pipeline = Pipeline {
         config,
-        direction: options.direction,
+        options,
         planner: Planner::new(text, patch, config, options),
         applier: Applier::new(options.patches, config.spec.on_error),
         buffer: Buffer::default(),
@@ -43,9 +44,12 @@ pub(crate) fn inject_templates(
     result.injection.severity_policy = SeverityPolicy::of(config, options);
     // Room for more than most texts have: unused room takes no memory, and growing takes twice the room.
     result.injection.outcomes.reserve(text.len() / 2048);
-    for document in yaml::documents(text) {
-        pipeline.document(text, document.span, &mut result);
-    }
+    let documents = yaml::documents(text).map(|document| document.span);
+    let work = |pipeline: &mut Pipeline<'_>, span, part: &mut PartResult| {
+        pipeline.document(text, span, part);
+        Some(())
+    };
+    pipeline.each(documents, text.len(), work, &mut result);
     let PartResult {
         mut injection,
         notes,
@@ -56,14 +60,33 @@ pub(crate) fn inject_templates(
     injection
 }
 
+/// Bytes of a batch of pieces, which one thread takes at a time.
+const BATCH: usize = 1 << 16;
+
+/// Gathers pieces into batches.
+fn batches(
+    mut pieces: impl Iterator<Item = Range<usize>>,
+) -> impl Iterator<Item = Vec<Range<usize>>> {
+    std::iter::from_fn(move || {
+        let (mut batch, mut size) = (Vec::new(), 0);
+        while size < BATCH
+            && let Some(piece) = pieces.next()
+        {
+            size += piece.len();
+            batch.push(piece);
+        }
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
 struct Pipeline<'c> {
     config: &'c Config,
-    direction: Direction,
+    options: Options,
     planner: Planner<'c>,
     applier: Applier,
     /// The memory of the tree of the current piece.
     buffer: Buffer,
-    /// Messages of earlier pieces that are reported once.
+    /// Messages of earlier pieces that are reported once. Of several threads each knows its own, and in the end all.
     seen: SeenMessages,
 }
 
@@ -76,8 +99,17 @@ struct PartResult {
 }
 
 impl PartResult {
-    /// Adds the result for a later part.
-    fn append(&mut self, later: Self) {
+    /// Adds the result for a later part, without messages that were seen.
+    fn append(&mut self, mut later: Self, seen: &mut SeenMessages) {
+        for outcome in &mut later.injection.outcomes {
+            let warnings = &mut outcome.warnings;
+            warnings.retain(|warning| warning.first_time(seen));
+        }
+        self.extend(later);
+    }
+
+    /// Adds the result for a later part whose messages were new.
+    fn extend(&mut self, later: Self) {
         self.injection.append(later.injection);
         for note in later.notes.into_values() {
             note.gather(&mut self.notes);
@@ -92,6 +124,52 @@ impl PartResult {
 }
 
 impl Pipeline<'_> {
+    /// Returns a pipeline for another thread.
+    fn beside(&self) -> Self {
+        Self {
+            config: self.config,
+            options: self.options,
+            planner: self.planner.clone(),
+            applier: Applier::new(self.options.patches, self.config.spec.on_error),
+            buffer: Buffer::default(),
+            seen: SeenMessages::new(),
+        }
+    }
+
+    /// Works on each of the pieces, which have `size` bytes together. Returns none if the work on one of them does.
+    fn each(
+        &mut self,
+        pieces: impl Iterator<Item = Range<usize>> + Send,
+        size: usize,
+        work: impl Fn(&mut Self, Range<usize>, &mut PartResult) -> Option<()> + Sync,
+        result: &mut PartResult,
+    ) -> Option<()> {
+        let threads = self.options.further_threads.min(size / BATCH);
+        let others = (0..threads).map(|_| self.beside()).collect();
+        let before = self.seen.clone();
+        let mut seen = before.clone();
+        let work_on_batch = |pipeline: &mut Self, batch: Vec<Range<usize>>| {
+            let mut part = PartResult::default();
+            for piece in batch {
+                work(pipeline, piece, &mut part)?;
+            }
+            Some(part)
+        };
+        let mut is_whole = true;
+        in_order(
+            self,
+            others,
+            batches(pieces),
+            work_on_batch,
+            |part| match part {
+                Some(part) => result.append(part, &mut seen),
+                None => is_whole = false,
+            },
+        );
+        self.seen = if is_whole { seen } else { before };
+        is_whole.then_some(())
+    }
+
     /// Takes one document of the source.
     fn document(&mut self, source: &str, span: Range<usize>, result: &mut PartResult) {
         let text = &source[span.clone()];
@@ -120,7 +198,7 @@ impl Pipeline<'_> {
             && let Some(cut) = list::cut(source, span.clone())
             && let Some(list) = self.list(source, &cut)
         {
-            result.append(list);
+            result.extend(list);
             return;
         }
         match yaml::read_piece(source, span, &mut self.buffer) {
@@ -138,7 +216,8 @@ impl Pipeline<'_> {
             Err(_) if prefilter::is_empty(text) => {}
             Err(error) => match prefiltered {
                 Prefilter::Skip { kind, api_version }
-                    if self.direction == Direction::Inject || self.wants_nothing_of(text) =>
+                    if self.options.direction == Direction::Inject
+                        || self.wants_nothing_of(text) =>
                 {
                     result.count(kind, api_version);
                 }
@@ -158,27 +237,24 @@ impl Pipeline<'_> {
         if second_key(&envelope, root, "").is_some() {
             return None;
         }
-        let inherited = Rc::new(item_types(&envelope, root)?);
+        let inherited = Arc::new(item_types(&envelope, root)?);
         let mut result = PartResult::default();
-        for range in &cut.items {
-            let tree = yaml::read_piece(source, range.clone(), &mut self.buffer).ok();
-            let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
-            let Some((node, tree)) = item else {
-                for outcome in &result.injection.outcomes {
-                    for finding in &outcome.warnings {
-                        finding.forget(&mut self.seen);
-                    }
-                }
-                return None;
-            };
+        let work = |pipeline: &mut Self, span, part: &mut PartResult| {
+            let tree = yaml::read_piece(source, span, &mut pipeline.buffer).ok()?;
             let root = Root {
-                node,
+                node: list::item(&tree)?,
                 pointer: "/0",
-                inherited: Some(Rc::clone(&inherited)),
+                inherited: Some(Arc::clone(&inherited)),
             };
-            self.piece(&tree, &root, &mut result);
-            tree.recycle(&mut self.buffer);
-        }
+            pipeline.piece(&tree, &root, part);
+            tree.recycle(&mut pipeline.buffer);
+            Some(())
+        };
+        let items = cut.items.iter().cloned();
+        // A list that is most of the text occupies one thread of those that share the text.
+        let is_most = cut.size() > source.len() / 2;
+        let size = if is_most { cut.size() } else { 0 };
+        self.each(items, size, work, &mut result)?;
         Some(result)
     }
 
@@ -232,7 +308,7 @@ impl Pipeline<'_> {
 
     /// Returns true if no template of a text can be wanted: then a text that cannot be read is no error.
     fn wants_nothing_of(&self, text: &str) -> bool {
-        match (self.direction, self.config.spec.injection) {
+        match (self.options.direction, self.config.spec.injection) {
             (Direction::Inject, InjectionMode::Always) => false,
             (Direction::Inject, InjectionMode::Annotated) => asks_for_nothing(text, self.config),
             (Direction::Inject, InjectionMode::Disabled) => true,

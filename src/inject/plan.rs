@@ -31,7 +31,7 @@ use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::{NodeId, Tree};
 
 /// The place of the resources in a piece of text.
@@ -41,7 +41,7 @@ pub(crate) struct Root<'p> {
     /// JSON Pointer from the root of the piece's tree: an item that was cut out of a list is a sequence of one.
     pub(crate) pointer: &'p str,
     /// API version and kind that a typed list gives to its items.
-    pub(crate) inherited: Option<Rc<TypeMeta>>,
+    pub(crate) inherited: Option<Arc<TypeMeta>>,
 }
 
 /// The plan for one piece. All offsets are bytes of the piece.
@@ -60,6 +60,7 @@ pub(crate) struct PiecePlan {
 }
 
 /// Makes plans under one configuration.
+#[derive(Clone)]
 pub(crate) struct Planner<'c> {
     config: &'c Config,
     options: Options,
@@ -383,13 +384,13 @@ impl ResourcePlanner<'_, '_> {
         })
     }
 
-    fn injected(&self, agent: Rc<Component>, view: &PodTemplate) -> Option<InjectedAgent> {
+    fn injected(&self, agent: Arc<Component>, view: &PodTemplate) -> Option<InjectedAgent> {
         let account = PodServiceAccount::of(self.tree, view.spec);
         let default_namespace = self.planner.config.spec.namespace.as_ref();
         let namespace = self.resource.identity.namespace_or(default_namespace);
         let is_account_asked = agent.relies_on_the_pods_token() && view.automount.is_none();
         Some(InjectedAgent {
-            needs: Rc::clone(&agent.needs),
+            needs: Arc::clone(&agent.needs),
             rbac_subject: RbacSubject {
                 access: agent.access?,
                 namespace: namespace.cloned(),

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// A search for annotations in a text. A document without them need not be read for them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KeySearch {
     keys: Vec<Finder<'static>>,
     /// False if the stream has none of them.

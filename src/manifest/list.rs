@@ -67,12 +67,18 @@ impl Cut {
         (top && found && !tree.has_aliases()).then_some(tree)
     }
 
+    /// Returns the number of bytes of all items.
+    pub(crate) fn size(&self) -> usize {
+        let ends = self.items.first().zip(self.items.last());
+        ends.map_or(0, |(first, last)| last.end - first.start)
+    }
+
     /// Converts an offset in the envelope to one in the text.
     #[must_use]
     pub fn place(&self, in_envelope: usize) -> usize {
         let offset = self.start + in_envelope;
-        match (self.items.first(), self.items.last()) {
-            (Some(first), Some(last)) if offset >= first.start => offset + (last.end - first.start),
+        match self.items.first() {
+            Some(first) if offset >= first.start => offset + self.size(),
             _ => offset,
         }
     }

@@ -3,7 +3,7 @@
 use kube_core::TypeMeta;
 use serde::Serialize;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The kinds of objects that a container takes settings from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -72,5 +72,5 @@ pub(crate) struct Location {
     /// JSON Pointer from the piece's root.
     pub(crate) pointer: String,
     /// The type of items that a typed list around the piece gives.
-    pub(crate) inherited: Option<Rc<TypeMeta>>,
+    pub(crate) inherited: Option<Arc<TypeMeta>>,
 }

@@ -18,7 +18,7 @@ use crate::reconcile::patch::{
     ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
 };
 use serde_json::{Value, json};
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::Operation;
 use yaml_json_patch::pointer::escape;
 
@@ -50,7 +50,7 @@ impl<'a> PatchTarget<'a, '_> {
     pub(crate) fn completion(
         self,
         existing: &ExistingInjection,
-        agent: &Rc<Component>,
+        agent: &Arc<Component>,
         records: &RecordCache,
     ) -> Result<TemplatePatch, UneditableChange> {
         let mut positions = ListPositions::default();
@@ -59,7 +59,7 @@ impl<'a> PatchTarget<'a, '_> {
             positions.init_containers = Some(container.index);
         }
         let plan = Plan {
-            components: vec![Rc::clone(agent)],
+            components: vec![Arc::clone(agent)],
         };
         let record = match &existing.record {
             Ok(record) => Record {
@@ -115,7 +115,7 @@ struct Insertion<'a, 't> {
 struct ListInsertion<'a> {
     list: ContainerList,
     state: ParentState,
-    components: Vec<&'a Rc<Component>>,
+    components: Vec<&'a Arc<Component>>,
     /// Index of the adopted agent, if it is in this list.
     adopted: Option<usize>,
 }
@@ -139,7 +139,10 @@ impl<'a> Insertion<'a, '_> {
         }
         self.add_volumes(&mut builder, &volumes);
         for name in pull_secrets {
-            builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
+            builder.add(
+                "/spec/imagePullSecrets/-",
+                Arc::new(json!({ "name": name })),
+            );
         }
         Ok(builder.finish())
     }
@@ -257,7 +260,7 @@ impl<'a> Insertion<'a, '_> {
         if let Some(adopted) = change.adopted {
             if let Some(agent) = components.next_if(|next| next.kind == ComponentKind::Agent) {
                 // The agent replaces the adopted one, and further containers follow it.
-                let container = Rc::clone(&agent.container);
+                let container = Arc::clone(&agent.container);
                 builder.replace(&format!("/spec/{field}/{adopted}"), container);
                 index = Some(adopted + 1);
             } else if components.peek().is_none() && self.count(change.list) == 1 {
@@ -268,7 +271,7 @@ impl<'a> Insertion<'a, '_> {
         }
         if change.state.takes_members() {
             for (number, component) in components.enumerate() {
-                let container = Rc::clone(&component.container);
+                let container = Arc::clone(&component.container);
                 match index {
                     Some(first) => {
                         builder.add(&format!("/spec/{field}/{}", first + number), container)
@@ -279,12 +282,12 @@ impl<'a> Insertion<'a, '_> {
             return;
         }
         let list = match &change.components[..] {
-            [component] => Rc::clone(&component.container_list),
+            [component] => Arc::clone(&component.container_list),
             components => {
                 let containers = components
                     .iter()
                     .map(|component| Value::clone(&component.container));
-                Rc::new(containers.collect())
+                Arc::new(containers.collect())
             }
         };
         builder.add(&format!("/spec/{field}"), list);
@@ -307,16 +310,16 @@ impl<'a> Insertion<'a, '_> {
         // Only one kind of component has volumes.
         for component in with_volumes {
             if !state.takes_members() {
-                builder.add("/spec/volumes", Rc::clone(&component.volume_list));
+                builder.add("/spec/volumes", Arc::clone(&component.volume_list));
                 continue;
             }
             for (volume, value) in &component.volumes {
                 match self.replaced_volume(*volume) {
                     Some(old) => {
                         let path = format!("/spec/volumes/{}", old.index);
-                        builder.replace(&path, Rc::clone(value));
+                        builder.replace(&path, Arc::clone(value));
                     }
-                    None => builder.add("/spec/volumes/-", Rc::clone(value)),
+                    None => builder.add("/spec/volumes/-", Arc::clone(value)),
                 }
             }
         }
@@ -333,17 +336,17 @@ fn add_annotations(
         // Metadata are expected before the spec.
         builder.push(Operation::InsertBefore {
             path: builder.pointer("/metadata"),
-            value: Rc::clone(&added.metadata),
+            value: Arc::clone(&added.metadata),
             before: "spec",
         });
         return;
     }
     if !annotations.takes_members() {
-        builder.add("/metadata/annotations", Rc::clone(&added.mapping));
+        builder.add("/metadata/annotations", Arc::clone(&added.mapping));
         return;
     }
     for (key, value) in &added.each {
         let path = format!("/metadata/annotations/{}", escape(key));
-        builder.add(&path, Rc::clone(value));
+        builder.add(&path, Arc::clone(value));
     }
 }

@@ -43,7 +43,7 @@ use crate::reconcile::desired::Desired;
 use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
 use crate::report::{Cause, Class, Finding, Reason};
 pub(crate) use apply::{Action, Addition};
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::Tree;
 
 /// The decision as it is reported, and the action that follows from it.
@@ -55,7 +55,7 @@ pub(crate) struct Reconciled {
     pub(crate) action: Option<Action>,
     pub(crate) cause: Option<Cause>,
     /// The agent that the template has afterwards.
-    pub(crate) agent: Option<Rc<Component>>,
+    pub(crate) agent: Option<Arc<Component>>,
     /// The init container that waits which the template has afterwards.
     pub(crate) wait_for: Option<Waiting>,
     /// The components that the decision is about; none if there are none and none are added.
@@ -65,7 +65,7 @@ pub(crate) struct Reconciled {
 /// An init container that waits, and the annotation that requests it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waiting {
-    pub(crate) wait_for: Rc<Component>,
+    pub(crate) wait_for: Arc<Component>,
     pub(crate) cause: Cause,
 }
 
@@ -85,9 +85,9 @@ impl Reconciled {
 
     /// Adds the components that the template has afterwards.
     fn with_components(mut self, plan: &Plan, wait_for_cause: Option<Cause>) -> Self {
-        self.agent = plan.agent().map(Rc::clone);
+        self.agent = plan.agent().map(Arc::clone);
         if let (Some(wait_for), Some(cause)) = (plan.wait_for(), wait_for_cause) {
-            let wait_for = Rc::clone(wait_for);
+            let wait_for = Arc::clone(wait_for);
             self.wait_for = Some(Waiting { wait_for, cause });
         }
         self

@@ -5,12 +5,12 @@ use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::INJECTED;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The annotations of earlier records, for reuse: most templates of a stream get the same record.
 #[derive(Debug, Default)]
 pub(crate) struct RecordCache {
-    written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
+    written: RefCell<Vec<(Record, Arc<OwnAnnotations>)>>,
 }
 
 /// Records that are kept; more than any real stream has.
@@ -23,19 +23,19 @@ const MAX_CACHED: usize = 1 << 10;
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
     /// Each annotation by itself.
-    pub(super) each: Vec<(&'static str, Rc<Value>)>,
+    pub(super) each: Vec<(&'static str, Arc<Value>)>,
     /// A mapping of all.
-    pub(super) mapping: Rc<Value>,
+    pub(super) mapping: Arc<Value>,
     /// Metadata with that mapping and no other field.
-    pub(super) metadata: Rc<Value>,
+    pub(super) metadata: Arc<Value>,
 }
 
 impl RecordCache {
     /// Returns the annotations of a record.
-    pub(super) fn annotations(&self, record: &Record) -> Rc<OwnAnnotations> {
+    pub(super) fn annotations(&self, record: &Record) -> Arc<OwnAnnotations> {
         let mut written = self.written.borrow_mut();
         if let Some((_, annotations)) = written.iter().find(|(known, _)| known == record) {
-            return Rc::clone(annotations);
+            return Arc::clone(annotations);
         }
         let text = record.to_string();
         let is_short = text.len() <= MAX_CACHED;
@@ -44,9 +44,9 @@ impl RecordCache {
             each.push((Annotation::Status.key(), Value::from(INJECTED)));
         }
         each.push((Annotation::Record.key(), Value::from(text)));
-        let annotations = Rc::new(OwnAnnotations::of(each));
+        let annotations = Arc::new(OwnAnnotations::of(each));
         if written.len() < CAPACITY && is_short {
-            written.push((record.clone(), Rc::clone(&annotations)));
+            written.push((record.clone(), Arc::clone(&annotations)));
         }
         annotations
     }
@@ -58,11 +58,11 @@ impl OwnAnnotations {
         let mut each = Vec::new();
         for (key, value) in annotations {
             mapping.insert(key.to_owned(), value.clone());
-            each.push((key, Rc::new(value)));
+            each.push((key, Arc::new(value)));
         }
         Self {
-            metadata: Rc::new(json!({ "annotations": mapping })),
-            mapping: Rc::new(Value::Object(mapping)),
+            metadata: Arc::new(json!({ "annotations": mapping })),
+            mapping: Arc::new(Value::Object(mapping)),
             each,
         }
     }

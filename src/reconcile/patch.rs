@@ -5,7 +5,7 @@ use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::{
     Kind, NodeId, NullSource, Operation, ScalarValue, Tree, null_source, scalar_value,
 };
@@ -237,12 +237,12 @@ impl<'a> PatchBuilder<'a> {
         pointer(&[self.path, below].concat())
     }
 
-    pub(super) fn add(&mut self, below: &str, value: Rc<Value>) {
+    pub(super) fn add(&mut self, below: &str, value: Arc<Value>) {
         let path = self.pointer(below);
         self.push(Operation::Add { path, value });
     }
 
-    pub(super) fn replace(&mut self, below: &str, value: Rc<Value>) {
+    pub(super) fn replace(&mut self, below: &str, value: Arc<Value>) {
         let path = self.pointer(below);
         self.push(Operation::Replace { path, value });
     }

@@ -8,7 +8,7 @@ use crate::manifest::pod_template::ContainerList;
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use serde_json::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, NullSource, Operation, Style};
 
@@ -67,19 +67,19 @@ impl PatchTarget<'_, '_> {
         };
         let mut builder = PatchBuilder::new(self.path);
         let key = escape(Annotation::Record.key());
-        let text = Rc::new(Value::String(record.to_string()));
+        let text = Arc::new(Value::String(record.to_string()));
         builder.replace(&format!("/metadata/annotations/{key}"), text);
         for (kind, container) in existing.containers() {
             if let Some(component) = plan.component(kind) {
                 let path = format!("/spec/{}/{}", container.list.field(), container.index);
-                builder.replace(&path, Rc::clone(&component.container));
+                builder.replace(&path, Arc::clone(&component.container));
             }
         }
         let components = plan.components.iter();
         let new_volumes = components.flat_map(|component| &component.volumes);
         for ((_, old), (_, new)) in existing.volumes().zip(new_volumes) {
             if let Some(old) = old {
-                builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(new));
+                builder.replace(&format!("/spec/volumes/{}", old.index), Arc::clone(new));
             }
         }
         builder.finish()

@@ -13,7 +13,7 @@ use crate::reconcile::current::CurrentState;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::{Reconciled, Reconciler, place};
 use crate::report::{Class, Finding, Reason};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Reconciler<'_, '_> {
     /// Reconciles a template with an existing injection. `protected` is the drift that must not be overwritten.
@@ -223,7 +223,7 @@ impl Reconciler<'_, '_> {
                     .get(name)
                     .is_some_and(|recorded| *recorded != Digest::of(current));
                 if was_changed && current != configured && !self.is_explicit(*name) {
-                    *new = Rc::new(Component::with(new, *name, current));
+                    *new = Arc::new(Component::with(new, *name, current));
                     warnings.push(self.value_kept(*name, current));
                 }
             }

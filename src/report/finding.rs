@@ -77,24 +77,14 @@ impl Finding {
 
     /// Returns false for the repetition of a finding that is reported once per run.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
-        !self.reason.is_reported_once() || seen.insert(self.seen_message())
-    }
-
-    /// Undoes [`Finding::first_time`] for a finding that is not reported after all.
-    pub(crate) fn forget(&self, seen: &mut SeenMessages) {
-        if self.reason.is_reported_once() {
-            seen.remove(&self.seen_message());
-        }
-    }
-
-    fn seen_message(&self) -> SeenMessage {
-        SeenMessage {
+        let message = || SeenMessage {
             reason: self.reason,
             message: self.message.clone(),
             help: self.help.clone(),
             // An acknowledged warning must not hide one that is not.
             acknowledged: self.acknowledged,
-        }
+        };
+        !self.reason.is_reported_once() || seen.insert(message())
     }
 
     /// Marks the warning as acknowledged, or not.

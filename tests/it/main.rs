@@ -56,6 +56,7 @@ mod readme;
 #[cfg(unix)]
 mod real_tools;
 mod settings;
+mod threads;
 mod tools;
 mod uninject_after_reprint;
 mod uninject_after_reprint_by_tools;

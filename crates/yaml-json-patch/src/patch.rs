@@ -12,7 +12,7 @@ use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A reason why a text was not patched, with the place ([`Error::offset`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,10 +167,10 @@ impl<'t> Editor<'t> {
     /// [`Error::Splice`] when there is no such mapping or list, or it cannot be edited safely.
     pub fn set(mut self, path: &str, value: impl Into<Value>) -> Result<Self, Error> {
         let path = self.pointer(path)?;
-        let value = Rc::new(value.into());
+        let value = Arc::new(value.into());
         let replace = Operation::Replace {
             path: path.clone(),
-            value: Rc::clone(&value),
+            value: Arc::clone(&value),
         };
         match self.carry_out(replace) {
             Err(error) if error.kind == ErrorKind::InvalidPointer => {
@@ -224,18 +224,18 @@ struct Checked {
 /// Turns operations, carried out in their order, into edits. The cache shares work between documents.
 ///
 /// ```
-/// use std::rc::Rc;
+/// use std::sync::Arc;
 /// use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 /// use yaml_json_patch::{Cache, Operation, edit, read, splice, verify};
 ///
 /// let cache = Cache::default();
-/// let value = Rc::new(serde_json::json!({"name": "db3"}));
+/// let value = Arc::new(serde_json::json!({"name": "db3"}));
 /// for (text, expected) in [
 ///     ("hosts:\n- name: db1\n", "hosts:\n- name: db1\n- name: db3\n"),
 ///     ("hosts: [] # none yet\n", "hosts: # none yet\n  - name: db3\n"),
 /// ] {
 ///     let tree = read(text)?;
-///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Rc::clone(&value) };
+///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Arc::clone(&value) };
 ///     let spliced = splice(&tree, vec![add], &cache)?;
 ///     let edited = edit::apply(text, &spliced.edits);
 ///     verify(&tree, &spliced, &read(&edited)?, &cache)?;

@@ -8,7 +8,7 @@ use super::reading::{Found, Reading, Source, element};
 use crate::tree::Tree;
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Applies the operations, one by one.
 pub(crate) fn apply(
@@ -77,15 +77,15 @@ impl<'d, 't> OperationApplier<'d, 't> {
 
     fn change(&mut self, operation: &Operation, carried: Overlay) -> Result<(), SpliceError> {
         match operation {
-            Operation::Add { path, value } => self.add(path, Overlay::New(Rc::clone(value)), None),
+            Operation::Add { path, value } => self.add(path, Overlay::New(Arc::clone(value)), None),
             #[cfg(feature = "kubernetes")]
             Operation::InsertBefore {
                 path,
                 value,
                 before,
-            } => self.add(path, Overlay::New(Rc::clone(value)), Some(before)),
+            } => self.add(path, Overlay::New(Arc::clone(value)), Some(before)),
             Operation::Replace { path, value } => {
-                self.replace(path, Overlay::New(Rc::clone(value)))
+                self.replace(path, Overlay::New(Arc::clone(value)))
             }
             #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, source } => {
@@ -152,7 +152,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 let at = new_index(&last, items.len()).ok_or_else(|| nowhere(tree))?;
                 items.insert(at, new);
             }
-            Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
+            Overlay::New(value) => match Arc::make_mut(value).pointer_mut(rest.as_str()) {
                 Some(Value::Object(members)) => {
                     members.insert(last.decoded().into_owned(), new.into_value());
                 }
@@ -176,7 +176,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
         let (at, rest) = self.node(path)?;
         match at {
             Overlay::New(value) if !rest.is_root() => {
-                let value = Rc::make_mut(value).pointer_mut(rest.as_str());
+                let value = Arc::make_mut(value).pointer_mut(rest.as_str());
                 *value.ok_or_else(|| nowhere(tree))? = new.into_value();
                 Ok(())
             }
@@ -202,7 +202,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
                 let removed = element(&last, items.len()).and_then(|at| items.remove(at));
                 removed.ok_or_else(|| nowhere(tree))?.may_go(tree)?;
             }
-            Overlay::New(value) => match Rc::make_mut(value).pointer_mut(rest.as_str()) {
+            Overlay::New(value) => match Arc::make_mut(value).pointer_mut(rest.as_str()) {
                 Some(Value::Object(members)) => {
                     let removed = members.shift_remove(last.decoded().as_ref());
                     removed.ok_or_else(|| nowhere(tree))?;
@@ -220,7 +220,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
     /// The value that the operation takes to another place.
     fn carried(&mut self, from: &Pointer) -> Result<Overlay, SpliceError> {
         let Found { value, source } = self.read(from)?;
-        let value = Rc::new(value);
+        let value = Arc::new(value);
         Ok(match source {
             Some(source) => Overlay::Carried { value, source },
             None => Overlay::New(value),
@@ -297,7 +297,7 @@ mod tests {
     use crate::{Operation, Patch, json_patch, read, to_json};
     use json_patch::jsonptr::PointerBuf;
     use serde_json::{Value, json};
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     #[test]
     fn the_index_says_what_looking_at_each_member_says() {
@@ -316,7 +316,7 @@ mod tests {
                     let path = PointerBuf::parse(path).unwrap();
                     vec![Operation::Add {
                         path,
-                        value: Rc::new(Value::Null),
+                        value: Arc::new(Value::Null),
                     }]
                 };
                 _ = apply(&tree, &mut root, &add("/new"));

@@ -4,11 +4,10 @@ use super::render::Placement;
 use crate::tree::Buffer;
 use serde_json::Value;
 use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Work that [`splice`](crate::splice()) and [`verify`](crate::verify()) share between documents. It compares values by
-/// identity, so share an [`Rc`] to profit.
+/// identity, so share an [`Arc`] to profit.
 #[derive(Debug, Default)]
 pub struct Cache {
     written: RefCell<Vec<Written>>,
@@ -21,14 +20,14 @@ pub struct Cache {
 struct Written {
     /// The name of a member; none for an item.
     name: Option<Box<str>>,
-    value: Rc<Value>,
+    value: Arc<Value>,
     layout: Placement,
-    text: Rc<str>,
+    text: Arc<str>,
 }
 
 #[derive(Debug)]
 struct Verified {
-    value: Rc<Value>,
+    value: Arc<Value>,
     /// The column of the node.
     column: usize,
     text: Box<str>,
@@ -38,8 +37,8 @@ struct Verified {
 const CAPACITY: usize = 256;
 
 /// A value with one owner is unique: caching it is useless.
-fn is_shared(value: &Rc<Value>) -> bool {
-    Rc::strong_count(value) > 1
+fn is_shared(value: &Arc<Value>) -> bool {
+    Arc::strong_count(value) > 1
 }
 
 impl Cache {
@@ -47,26 +46,26 @@ impl Cache {
     pub(crate) fn text(
         &self,
         name: Option<&str>,
-        value: &Rc<Value>,
+        value: &Arc<Value>,
         layout: &Placement,
-    ) -> Option<Rc<str>> {
+    ) -> Option<Arc<str>> {
         let written = self.written.borrow();
         let same = |written: &&Written| {
-            Rc::ptr_eq(&written.value, value)
+            Arc::ptr_eq(&written.value, value)
                 && written.layout == *layout
                 && written.name.as_deref() == name
         };
         written
             .iter()
             .find(same)
-            .map(|written| Rc::clone(&written.text))
+            .map(|written| Arc::clone(&written.text))
     }
 
     /// Remembers the text of an item or member in a layout.
     pub(crate) fn remember_text(
         &self,
         name: Option<&str>,
-        value: &Rc<Value>,
+        value: &Arc<Value>,
         layout: Placement,
         text: &str,
     ) {
@@ -74,7 +73,7 @@ impl Cache {
         if written.len() < CAPACITY && is_shared(value) {
             written.push(Written {
                 name: name.map(Into::into),
-                value: Rc::clone(value),
+                value: Arc::clone(value),
                 layout,
                 text: text.into(),
             });
@@ -101,19 +100,19 @@ impl Cache {
 
     /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line
     /// below it holds that line, or nothing if `a` itself is indented deeper.
-    pub(crate) fn is_verified(&self, value: &Rc<Value>, column: usize, raw: &str) -> bool {
+    pub(crate) fn is_verified(&self, value: &Arc<Value>, column: usize, raw: &str) -> bool {
         let same = |known: &Verified| {
-            Rc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw
+            Arc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw
         };
         self.verified.borrow().iter().any(same)
     }
 
     /// Remembers that a text was read back as a value.
-    pub(crate) fn remember_verified(&self, value: &Rc<Value>, column: usize, raw: &str) {
+    pub(crate) fn remember_verified(&self, value: &Arc<Value>, column: usize, raw: &str) {
         let mut verified = self.verified.borrow_mut();
         if verified.len() < CAPACITY && is_shared(value) {
             verified.push(Verified {
-                value: Rc::clone(value),
+                value: Arc::clone(value),
                 column,
                 text: raw.into(),
             });

@@ -9,7 +9,7 @@ use json_patch::{
     ReplaceOperation, TestOperation,
 };
 use serde_json::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A [`PatchOperation`] whose value is shared, or one of two that RFC 6902 sees as `add` and `replace` but that say more
 /// about the text.
@@ -21,7 +21,7 @@ pub enum Operation {
         /// The place of the new value.
         path: PointerBuf,
         /// The new value.
-        value: Rc<Value>,
+        value: Arc<Value>,
     },
     #[cfg(feature = "kubernetes")]
     /// Adds a member in front of the member `before` and its comments, or behind all others if there is none.
@@ -34,7 +34,7 @@ pub enum Operation {
         /// The place of the new member.
         path: PointerBuf,
         /// The new value.
-        value: Rc<Value>,
+        value: Arc<Value>,
         /// The key of the member that follows.
         before: &'static str,
     },
@@ -48,7 +48,7 @@ pub enum Operation {
         /// The place of the value.
         path: PointerBuf,
         /// The new value.
-        value: Rc<Value>,
+        value: Arc<Value>,
     },
     #[cfg(feature = "kubernetes")]
     /// Replaces the value of a member by a null, as [`null_source`](super::null_source) found it in a mapping of the same style.
@@ -77,7 +77,7 @@ pub enum Operation {
         /// The place of the value.
         path: PointerBuf,
         /// The expected value.
-        value: Rc<Value>,
+        value: Arc<Value>,
     },
 }
 
@@ -141,18 +141,18 @@ impl From<PatchOperation> for Operation {
         match operation {
             PatchOperation::Add(AddOperation { path, value }) => Operation::Add {
                 path,
-                value: Rc::new(value),
+                value: Arc::new(value),
             },
             PatchOperation::Remove(RemoveOperation { path }) => Operation::Remove { path },
             PatchOperation::Replace(ReplaceOperation { path, value }) => Operation::Replace {
                 path,
-                value: Rc::new(value),
+                value: Arc::new(value),
             },
             PatchOperation::Move(MoveOperation { from, path }) => Operation::Move { from, path },
             PatchOperation::Copy(CopyOperation { from, path }) => Operation::Copy { from, path },
             PatchOperation::Test(TestOperation { path, value }) => Operation::Test {
                 path,
-                value: Rc::new(value),
+                value: Arc::new(value),
             },
         }
     }
@@ -163,17 +163,17 @@ impl From<Operation> for PatchOperation {
         match operation {
             Operation::Add { path, value } => PatchOperation::Add(AddOperation {
                 path,
-                value: Rc::unwrap_or_clone(value),
+                value: Arc::unwrap_or_clone(value),
             }),
             #[cfg(feature = "kubernetes")]
             Operation::InsertBefore { path, value, .. } => PatchOperation::Add(AddOperation {
                 path,
-                value: Rc::unwrap_or_clone(value),
+                value: Arc::unwrap_or_clone(value),
             }),
             Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),
             Operation::Replace { path, value } => PatchOperation::Replace(ReplaceOperation {
                 path,
-                value: Rc::unwrap_or_clone(value),
+                value: Arc::unwrap_or_clone(value),
             }),
             #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, .. } => PatchOperation::Replace(ReplaceOperation {
@@ -184,7 +184,7 @@ impl From<Operation> for PatchOperation {
             Operation::Copy { from, path } => PatchOperation::Copy(CopyOperation { from, path }),
             Operation::Test { path, value } => PatchOperation::Test(TestOperation {
                 path,
-                value: Rc::unwrap_or_clone(value),
+                value: Arc::unwrap_or_clone(value),
             }),
         }
     }

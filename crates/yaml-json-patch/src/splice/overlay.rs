@@ -10,7 +10,7 @@ use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
 use serde_json::{Map, Value};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A node as it will be.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,9 +31,9 @@ pub(crate) enum Overlay {
         items: ItemList<Overlay>,
     },
     /// A value of the patch.
-    New(Rc<Value>),
+    New(Arc<Value>),
     /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
-    Carried { value: Rc<Value>, source: Source },
+    Carried { value: Arc<Value>, source: Source },
     #[cfg(feature = "kubernetes")]
     /// A null with its text.
     Null(NullSource),
@@ -81,7 +81,7 @@ impl Overlay {
     /// Makes the members or items of an old collection accessible, when it may be changed.
     pub(crate) fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
         if let Overlay::Carried { value, .. } = self {
-            *self = Overlay::New(Rc::clone(value));
+            *self = Overlay::New(Arc::clone(value));
         }
         let Overlay::Old(node) = *self else {
             return Ok(());
@@ -141,7 +141,7 @@ impl Overlay {
 
     pub(crate) fn into_value(self) -> Value {
         match self {
-            Overlay::New(value) | Overlay::Carried { value, .. } => Rc::unwrap_or_clone(value),
+            Overlay::New(value) | Overlay::Carried { value, .. } => Arc::unwrap_or_clone(value),
             _ => Value::Null,
         }
     }

@@ -8,7 +8,7 @@ use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A member or an item of the text.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ pub(crate) struct New<'o> {
     pub(crate) name: Option<&'o str>,
     pub(crate) value: &'o Value,
     /// The same value, where it came from a patch.
-    pub(crate) shared: Option<&'o Rc<Value>>,
+    pub(crate) shared: Option<&'o Arc<Value>>,
     /// The place that the value comes from, where it came from the document.
     pub(crate) source: Option<Source>,
 }
