@@ -2,7 +2,7 @@
 
 use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::ComponentKind;
-use crate::agent::existing::ExistingInjection;
+use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, decide};
 use crate::mackerel::annotations::Annotation;
@@ -18,7 +18,7 @@ impl Reviewer {
     pub(super) fn pod(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut pod = PodTemplate::view(tree, resource.node);
         pod.see_token(tree);
-        let existing = ExistingInjection::take_from(&mut pod, tree);
+        let existing = ExistingInjection::take_from(&mut pod, tree, &EarlierReadings::default());
         let finding = |reason: Reason| Finding::without_details(reason, 0, "");
         if let Some(existing) = &existing {
             if let Some(copied) = copied_record(tree, existing, "") {

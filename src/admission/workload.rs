@@ -4,7 +4,7 @@ use crate::admission::pod::{copied_record, refusal};
 use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
-use crate::agent::existing::ExistingInjection;
+use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, DecisionReport, decide};
 use crate::manifest::pod_template::PodTemplate;
@@ -123,7 +123,8 @@ impl Reviewer {
         found.found.into_iter().map(move |found| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);
-            let existing = ExistingInjection::take_from(&mut view, tree);
+            let existing =
+                ExistingInjection::take_from(&mut view, tree, &EarlierReadings::default());
             let report = decide(tree, resource, &pointer, &view, self.context());
             WorkloadTemplate {
                 pointer,

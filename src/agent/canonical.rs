@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A short fingerprint. It is no protection against forgery: a user who can edit the manifest can edit the record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct Digest(u32);
 
@@ -144,10 +144,12 @@ fn by_value(quantity: &str) -> Option<String> {
 }
 
 /// A container and its volumes in canonical form.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct CanonicalForm {
-    /// The container and the volumes as a list, without the names below. Its digest is a record's `value`.
+    /// The container and the volumes as a list, without the names below.
     pub(crate) value: Value,
+    /// The digest of the value, which a record has.
+    pub(crate) digest: Digest,
     pub(crate) names: ReplaceableNames,
 }
 
@@ -156,15 +158,12 @@ impl CanonicalForm {
         let names = take_names(&mut container, &mut volumes);
         let mut parts = vec![canonicalize(&container)];
         parts.extend(volumes.iter().map(canonicalize));
+        let value = Value::Array(parts);
         Self {
-            value: Value::Array(parts),
+            digest: Digest::of(&value.to_string()),
+            value,
             names,
         }
-    }
-
-    /// Returns the digest of the value.
-    pub(crate) fn digest(&self) -> Digest {
-        Digest::of(&self.value.to_string())
     }
 
     pub(crate) fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {

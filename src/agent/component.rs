@@ -55,7 +55,7 @@ impl Component {
             list,
             position: WaitForPosition::Last,
             plan: Digest::of(&plan.to_string()),
-            value: canonical.digest(),
+            value: canonical.digest,
             names: canonical.name_digests(),
             volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
         };

@@ -13,7 +13,9 @@ use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret,
 };
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 use yaml_json_patch::{Tree, to_json};
 
 /// An existing injection.
@@ -40,10 +42,47 @@ pub(crate) struct ExistingComponent {
     pub(crate) container: Option<Container>,
     /// The recorded volumes; none for an absent one.
     pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
-    /// The canonical form; none if the container or a volume is absent.
-    pub(crate) value: Option<Value>,
-    /// The current names.
-    pub(crate) names: ReplaceableNames,
+    /// The canonical form of what is present.
+    form: Arc<CanonicalForm>,
+    /// True if the container and every volume is present and can be read.
+    is_whole: bool,
+}
+
+/// Records and components that were read before, for reuse: most templates of a stream have the same ones, in the same text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EarlierReadings {
+    records: RefCell<Vec<(String, Record)>>,
+    forms: RefCell<Vec<(String, Arc<CanonicalForm>)>>,
+}
+
+/// Readings that are kept of each sort.
+const CAPACITY: usize = 64;
+
+impl EarlierReadings {
+    fn record(&self, text: &str) -> Result<Record, RecordError> {
+        let mut records = self.records.borrow_mut();
+        if let Some((_, record)) = records.iter().find(|(known, _)| known == text) {
+            return Ok(record.clone());
+        }
+        let record = Record::parse(text)?;
+        if records.len() < CAPACITY {
+            records.push((text.to_owned(), record.clone()));
+        }
+        Ok(record)
+    }
+
+    fn form(&self, source: &str) -> Option<Arc<CanonicalForm>> {
+        let forms = self.forms.borrow();
+        let known = forms.iter().find(|(known, _)| known == source);
+        known.map(|(_, form)| Arc::clone(form))
+    }
+
+    fn keep_form(&self, source: String, form: &Arc<CanonicalForm>) {
+        let mut forms = self.forms.borrow_mut();
+        if forms.len() < CAPACITY {
+            forms.push((source, Arc::clone(form)));
+        }
+    }
 }
 
 impl ExistingInjection {
@@ -85,23 +124,28 @@ impl ExistingInjection {
     pub(crate) fn is_complete(&self) -> bool {
         let mut components = self.components.iter();
         let mut pull_secrets = self.pull_secrets.iter();
-        components.all(|component| component.value.is_some())
+        components.all(|component| component.is_whole)
             && pull_secrets.all(|(_, secret)| secret.is_some())
     }
 
     /// Removes an existing injection from the view of a template, if there is a record.
-    pub(crate) fn take_from(template: &mut PodTemplate, tree: &Tree<'_>) -> Option<Self> {
+    pub(crate) fn take_from(
+        template: &mut PodTemplate,
+        tree: &Tree<'_>,
+        earlier: &EarlierReadings,
+    ) -> Option<Self> {
         let mut annotations = template.annotations.iter();
         let index =
             annotations.rposition(|annotation| annotation.key == Annotation::Record.key())?;
         let annotation = template.annotations.remove(index);
         let record = match &annotation.value {
-            Some(text) => Record::parse(text),
+            Some(text) => earlier.record(text),
             None => Err(RecordError::Broken),
         };
         let mut components = Vec::new();
         for kind in ComponentKind::ALL {
-            components.extend(ExistingComponent::take_from(template, tree, kind, &record));
+            let component = ExistingComponent::take_from(template, kind, &record);
+            components.extend(component.map(|component| component.read(tree, earlier)));
         }
         // A status beside an init container alone was not added by us.
         let has_status = match &record {
@@ -144,7 +188,6 @@ impl ExistingComponent {
     /// the volumes identify it.
     fn take_from(
         template: &mut PodTemplate,
-        tree: &Tree<'_>,
         kind: ComponentKind,
         record: &Result<Record, RecordError>,
     ) -> Option<Self> {
@@ -166,20 +209,40 @@ impl ExistingComponent {
             let index = find_volume(template, name);
             volumes.push((name, index.map(|index| template.volumes.remove(index))));
         }
-        let mut component = Self {
+        Some(Self {
             kind,
             record: record.cloned(),
             container,
             volumes,
-            value: None,
-            names: ReplaceableNames::new(),
-        };
-        component.read(tree);
-        Some(component)
+            form: Arc::default(),
+            is_whole: false,
+        })
+    }
+
+    /// Returns the canonical form; none if the container or a volume is absent.
+    pub(crate) fn value(&self) -> Option<&Value> {
+        self.is_whole.then_some(&self.form.value)
+    }
+
+    /// Returns true if it has another value than the record says.
+    pub(crate) fn is_changed(&self) -> bool {
+        let record = self.record.as_ref().filter(|_| self.is_whole);
+        record.is_none_or(|record| record.value != self.form.digest)
+    }
+
+    /// Returns the current names.
+    pub(crate) fn names(&self) -> &ReplaceableNames {
+        &self.form.names
     }
 
     /// Reads the parts that are present.
-    fn read(&mut self, tree: &Tree<'_>) {
+    fn read(mut self, tree: &Tree<'_>, earlier: &EarlierReadings) -> Self {
+        let source = self.source(tree);
+        if let Some(form) = source.as_ref().and_then(|source| earlier.form(source)) {
+            self.is_whole = true;
+            self.form = form;
+            return self;
+        }
         let container = self.container.as_ref();
         let container = container.and_then(|container| to_json(tree, container.node).ok());
         let mut volumes = Vec::new();
@@ -190,10 +253,27 @@ impl ExistingComponent {
                 volumes.push(value);
             }
         }
-        let is_complete = container.is_some() && volumes.len() == self.volumes.len();
-        let canonical = CanonicalForm::of(container.unwrap_or_default(), volumes);
-        self.value = is_complete.then_some(canonical.value);
-        self.names = canonical.names;
+        self.is_whole = container.is_some() && volumes.len() == self.volumes.len();
+        self.form = Arc::new(CanonicalForm::of(container.unwrap_or_default(), volumes));
+        if let Some(source) = source.filter(|_| self.is_whole) {
+            earlier.keep_form(source, &self.form);
+        }
+        self
+    }
+
+    /// Returns the text of all parts; none where a part is absent, or the text alone does not say what is read.
+    fn source(&self, tree: &Tree<'_>) -> Option<String> {
+        let mut nodes = vec![self.container.as_ref()?.node];
+        for (_, volume) in &self.volumes {
+            nodes.push(volume.as_ref()?.node);
+        }
+        let mut source = String::new();
+        for node in nodes {
+            let (column, text) = tree.portable(node)?;
+            // YAML has no NUL.
+            source += &format!("{column}:{text}\0");
+        }
+        Some(source)
     }
 }
 

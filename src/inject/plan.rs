@@ -2,7 +2,7 @@
 //!
 //! It writes nothing.
 
-use crate::agent::existing::ExistingInjection;
+use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::{Agents, Component, ComponentKind};
 use crate::config::Config;
@@ -68,6 +68,7 @@ pub(crate) struct Planner<'c> {
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
     agents: Agents,
+    readings: EarlierReadings,
     /// Finds requests in templates of unknown kinds; none for `uninject`.
     requests: Option<KeySearch>,
     /// Finds agents of earlier runs in templates at unknown places.
@@ -95,6 +96,7 @@ impl<'c> Planner<'c> {
             patch,
             table: config.workloads(),
             agents: Agents::default(),
+            readings: EarlierReadings::default(),
             requests,
             records: KeySearch::new(text, &[Annotation::Record]),
         }
@@ -327,7 +329,7 @@ impl ResourcePlanner<'_, '_> {
         outcomes: &mut Vec<Outcome>,
     ) -> Option<PlannedChange> {
         let Planner { options, .. } = *self.planner;
-        let existing = ExistingInjection::take_from(&mut view, self.tree);
+        let existing = ExistingInjection::take_from(&mut view, self.tree, &self.planner.readings);
         let reconciler = Reconciler {
             tree: self.tree,
             resource: self.resource,

@@ -154,7 +154,7 @@ impl<'a> CurrentState<'a> {
         };
         // The `status` goes with the agent.
         let has_status = new.kind != ComponentKind::Agent || self.has_status();
-        same_plan && has_status && old.names == new.names
+        same_plan && has_status && *old.names() == new.names
     }
 
     /// Describes an update: `wait-for was added, the agent was removed: the template asks to be left alone`.

@@ -1,6 +1,5 @@
 //! Detects changes by hand: differences between an existing injection and its record. Image, Secret and ConfigMap names are exempt.
 
-use crate::agent::canonical::Digest;
 use crate::agent::difference::{DifferenceKind, differences};
 use crate::agent::existing::{ExistingComponent, ExistingInjection};
 use crate::agent::plan::Plan;
@@ -52,14 +51,6 @@ impl ExistingComponent {
     pub(super) fn is_recorded(&self, plan: &Component) -> bool {
         let record = self.record.as_ref();
         record.is_some_and(|record| record.value == plan.record.value)
-    }
-
-    /// Returns true if it has another value than the record says.
-    fn is_changed(&self) -> bool {
-        match (&self.record, &self.value) {
-            (Some(record), Some(value)) => record.value != Digest::of(&value.to_string()),
-            _ => true,
-        }
     }
 }
 
@@ -180,7 +171,7 @@ impl Drift {
 
 /// Returns true if a component has a value, apart from the order of lists with names.
 fn has_value(component: &ExistingComponent, wanted: &Value) -> bool {
-    component.value.as_ref().is_some_and(|value| {
+    component.value().is_some_and(|value| {
         differences(wanted, value).is_empty() && differences(value, wanted).is_empty()
     })
 }

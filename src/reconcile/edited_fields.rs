@@ -54,7 +54,7 @@ impl EditedField {
         existing: &ExistingComponent,
         wanted: &Component,
     ) -> Vec<Self> {
-        let Some(canonical) = &existing.value else {
+        let Some(canonical) = existing.value() else {
             return Vec::new();
         };
         let parts = parts(existing);

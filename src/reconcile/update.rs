@@ -214,7 +214,7 @@ impl Reconciler<'_, '_> {
         if let (Some(old), Some(new)) = (old, new)
             && let Some(record) = &old.record
         {
-            for (name, current) in &old.names {
+            for (name, current) in old.names() {
                 let Some(configured) = new.names.get(name) else {
                     continue;
                 };

@@ -254,6 +254,26 @@ impl<'t> Tree<'t> {
         self.nodes.iter().any(|node| node.kind == Kind::Alias)
     }
 
+    /// Returns the column and the text of a node that reads the same wherever this text stands in this column; none where it
+    /// may not: at the end of a text, and in a document with anchors or tags.
+    #[must_use]
+    pub fn portable(&self, id: NodeId) -> Option<(usize, &'t str)> {
+        let behind = self.text.as_bytes().get(self.span(id).end)?;
+        let is_portable = self.properties.is_empty() && matches!(behind, b'\n' | b'\r');
+        is_portable.then(|| (self.column(id), self.raw(id)))
+    }
+
+    /// Returns the bytes from the beginning of the line. 0 for a node without a line break, which reads the same in every column:
+    /// in JSON on one line, the search for its beginning would take each node through the whole text.
+    pub(crate) fn column(&self, id: NodeId) -> usize {
+        if memchr::memchr(b'\n', self.raw(id).as_bytes()).is_none() {
+            return 0;
+        }
+        let start = self.span(id).start;
+        let above = self.text.as_bytes().get(..start).unwrap_or_default();
+        start - memchr::memrchr(b'\n', above).map_or(0, |feed| feed + 1)
+    }
+
     /// True when the mapping holds a key written with `? `.
     #[must_use]
     pub fn has_explicit_key(&self, id: NodeId) -> bool {
@@ -316,5 +336,28 @@ impl YamlError {
     #[must_use]
     pub fn new(offset: usize, message: String) -> Self {
         Self { offset, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    #[test]
+    fn a_node_is_portable_where_its_text_and_column_say_all_of_it() {
+        for (text, expected) in [
+            ("a:\n- b: 1\n  c: 2\n", Some((2, "b: 1\n  c: 2"))),
+            ("a:\n  - b\n", Some((0, "b"))),
+            ("a: [b, c]\n", None),
+            ("a: [b,\n  c]\n", None),
+            ("a:\n- b: |\n    c", None),
+            ("a:\n- b: 1 # why\n", None),
+            ("a:\n- b: 1\nc: &x d\n", None),
+        ] {
+            let tree = read(text).unwrap();
+            let list = tree.get(tree.root().unwrap(), "a").unwrap();
+            let item = tree.items(list).next().unwrap();
+            assert_eq!(tree.portable(item), expected, "{text:?}");
+        }
     }
 }

@@ -80,7 +80,7 @@ impl Pair<'_, '_, '_> {
             Overlay::Nothing => Err(self.fail(at)),
             Overlay::Old(node) => self.untouched(*node, at),
             Overlay::New(value) => {
-                let (column, raw) = (column(self.new, at), self.new.raw(at));
+                let (column, raw) = (self.new.column(at), self.new.raw(at));
                 if !self.cache.is_verified(value, column, raw) {
                     self.written(value, at)?;
                     self.cache.remember_verified(value, column, raw);
@@ -181,7 +181,7 @@ impl Pair<'_, '_, '_> {
     fn same_text(&self, before: NodeId, at: NodeId) -> bool {
         let (old, new) = (self.old, self.new);
         old.raw(before) == new.raw(at)
-            && column(old, before) == column(new, at)
+            && old.column(before) == new.column(at)
             && old.span(before).end <= self.last_breaks.0
             && new.span(at).end <= self.last_breaks.1
     }
@@ -245,16 +245,6 @@ impl Pair<'_, '_, '_> {
             _ => Err(self.fail(at)),
         }
     }
-}
-
-/// Bytes from the beginning of the line. 0 for a node without a line break, which reads the same in every column: in JSON on
-/// one line, the search for its beginning would take each node through the whole text.
-fn column(tree: &Tree<'_>, node: NodeId) -> usize {
-    if memchr::memchr(b'\n', tree.raw(node).as_bytes()).is_none() {
-        return 0;
-    }
-    let start = tree.span(node).start;
-    start - memchr::memrchr(b'\n', &tree.text().as_bytes()[..start]).map_or(0, |feed| feed + 1)
 }
 
 #[cfg(test)]
