@@ -2,8 +2,8 @@
 
 use crate::checks::{self, ProcessedText};
 use crate::config::Config;
-use crate::inject::{Injection, inject_templates};
-use crate::manifest::kustomization::NamedPatch;
+use crate::inject::{Injection, Input, inject_templates};
+use crate::manifest::list::Cut;
 use crate::options::{Direction, Options, Permissions};
 use crate::rbac;
 
@@ -11,7 +11,18 @@ use crate::rbac;
 /// [`Injection::apply`] returns the new text, [`Injection::outcomes`] the decisions with their causes.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
-    let mut injection = inject_part(text, None, config, options);
+    inject_list(text, None, config, options)
+}
+
+/// Injects one text. `cut` are the pieces of the list that it is, if they are known.
+pub(crate) fn inject_list(
+    text: &str,
+    cut: Option<&Cut>,
+    config: &Config,
+    options: Options,
+) -> Injection {
+    let patch = None;
+    let mut injection = inject_part(Input { text, patch, cut }, config, options);
     if options.direction == Direction::Inject {
         let around = checks::check_inputs(
             &[ProcessedText {
@@ -29,18 +40,13 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     injection
 }
 
-/// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them. `patch` is the entry of a
-/// kustomization that names this text.
-pub(crate) fn inject_part(
-    text: &str,
-    patch: Option<&NamedPatch>,
-    config: &Config,
-    options: Options,
-) -> Injection {
-    let mut injection = inject_templates(text, patch, config, options);
+/// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them.
+pub(crate) fn inject_part(input: Input<'_>, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_templates(input, config, options);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
-        rbac::write(text, config, options, &mut injection, |text| {
-            inject_templates(text, patch, config, options)
+        rbac::write(input.text, config, options, &mut injection, |text| {
+            let cut = None;
+            inject_templates(Input { text, cut, ..input }, config, options)
         });
     }
     injection

@@ -13,7 +13,7 @@ use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::InjectionMode;
 use crate::engine::inject_part;
-use crate::inject::{Injection, asks_for_nothing};
+use crate::inject::{Injection, Input, asks_for_nothing};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -116,7 +116,12 @@ impl FileReader<'_> {
         let FileText { text, state } = content;
         let run = self.session.run;
         let patch = self.kustomizations.naming(&file.path);
-        let mut injection = inject_part(&text, patch, run.config, run.options_for(&text));
+        let input = Input {
+            text: &text,
+            patch,
+            cut: None,
+        };
+        let mut injection = inject_part(input, run.config, run.options_for(&text));
         if run.options.direction == Direction::Inject {
             self.add_kustomizations(&file.path, &mut injection);
         }

@@ -101,7 +101,7 @@ fn answer_call(
     let answer = match config {
         Ok(config) => {
             let run = RunContext::new(request, Permissions::Items, common, &config);
-            let injection = inject(&text, &config, run.options_for(&text));
+            let injection = envelope.inject(&config, run.options_for(&text));
             let writer = MessageWriter::resource_names(messages.colour());
             findings::report(messages, writer, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);

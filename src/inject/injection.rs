@@ -171,7 +171,13 @@ impl Injection {
             severity_policy: _,
         } = later;
         self.edits.extend(edits);
-        self.outcomes.extend(outcomes);
+        // Those of a long list are not copied.
+        let has_room = self.outcomes.capacity() > outcomes.capacity();
+        if self.outcomes.is_empty() && !has_room {
+            self.outcomes = outcomes;
+        } else {
+            self.outcomes.extend(outcomes);
+        }
         self.findings.extend(findings);
         self.remarks.extend(remarks);
         self.kinds_without_template.absorb(&kinds_without_template);

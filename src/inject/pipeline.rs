@@ -24,14 +24,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
-/// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
-/// kustomization that names the text as a patch.
-pub(crate) fn inject_templates(
-    text: &str,
-    patch: Option<&NamedPatch>,
-    config: &Config,
-    options: Options,
-) -> Injection {
+/// One text, and what is known about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) text: &'a str,
+    /// The entry of a kustomization that names the text as a patch.
+    pub(crate) patch: Option<&'a NamedPatch>,
+    /// The pieces of the list that the text is, if they are known.
+    pub(crate) cut: Option<&'a Cut>,
+}
+
+/// Injects the pod templates of one text, without permissions and without checks of other resources.
+pub(crate) fn inject_templates(input: Input<'_>, config: &Config, options: Options) -> Injection {
+    let Input { text, patch, cut } = input;
     let mut pipeline = Pipeline {
         config,
         options,
@@ -40,16 +45,19 @@ pub(crate) fn inject_templates(
         buffer: Buffer::default(),
         seen: SeenMessages::new(),
     };
-    let mut result = PartResult::default();
+    let mut result = PartResult::for_bytes(text.len());
     result.injection.severity_policy = SeverityPolicy::of(config, options);
-    // Room for more than most texts have: unused room takes no memory, and growing takes twice the room.
-    result.injection.outcomes.reserve(text.len() / 2048);
-    let documents = yaml::documents(text).map(|document| document.span);
-    let work = |pipeline: &mut Pipeline<'_>, span, part: &mut PartResult| {
-        pipeline.document(text, span, part);
-        Some(())
-    };
-    pipeline.each(documents, text.len(), work, &mut result);
+    match cut.and_then(|cut| pipeline.list(text, cut)) {
+        Some(list) => result.extend(list),
+        None => {
+            let documents = yaml::documents(text).map(|document| document.span);
+            let work = |pipeline: &mut Pipeline<'_>, span, part: &mut PartResult| {
+                pipeline.document(text, span, part);
+                Some(())
+            };
+            pipeline.each(documents, text.len(), work, &mut result);
+        }
+    }
     let PartResult {
         mut injection,
         notes,
@@ -99,6 +107,14 @@ struct PartResult {
 }
 
 impl PartResult {
+    /// Returns an empty result with room for more than most texts of this length have: unused room takes no memory, and growing takes
+    /// twice the room.
+    fn for_bytes(length: usize) -> Self {
+        let mut result = Self::default();
+        result.injection.outcomes.reserve(length / 2048);
+        result
+    }
+
     /// Adds the result for a later part, without messages that were seen.
     fn append(&mut self, mut later: Self, seen: &mut SeenMessages) {
         for outcome in &mut later.injection.outcomes {
@@ -173,7 +189,8 @@ impl Pipeline<'_> {
     /// Takes one document of the source.
     fn document(&mut self, source: &str, span: Range<usize>, result: &mut PartResult) {
         let text = &source[span.clone()];
-        let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
+        let knows = |kind: &str, version: Option<&str>| self.planner.knows_kind(kind, version);
+        let prefiltered = prefilter::prefilter(text, knows);
         let kind = match prefiltered {
             Prefilter::Skip { kind, api_version }
                 if !self.planner.may_remark(kind, api_version, text) =>
@@ -238,7 +255,7 @@ impl Pipeline<'_> {
             return None;
         }
         let inherited = Arc::new(item_types(&envelope, root)?);
-        let mut result = PartResult::default();
+        let mut result = PartResult::for_bytes(cut.size());
         let work = |pipeline: &mut Self, span, part: &mut PartResult| {
             let tree = yaml::read_piece(source, span, &mut pipeline.buffer).ok()?;
             let root = Root {

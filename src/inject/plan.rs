@@ -102,9 +102,9 @@ impl<'c> Planner<'c> {
         }
     }
 
-    /// Returns true for a kind that holds a pod template in some group.
-    pub(crate) fn knows_kind(&self, kind: &str) -> bool {
-        self.table.knows(None, kind)
+    /// Returns true for a kind that holds a pod template, in any group if the version is not known.
+    pub(crate) fn knows_kind(&self, kind: &str, api_version: Option<&str>) -> bool {
+        self.table.knows(api_version.map(unknown_kind::group), kind)
     }
 
     /// Decides about every pod template of a piece.

@@ -5,11 +5,14 @@ mod results;
 
 pub(crate) use function_config::{FunctionConfig, configures_injector};
 
+use crate::config::Config;
 use crate::diagnostic::Severity;
+use crate::engine::inject_list;
 use crate::explain::RunError;
 use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
+use crate::options::Options;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use results::{EarlierResults, FunctionResult, block, function_results};
@@ -203,6 +206,11 @@ impl<'c> Envelope<'c> {
             }
         }
         false
+    }
+
+    /// Injects the items.
+    pub(crate) fn inject(&self, config: &Config, options: Options) -> Injection {
+        inject_list(self.call.text, self.cut(), config, options)
     }
 
     /// Returns the answer with the injection of the items.

@@ -28,10 +28,12 @@ pub enum Prefilter<'t> {
 }
 
 /// Classifies one document by its lines without indentation. `holds` returns true for a kind that can hold a pod template in
-/// any API group; kinds that end in `List` are always parsed.
-pub fn prefilter(document: &str, holds: impl Fn(&str) -> bool) -> Prefilter<'_> {
+/// the API group of this `apiVersion`, or in any without one; kinds that end in `List` are always parsed.
+///
+/// Where the line with the `apiVersion` is text of a scalar, the document has none, and no kind without one holds a template.
+pub fn prefilter(document: &str, holds: impl Fn(&str, Option<&str>) -> bool) -> Prefilter<'_> {
     match only_type(document) {
-        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => {
+        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind, api_version) => {
             Prefilter::Skip { kind, api_version }
         }
         found => Prefilter::Parse {
@@ -42,9 +44,10 @@ pub fn prefilter(document: &str, holds: impl Fn(&str) -> bool) -> Prefilter<'_> 
 
 /// Returns true for a document of only blank lines, comments and markers.
 pub(crate) fn is_empty(document: &str) -> bool {
-    ends_with_line_feeds(document)
+    // The first line with content decides about nearly every text.
+    content_lines(document).all(|line| flush(line) == Flush::Marker)
+        && ends_with_line_feeds(document)
         && !has_odd_breaks(document)
-        && content_lines(document).all(|line| flush(line) == Flush::Marker)
 }
 
 /// The only `kind`, and the `apiVersion` if it is as simple.
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     fn skipped(document: &str) -> Option<&str> {
-        match prefilter(document, |kind| kind == "Pod") {
+        match prefilter(document, |kind, _| kind == "Pod") {
             Prefilter::Skip { kind, .. } => Some(kind),
             Prefilter::Parse { .. } => None,
         }
@@ -155,7 +158,7 @@ mod tests {
                 kind: "ConfigMap",
                 api_version: expected,
             };
-            assert_eq!(prefilter(&document, |_| false), expected, "{document:?}");
+            assert_eq!(prefilter(&document, |_, _| false), expected, "{document:?}");
         }
     }
 

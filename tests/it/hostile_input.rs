@@ -27,7 +27,10 @@ fn a_hundred_thousand_brackets() {
             Err(TOO_DEEP.to_owned())
         );
         assert!(list::cut(&text, 0..text.len()).is_none());
-        assert_eq!(prefilter(&text, |_| false), Prefilter::Parse { kind: None });
+        assert_eq!(
+            prefilter(&text, |_, _| false),
+            Prefilter::Parse { kind: None }
+        );
     }
 }
 

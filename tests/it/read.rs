@@ -317,7 +317,8 @@ fn the_prefilter_is_right_on_the_corpus() {
         };
         for document in documents(text) {
             let text = &text[document.span];
-            let Prefilter::Skip { kind, .. } = prefilter(text, |kind| kind == "Deployment") else {
+            let Prefilter::Skip { kind, .. } = prefilter(text, |kind, _| kind == "Deployment")
+            else {
                 read += 1;
                 continue;
             };

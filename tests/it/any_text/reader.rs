@@ -20,7 +20,7 @@ fn one(text: &str) {
     if let Some(plain) = yaml::read_fast(text) {
         assert_eq!(Ok(&plain), reference.as_ref(), "the readers differ");
     }
-    let _ = prefilter(text, |kind| kind == "Pod");
+    let _ = prefilter(text, |kind, _| kind == "Pod");
     cut(text, reference.is_ok());
     if let Ok(tree) = reference
         && let Some(root) = tree.root()

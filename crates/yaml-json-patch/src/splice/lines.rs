@@ -67,16 +67,16 @@ impl<'t> Lines<'t> {
     /// The column, in characters from 0, of the first key or dash of a block collection.
     pub(crate) fn column(&self, at: usize) -> Result<usize, SpliceError> {
         let prefix = self.slice(self.start(at), at);
+        let mut bytes = prefix.bytes();
+        if bytes.all(|byte| matches!(byte, b' ' | b'-')) && !prefix.starts_with("---") {
+            return Ok(prefix.len());
+        }
         let refusal = if prefix.contains('\t') {
             ErrorKind::Tabs
         } else if prefix.contains(['?', ':']) {
             ErrorKind::ExplicitKey
-        } else if prefix.starts_with("---")
-            || !prefix.bytes().all(|byte| matches!(byte, b' ' | b'-'))
-        {
-            ErrorKind::Layout
         } else {
-            return Ok(prefix.len());
+            ErrorKind::Layout
         };
         Err(refusal.at(at))
     }
