@@ -15,14 +15,14 @@ use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
 use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
 use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::duplicate_keys;
+use crate::manifest::duplicate_keys::{self, second_key};
 use crate::manifest::identity::{Identity, is_list};
 use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::replicas::replicas;
-use crate::manifest::resource::{Resource, file, resources};
+use crate::manifest::resource::{Resource, file, resources, types};
 use crate::manifest::workloads::{FoundTemplate, Table, Templates};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
@@ -32,7 +32,7 @@ use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::collections::HashSet;
 use std::sync::Arc;
-use yaml_json_patch::{NodeId, Tree};
+use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// The place of the resources in a piece of text.
 pub(crate) struct Root<'p> {
@@ -57,6 +57,26 @@ pub(crate) struct PiecePlan {
     pub(crate) related: Vec<Location>,
     /// The resources without a pod template.
     pub(crate) kinds_without_template: KindCounts,
+}
+
+impl PiecePlan {
+    /// Counts a resource without a pod template.
+    fn count(&mut self, api_version: &str, kind: &str) {
+        let group = unknown_kind::group(api_version);
+        self.kinds_without_template.add(group, kind, 1);
+    }
+
+    /// Adds the place of a resource if its kind matters to pods.
+    fn relate(&mut self, tree: &Tree<'_>, root: &Root<'_>, kind: &str, pointer: String) {
+        if let Some(kind) = RelatedKind::of_kind(kind) {
+            self.related.push(Location {
+                kind,
+                piece: tree.start()..tree.start() + tree.text().len(),
+                pointer,
+                inherited: root.inherited.clone(),
+            });
+        }
+    }
 }
 
 /// Makes plans under one configuration.
@@ -112,6 +132,11 @@ impl<'c> Planner<'c> {
         let mut plan = PiecePlan::default();
         let untyped = TypeMeta::default();
         let types = root.inherited.as_deref().unwrap_or(&untyped);
+        if let Some(types) = self.type_without_template(tree, root.node, types) {
+            plan.count(&types.api_version, &types.kind);
+            plan.relate(tree, root, &types.kind, root.pointer.to_owned());
+            return plan;
+        }
         for resource in &resources(tree, root.node, types) {
             let mut planner = ResourcePlanner {
                 planner: self,
@@ -126,23 +151,35 @@ impl<'c> Planner<'c> {
                 let Identity {
                     api_version, kind, ..
                 } = &resource.identity;
-                let group = unknown_kind::group(api_version);
-                plan.kinds_without_template.add(group, kind, 1);
-                if let Some(kind) = RelatedKind::of_kind(kind)
-                    && resource.duplicate.is_none()
-                {
-                    plan.related.push(Location {
-                        kind,
-                        piece: tree.start()..tree.start() + tree.text().len(),
-                        pointer: planner.path,
-                        inherited: root.inherited.clone(),
-                    });
+                plan.count(api_version, kind);
+                if resource.duplicate.is_none() {
+                    plan.relate(tree, root, kind, planner.path);
                 }
             } else {
                 planner.plan(templates, &mut plan);
             }
         }
         plan
+    }
+
+    /// Returns the type of a resource that is no list and has no pod template, and about which there is no finding; most of
+    /// those in a list.
+    fn type_without_template(
+        &self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        inherited: &TypeMeta,
+    ) -> Option<TypeMeta> {
+        let mapping = tree.alias_target(node);
+        if tree.kind(mapping) != Kind::Mapping || second_key(tree, mapping, "").is_some() {
+            return None;
+        }
+        let types = types(tree, mapping, inherited);
+        let TypeMeta { api_version, kind } = &types;
+        let may_matter = is_list(kind)
+            || self.knows_kind(kind, Some(api_version))
+            || self.may_remark(kind, Some(api_version), tree.raw(node));
+        (!may_matter).then_some(types)
     }
 
     fn context(&self) -> DecisionContext<'_> {

@@ -199,7 +199,8 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
     }
 }
 
-fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
+/// Returns the type of a mapping, by its own keys or by the list around it.
+pub(crate) fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
     TypeMeta {
         api_version: tree
             .member_text(mapping, "apiVersion")
