@@ -229,6 +229,7 @@ impl<'c> Envelope<'c> {
                 new_results.push(result);
             }
         }
+        drop(seen);
         let added = self.add_results(&new_results);
         let (mut edits, status) = if is_refused {
             (Vec::new(), CallStatus::Refused)
@@ -280,8 +281,12 @@ impl<'c> Envelope<'c> {
         let document = &self.call.text[self.call.document.clone()];
         let first_line = document.split_inclusive('\n').next().unwrap_or_default();
         let mut added = Vec::new();
-        for Edit { range, text } in edits {
-            let mut edit = self.in_document(Edit::replace(range, text.replace("\r\n", "\n")));
+        for mut edit in edits {
+            // The results of a long list have megabytes, which are copied only where they change.
+            if edit.text.contains('\r') {
+                edit.text = edit.text.replace("\r\n", "\n").into();
+            }
+            edit = self.in_document(edit);
             // The line breaks are those of the call.
             if first_line.ends_with("\r\n") {
                 edit.text = edit.text.replace('\n', "\r\n").into();
@@ -317,14 +322,11 @@ impl<'c> Envelope<'c> {
 
     /// Adds the key and the results with the indentation of the items. None if that is unknown, or the envelope cannot be edited.
     fn results_in_lines(&self, results: &[FunctionResult<'_>]) -> Option<Edit> {
-        let lines = block(results, self.indent_of_items()?);
+        let mut text = block(results, self.indent_of_items()?);
         let place = place_of_new_member(&self.tree, self.root).ok()?;
         let is_line_start = self.tree.text()[..place].ends_with('\n');
-        let text = if is_line_start {
-            format!("{lines}\n")
-        } else {
-            format!("\n{lines}")
-        };
+        let break_at = if is_line_start { text.len() } else { 0 };
+        text.insert(break_at, '\n');
         Some(Edit::insert(place, text))
     }
 
@@ -351,10 +353,11 @@ impl<'c> Envelope<'c> {
         {
             let lines = edit.text.trim_matches('\n');
             let ends_in_line = !self.call.text[..last.end].ends_with('\n');
-            let text = if ends_in_line {
-                format!("\n{lines}")
-            } else {
-                format!("{lines}\n")
+            let is_right = lines.len() + 1 == edit.text.len() && edit.text.starts_with(lines);
+            let text = match ends_in_line {
+                true => format!("\n{lines}").into(),
+                false if is_right => edit.text,
+                false => format!("{lines}\n").into(),
             };
             return Edit::insert(last.end, text);
         }
