@@ -234,10 +234,11 @@ fn throughput(program: &Path, file: &Path) {
     let [
         mut process,
         mut by_stdin,
+        mut on_all,
         mut ours,
         mut load_dump,
         mut lines,
-    ] = [const { Times(Vec::new()) }; 5];
+    ] = [const { Times(Vec::new()) }; 6];
     for _ in 0..rounds {
         let time = |door: ProcessDoor| {
             let (arguments, input) = door.call(file);
@@ -245,6 +246,7 @@ fn throughput(program: &Path, file: &Path) {
         };
         process.add(time(ProcessDoor::File));
         by_stdin.add(time(ProcessDoor::Stdin));
+        on_all.add(time(ProcessDoor::AllProcessors));
         ours.add_ours(|| whole_inject(&text));
         load_dump.add_ours(|| load_and_dump(&text));
         lines.add_ours(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count());
@@ -252,6 +254,7 @@ fn throughput(program: &Path, file: &Path) {
     for (program, times) in [
         (ProcessDoor::File.name(), &process),
         (ProcessDoor::Stdin.name(), &by_stdin),
+        (ProcessDoor::AllProcessors.name(), &on_all),
         ("inject, in process", &ours),
         ("serde_yaml load and dump, in process", &load_dump),
         ("memchr line scan, in process", &lines),
@@ -281,8 +284,10 @@ fn load_and_dump(text: &str) -> usize {
 enum ProcessDoor {
     /// `inject FILE`
     File,
-    /// Helm's post-renderer for a stream of documents; the KRM function for a ResourceList, which gets its results.
+    /// Helm's post-renderer for a stream of documents; the KRM function for a ResourceList, which gets its results. One thread.
     Stdin,
+    /// The same with the default number of threads.
+    AllProcessors,
 }
 
 impl ProcessDoor {
@@ -290,14 +295,17 @@ impl ProcessDoor {
         match self {
             ProcessDoor::File => "inject, the whole process",
             ProcessDoor::Stdin => "by stdin, the whole process",
+            ProcessDoor::AllProcessors => "by stdin, on all processors",
         }
     }
 
     /// Arguments and standard input.
     fn call(self, file: &Path) -> (Vec<&Path>, Option<&Path>) {
+        let one_thread = Path::new("--threads=1");
         match self {
-            ProcessDoor::File => (vec![Path::new("inject"), file], None),
-            ProcessDoor::Stdin => (Vec::new(), Some(file)),
+            ProcessDoor::File => (vec![one_thread, Path::new("inject"), file], None),
+            ProcessDoor::Stdin => (vec![one_thread], Some(file)),
+            ProcessDoor::AllProcessors => (Vec::new(), Some(file)),
         }
     }
 }
@@ -307,7 +315,11 @@ fn memory(program: &Path, file: &Path, folder: &Path) {
     let input = std::fs::metadata(file)
         .expect("the stream can be read")
         .len();
-    for door in [ProcessDoor::File, ProcessDoor::Stdin] {
+    for door in [
+        ProcessDoor::File,
+        ProcessDoor::Stdin,
+        ProcessDoor::AllProcessors,
+    ] {
         let (arguments, stdin) = door.call(file);
         let larger =
             input.max(children::written(program, &arguments, stdin).expect("the program injects"));
