@@ -65,7 +65,7 @@ impl Component {
         }
         Self {
             kind,
-            container_list: Rc::new(json!([container])),
+            container_list: Rc::new(Value::Array(vec![container.clone()])),
             container: Rc::new(container),
             volumes: shared,
             volume_list: Rc::new(Value::Array(values)),
