@@ -115,10 +115,10 @@ impl FileReader<'_> {
     fn inject(&mut self, file: &InputFile, content: FileText) -> anyhow::Result<()> {
         let FileText { text, state } = content;
         let run = self.session.run;
-        let patch = self.kustomizations.naming(&file.path);
+        let patch = self.kustomizations.naming(file);
         let mut injection = inject_part(&text, patch, run.config, run.options);
         if run.options.direction == Direction::Inject {
-            self.add_kustomizations(&file.path, &mut injection);
+            self.add_kustomizations(file, &mut injection);
         }
         let has_named = injection.kinds_without_template.has_named();
         self.has_resources |= !injection.outcomes.is_empty() || has_named;
@@ -145,13 +145,13 @@ impl FileReader<'_> {
 
     /// Adds the findings about kustomizations that change the file after the injection, and notes one whose transformer injects
     /// the file.
-    fn add_kustomizations(&mut self, path: &Path, injection: &mut Injection) {
+    fn add_kustomizations(&mut self, file: &InputFile, injection: &mut Injection) {
         self.kustomizations
-            .add_findings(path, &mut injection.outcomes);
+            .add_findings(file, &mut injection.outcomes);
         // The transformer adds agents, not the permissions that `rbac` prints.
         let prints_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
         if !prints_permissions && !injection.edits.is_empty() {
-            self.kustomizations.note_transformer(path);
+            self.kustomizations.note_transformer(file);
         }
     }
 
