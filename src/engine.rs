@@ -2,7 +2,7 @@
 
 use crate::checks::{self, ProcessedText};
 use crate::config::Config;
-use crate::inject::{Injection, inject_templates};
+use crate::inject::{Injection, SharedWork, inject_templates};
 use crate::manifest::kustomization::NamedPatch;
 use crate::options::{Direction, Options, Permissions};
 use crate::rbac;
@@ -11,7 +11,7 @@ use crate::rbac;
 /// [`Injection::apply`] returns the new text, [`Injection::outcomes`] the decisions with their causes.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
-    let mut injection = inject_part(text, None, config, options);
+    let mut injection = inject_part(text, None, config, options, &mut SharedWork::default());
     if options.direction == Direction::Inject {
         let around = checks::check_inputs(
             &[ProcessedText {
@@ -36,11 +36,12 @@ pub(crate) fn inject_part(
     patch: Option<&NamedPatch>,
     config: &Config,
     options: Options,
+    shared: &mut SharedWork,
 ) -> Injection {
-    let mut injection = inject_templates(text, patch, config, options);
+    let mut injection = inject_templates(text, patch, config, options, shared);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
         rbac::write(text, config, options, &mut injection, |text| {
-            inject_templates(text, patch, config, options)
+            inject_templates(text, patch, config, options, shared)
         });
     }
     injection

@@ -13,7 +13,7 @@ use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::InjectionMode;
 use crate::engine::inject_part;
-use crate::inject::{Injection, asks_for_nothing};
+use crate::inject::{Injection, SharedWork, asks_for_nothing};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -39,6 +39,7 @@ pub(crate) fn run(
     let mut reader = FileReader {
         kustomizations: Kustomizations::read(&discovered.kustomizations, &discovered.files),
         session: Session::new(run, messages),
+        shared: SharedWork::default(),
         has_resources: false,
     };
     for file in &discovered.files {
@@ -48,6 +49,7 @@ pub(crate) fn run(
         kustomizations,
         mut session,
         has_resources,
+        ..
     } = reader;
     if let Some(note) = kustomizations.transformer_note() {
         session.messages.note_line(note)?;
@@ -83,6 +85,7 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
+    shared: SharedWork,
     /// True if a file has a resource.
     has_resources: bool,
 }
@@ -116,7 +119,7 @@ impl FileReader<'_> {
         let FileText { text, state } = content;
         let run = self.session.run;
         let patch = self.kustomizations.naming(file);
-        let mut injection = inject_part(&text, patch, run.config, run.options);
+        let mut injection = inject_part(&text, patch, run.config, run.options, &mut self.shared);
         if run.options.direction == Direction::Inject {
             self.add_kustomizations(file, &mut injection);
         }

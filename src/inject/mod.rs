@@ -24,4 +24,4 @@ pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
 pub use injection::{Injection, Refused, ReportedFinding, Subject};
 pub use outcome::{Outcome, Remark, ResourceRef};
-pub(crate) use pipeline::{asks_for_nothing, inject_templates};
+pub(crate) use pipeline::{SharedWork, asks_for_nothing, inject_templates};

@@ -1,5 +1,6 @@
 //! The pieces of a text, one after the other: each is read, planned and applied.
 
+use crate::agent::Agents;
 use crate::annotations;
 use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
@@ -18,10 +19,20 @@ use crate::manifest::prefilter::{self, Prefilter};
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
+use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason, SeenMessages};
 use std::ops::Range;
 use std::rc::Rc;
-use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
+use yaml_json_patch::{self as yaml, Buffer, Cache, Tree, YamlError};
+
+/// Work that the texts of a run share. Their configuration is the same.
+#[derive(Default)]
+pub(crate) struct SharedWork {
+    agents: Agents,
+    cache: Cache,
+    records: RecordCache,
+    buffer: Buffer,
+}
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
 /// kustomization that names the text as a patch.
@@ -30,13 +41,25 @@ pub(crate) fn inject_templates(
     patch: Option<&NamedPatch>,
     config: &Config,
     options: Options,
+    shared: &mut SharedWork,
 ) -> Injection {
+    let SharedWork {
+        agents,
+        cache,
+        records,
+        buffer,
+    } = std::mem::take(shared);
     let mut pipeline = Pipeline {
         config,
         direction: options.direction,
-        planner: Planner::new(text, patch, config, options),
-        applier: Applier::new(options.patches, config.spec.on_error),
-        buffer: Buffer::default(),
+        planner: Planner::new(text, patch, config, options, agents),
+        applier: Applier {
+            cache,
+            records,
+            patches: options.patches,
+            on_error: config.spec.on_error,
+        },
+        buffer,
         seen: SeenMessages::new(),
     };
     let mut result = PartResult::default();
@@ -53,6 +76,12 @@ pub(crate) fn inject_templates(
     injection.remarks.extend(notes.into_values());
     injection.remarks.sort_by_key(|remark| remark.offset);
     injection.outcomes.shrink_to_fit();
+    *shared = SharedWork {
+        agents: pipeline.planner.agents,
+        cache: pipeline.applier.cache,
+        records: pipeline.applier.records,
+        buffer: pipeline.buffer,
+    };
     injection
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Planner<'c> {
     /// The entry of a kustomization that names the text as a patch.
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
-    agents: Agents,
+    pub(crate) agents: Agents,
     /// Finds requests in templates of unknown kinds; none for `uninject`.
     requests: Option<KeySearch>,
     /// Finds agents of earlier runs in templates at unknown places.
@@ -80,6 +80,7 @@ impl<'c> Planner<'c> {
         patch: Option<&'c NamedPatch>,
         config: &'c Config,
         options: Options,
+        agents: Agents,
     ) -> Self {
         let requests = match options.direction {
             Direction::Inject => {
@@ -93,7 +94,7 @@ impl<'c> Planner<'c> {
             options,
             patch,
             table: config.workloads(),
-            agents: Agents::default(),
+            agents,
             requests,
             records: KeySearch::new(text, &[Annotation::Record]),
         }
