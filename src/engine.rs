@@ -2,7 +2,7 @@
 
 use crate::checks::{self, ProcessedText};
 use crate::config::Config;
-use crate::inject::{Injection, Input, inject_templates};
+use crate::inject::{Injection, Input, SharedWork, inject_templates};
 use crate::manifest::list::Cut;
 use crate::options::{Direction, Options, Permissions};
 use crate::rbac;
@@ -22,7 +22,8 @@ pub(crate) fn inject_list(
     options: Options,
 ) -> Injection {
     let patch = None;
-    let mut injection = inject_part(Input { text, patch, cut }, config, options);
+    let input = Input { text, patch, cut };
+    let mut injection = inject_part(input, config, options, &mut SharedWork::default());
     if options.direction == Direction::Inject {
         let around = checks::check_inputs(
             &[ProcessedText {
@@ -41,12 +42,17 @@ pub(crate) fn inject_list(
 }
 
 /// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them.
-pub(crate) fn inject_part(input: Input<'_>, config: &Config, options: Options) -> Injection {
-    let mut injection = inject_templates(input, config, options);
+pub(crate) fn inject_part(
+    input: Input<'_>,
+    config: &Config,
+    options: Options,
+    shared: &mut SharedWork,
+) -> Injection {
+    let mut injection = inject_templates(input, config, options, shared);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
         rbac::write(input.text, config, options, &mut injection, |text| {
             let cut = None;
-            inject_templates(Input { text, cut, ..input }, config, options)
+            inject_templates(Input { text, cut, ..input }, config, options, shared)
         });
     }
     injection

@@ -65,7 +65,7 @@ impl Component {
         }
         Self {
             kind,
-            container_list: Arc::new(json!([container])),
+            container_list: Arc::new(Value::Array(vec![container.clone()])),
             container: Arc::new(container),
             volumes: shared,
             volume_list: Arc::new(Value::Array(values)),

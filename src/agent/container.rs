@@ -86,8 +86,8 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
         Sidecar::Container => ContainerList::Containers,
         Sidecar::Native => ContainerList::InitContainers,
     };
-    let values: Vec<&Value> = volumes.iter().map(|(_, value)| value).collect();
-    let mut plan = vec![json!(list), container.clone(), json!(values)];
+    let values = volumes.iter().map(|(_, value)| value.clone()).collect();
+    let mut plan = vec![json!(list), container.clone(), values];
     if !shape.pull_secrets.is_empty() {
         plan.push(json!(shape.pull_secrets));
     }
@@ -151,9 +151,9 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         "name": CONTAINER,
         "image": agent.image,
         "imagePullPolicy": agent.image_pull_policy,
-        "env": environment(config, shape.sidecar),
-        "volumeMounts": mounts,
     });
+    container["env"] = environment(config, shape.sidecar).into();
+    container["volumeMounts"] = mounts.into();
     if shape.sidecar == Sidecar::Native {
         container["restartPolicy"] = json!("Always");
     }

@@ -73,7 +73,9 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ),
 ];
 
+// Only the arguments of the command that was typed are built. Documentation of their types would become the command's description.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Add, update or remove the agent according to the configuration
     #[command(after_help = "\
@@ -189,7 +191,7 @@ Examples:
     Version,
 }
 
-/// Arguments of the admission server.
+// Arguments of the admission server.
 #[cfg(all(unix, feature = "webhook"))]
 #[derive(Debug, Args)]
 pub(crate) struct WebhookArgs {
@@ -251,7 +253,7 @@ issue another certificate.")]
     },
 }
 
-/// Input of a command that reports each decision, and how much it reports.
+// Input of a command that reports each decision, and how much it reports.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReadArgs {
     /// Files and directories; `-` or none for stdin
@@ -265,7 +267,7 @@ pub(crate) struct ReadArgs {
     pub(crate) verbose: bool,
 }
 
-/// Input and output of `inject` and `uninject`.
+// Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct InjectArgs {
     /// Change the files in place; an error leaves all of them unchanged
@@ -296,7 +298,7 @@ pub(crate) struct InjectArgs {
     pub(crate) read: ReadArgs,
 }
 
-/// Input and output of `explain`.
+// Input and output of `explain`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExplainArgs {
     /// Files and directories; `-` or none for stdin

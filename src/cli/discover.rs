@@ -19,7 +19,10 @@ pub(crate) enum FoundBy {
 /// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputFile {
+    /// The path as messages show it.
     pub(crate) path: PathBuf,
+    /// The path that tells files apart.
+    pub(crate) canonical: PathBuf,
     pub(crate) found_by: FoundBy,
 }
 
@@ -49,9 +52,11 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
                 if has_name_of_kustomization(path) {
                     discovered.kustomizations.push(path.clone());
                 }
-                if seen.insert(canonical(path)) {
+                let canonical = canonical(path);
+                if seen.insert(canonical.clone()) {
                     discovered.files.push(InputFile {
                         path: path.clone(),
+                        canonical,
                         found_by: FoundBy::Name,
                     });
                 }
@@ -68,8 +73,9 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
 
 /// Adds the files of a folder that are not `seen`.
 fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredFiles) {
+    let root = canonical(folder);
     // The filter below is not applied to the folder itself.
-    if is_chart_templates(&canonical(folder)) {
+    if is_chart_templates(&root) {
         discovered.chart_templates.push(folder.to_owned());
         discovered.empty.push(folder.to_owned());
         return;
@@ -102,9 +108,15 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredF
                     continue;
                 }
                 is_empty = false;
-                if seen.insert(canonical(entry.path())) {
+                // The walk follows no links.
+                let canonical = match entry.path().strip_prefix(folder) {
+                    Ok(below) => root.join(below),
+                    Err(_) => canonical(entry.path()),
+                };
+                if seen.insert(canonical.clone()) {
                     discovered.files.push(InputFile {
                         path: shown(entry.path()),
+                        canonical,
                         found_by: FoundBy::Walk,
                     });
                 }

@@ -13,7 +13,7 @@ use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::InjectionMode;
 use crate::engine::inject_part;
-use crate::inject::{Injection, Input, asks_for_nothing};
+use crate::inject::{Injection, Input, SharedWork, asks_for_nothing};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -39,6 +39,7 @@ pub(crate) fn run(
     let mut reader = FileReader {
         kustomizations: Kustomizations::read(&discovered.kustomizations, &discovered.files),
         session: Session::new(run, messages),
+        shared: SharedWork::default(),
         has_resources: false,
     };
     for file in &discovered.files {
@@ -48,6 +49,7 @@ pub(crate) fn run(
         kustomizations,
         mut session,
         has_resources,
+        ..
     } = reader;
     if let Some(note) = kustomizations.transformer_note() {
         session.messages.note_line(note)?;
@@ -83,6 +85,7 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
+    shared: SharedWork,
     /// True if a file has a resource.
     has_resources: bool,
 }
@@ -115,15 +118,15 @@ impl FileReader<'_> {
     fn inject(&mut self, file: &InputFile, content: FileText) -> anyhow::Result<()> {
         let FileText { text, state } = content;
         let run = self.session.run;
-        let patch = self.kustomizations.naming(&file.path);
         let input = Input {
             text: &text,
-            patch,
+            patch: self.kustomizations.naming(file),
             cut: None,
         };
-        let mut injection = inject_part(input, run.config, run.options_for(&text));
+        let options = run.options_for(&text);
+        let mut injection = inject_part(input, run.config, options, &mut self.shared);
         if run.options.direction == Direction::Inject {
-            self.add_kustomizations(&file.path, &mut injection);
+            self.add_kustomizations(file, &mut injection);
         }
         let has_named = injection.kinds_without_template.has_named();
         self.has_resources |= !injection.outcomes.is_empty() || has_named;
@@ -150,13 +153,13 @@ impl FileReader<'_> {
 
     /// Adds the findings about kustomizations that change the file after the injection, and notes one whose transformer injects
     /// the file.
-    fn add_kustomizations(&mut self, path: &Path, injection: &mut Injection) {
+    fn add_kustomizations(&mut self, file: &InputFile, injection: &mut Injection) {
         self.kustomizations
-            .add_findings(path, &mut injection.outcomes);
+            .add_findings(file, &mut injection.outcomes);
         // The transformer adds agents, not the permissions that `rbac` prints.
         let prints_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
         if !prints_permissions && !injection.edits.is_empty() {
-            self.kustomizations.note_transformer(path);
+            self.kustomizations.note_transformer(file);
         }
     }
 

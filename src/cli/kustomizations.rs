@@ -106,12 +106,8 @@ impl Kustomizations {
     }
 
     /// Returns the entry that names the file as a patch.
-    pub(crate) fn naming(&self, file: &Path) -> Option<&NamedPatch> {
-        if self.patches.is_empty() {
-            None
-        } else {
-            self.patches.get(&canonical(file))
-        }
+    pub(crate) fn naming(&self, file: &InputFile) -> Option<&NamedPatch> {
+        self.patches.get(&file.canonical)
     }
 
     /// Returns the note about the files that a transformer injects, if there are any.
@@ -121,11 +117,11 @@ impl Kustomizations {
 
     /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, at
     /// the first pod template that it concerns.
-    pub(crate) fn add_findings(&mut self, file: &Path, outcomes: &mut [Outcome]) {
+    pub(crate) fn add_findings(&mut self, file: &InputFile, outcomes: &mut [Outcome]) {
         if self.layers.is_empty() || outcomes.is_empty() {
             return;
         }
-        let reached = self.graph.reached(&canonical(file));
+        let reached = self.graph.reached(&file.canonical);
         for index in &reached {
             let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
             let layer = &mut self.layers[*index];
@@ -147,11 +143,11 @@ impl Kustomizations {
     }
 
     /// Notes a file that a kustomization injects by a transformer. An agent that is missing in such a file is no mistake.
-    pub(crate) fn note_transformer(&mut self, file: &Path) {
+    pub(crate) fn note_transformer(&mut self, file: &InputFile) {
         if self.layers.is_empty() {
             return;
         }
-        let reached = self.graph.reached(&canonical(file));
+        let reached = self.graph.reached(&file.canonical);
         let runs_injector = |index: &&usize| self.layers[**index].runs_injector();
         let Some(index) = reached.iter().find(runs_injector) else {
             return;
@@ -165,7 +161,7 @@ impl Kustomizations {
         self.transformer_note = Some(TransformerNote {
             kustomization,
             build_folder,
-            first_file: file.to_owned(),
+            first_file: file.path.clone(),
             other_files: 0,
         });
     }
@@ -336,8 +332,7 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
     let mut folders = HashSet::new();
     let mut kustomizations = Vec::new();
     for file in files {
-        let path = canonical(&file.path);
-        for folder in path.ancestors().skip(1).take(MAX_PARENTS) {
+        for folder in file.canonical.ancestors().skip(1).take(MAX_PARENTS) {
             if !folders.insert(folder.to_owned()) {
                 break;
             }

@@ -45,20 +45,29 @@ pub(crate) fn run(
             inject(&text, &config, run.options_for(&text))
         }
     };
-    if entry_point == EntryPoint::Command && has_no_resources(&injection) {
-        Session::new(run, messages).warn(STDIN, Reason::NoResources, NO_RESOURCES)?;
+    if entry_point == EntryPoint::Command {
+        return finish_command(text, injection, run, messages);
     }
-    finish(text, injection, run, messages)
+    finish(text, injection, Session::new(run, messages))
 }
 
-/// Reports and writes the result of a stream.
-fn finish(
+/// Reports and writes the result of a command, which warns of an input without resources.
+fn finish_command(
     text: String,
     injection: Injection,
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let mut session = Session::new(run, messages);
+    if has_no_resources(&injection) {
+        session.warn(STDIN, Reason::NoResources, NO_RESOURCES)?;
+    }
+    finish(text, injection, session)
+}
+
+/// Reports and writes the result of a stream.
+fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyhow::Result<Exit> {
+    let run = session.run;
     if !matches!(run.mode, OutputMode::Permissions) {
         session.requirements.clone_from(&injection.requirements);
     }
@@ -93,7 +102,7 @@ fn answer_call(
         let config = request.mode.configured(config?);
         let run = RunContext::new(request, Permissions::Items, common, &config);
         let injection = inject(&text, &config, run.options_for(&text));
-        return finish(text, injection, run, messages);
+        return finish_command(text, injection, run, messages);
     }
     messages.select_for_call();
     let mut requirements = Vec::new();

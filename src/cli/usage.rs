@@ -26,7 +26,9 @@ pub(crate) fn program() -> Command {
     match path.as_deref().and_then(Path::file_stem) {
         Some(stem) if stem == KUBECTL_PLUGIN => {
             let name = KUBECTL_PLUGIN.replace('-', " ");
-            with_examples_of(program.bin_name(&name), &name)
+            let mut program = program.bin_name(&name);
+            program.build();
+            with_examples_of(program, &name)
         }
         _ => program,
     }
@@ -107,8 +109,10 @@ fn tip_for_argument(argument: &str) -> Option<String> {
 
 /// Returns a tip that names the commands with this option.
 fn tip_for_command(argument: &str) -> Option<String> {
+    let mut program = Cli::command();
+    program.build();
     let mut commands = Vec::new();
-    for command in Cli::command().get_subcommands() {
+    for command in program.get_subcommands() {
         if command
             .get_arguments()
             .any(|known| is_option(known, argument))

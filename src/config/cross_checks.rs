@@ -14,6 +14,7 @@ use crate::mackerel::annotations;
 use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::quantity::nanos;
+use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
 
 /// A conflict between settings.
@@ -76,17 +77,8 @@ fn fraction_of_byte(name: &str, amount: &str) -> Option<Violation> {
 pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
-    taken_paths(config, &mut found);
-    let AgentSettings {
-        env, volume_mounts, ..
-    } = &config.spec.agent;
-    let names = env.iter().map(|variable| variable.name.clone());
-    duplicates(AgentSettings::env(), "name", names, &mut found);
-    let paths = volume_mounts
-        .iter()
-        .map(|mount| real_path(&mount.mount_path));
-    let mounts = AgentSettings::volume_mounts();
-    duplicates(mounts, "mountPath", paths, &mut found);
+    duplicate_variables(&config.spec.agent.env, &mut found);
+    mount_paths(&config.spec.agent, &mut found);
     found.extend(template_conflicts(config));
     found
 }
@@ -156,38 +148,43 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     }
 }
 
-/// Finds mounts at a path where the agent has a mount of its own: pods with both would not start.
-fn taken_paths(config: &Config, found: &mut Vec<Conflict>) {
-    let agent = &config.spec.agent;
-    for (index, mount) in agent.volume_mounts.iter().enumerate() {
-        let path = &mount.mount_path;
-        if agent.is_taken(path) {
-            let item = AgentSettings::volume_mounts().item(index);
-            let what = format!("`{item}` is at `{path}`, where the agent has another mount");
-            found.push(Conflict::of(&[&item], what, "use another `mountPath`"));
-        }
+/// Finds variables with the name of an earlier one.
+fn duplicate_variables(variables: &[EnvVar], found: &mut Vec<Conflict>) {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (index, EnvVar { name, .. }) in variables.iter().enumerate() {
+        let Some(first) = known.get(&**name) else {
+            known.insert(name, index);
+            continue;
+        };
+        let first = AgentSettings::env().item(*first);
+        let item = AgentSettings::env().item(index);
+        let what = format!("`{item}` has the same `name` as `{first}`: `{name}`");
+        let help = "use another `name`, or remove one of them";
+        found.push(Conflict::of(&[&item, &first], what, help));
     }
 }
 
-/// Finds items of a list whose `field` has the value of an earlier item.
-fn duplicates(
-    setting: &SettingRow,
-    field: &str,
-    values: impl Iterator<Item = String>,
-    found: &mut Vec<Conflict>,
-) {
+/// Finds mounts at a path where the agent or an earlier item has a mount: pods with both would not start.
+fn mount_paths(agent: &AgentSettings, found: &mut Vec<Conflict>) {
     let mut known: HashMap<String, String> = HashMap::new();
-    for (index, value) in values.enumerate() {
-        let item = setting.item(index);
-        let Some(first) = known.get(&value) else {
-            known.insert(value, item);
+    for (index, VolumeMount { mount_path, .. }) in agent.volume_mounts.iter().enumerate() {
+        let item = AgentSettings::volume_mounts().item(index);
+        if agent.is_taken(mount_path) {
+            let what = format!("`{item}` is at `{mount_path}`, where the agent has another mount");
+            found.push(Conflict::of(&[&item], what, "use another `mountPath`"));
+            continue;
+        }
+        let folder = format!("/{}", real_path(mount_path));
+        let Some(first) = known.get(&folder) else {
+            known.insert(folder, item);
             continue;
         };
-        found.push(Conflict::of(
-            &[&item, first],
-            format!("`{item}` has the same `{field}` as `{first}`"),
-            format!("use another `{field}`, or remove one of them"),
-        ));
+        let mut what = format!("`{item}` has the same `mountPath` as `{first}`: `{mount_path}`");
+        if *mount_path != folder {
+            what += &format!(", which is `{folder}`");
+        }
+        let help = "use another `mountPath`, or remove one of them";
+        found.push(Conflict::of(&[&item, first], what, help));
     }
 }
 

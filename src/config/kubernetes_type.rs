@@ -78,8 +78,10 @@ impl ListItem for VolumeMount {
     fn check(&self) -> Result<(), Violation> {
         let (name, path) = (&self.name, &self.mount_path);
         let is_injected = Volume::ALL.iter().any(|volume| volume.name() == name);
-        let is_invalid =
-            !path.starts_with('/') || path.contains(':') || path.trim_matches('/').is_empty();
+        let is_invalid = !path.starts_with('/')
+            || path.contains(':')
+            || path.trim_matches('/').is_empty()
+            || has_parent(path);
         let (what, help) = if name.is_empty() {
             (
                 "needs a `name`".to_owned(),
@@ -90,7 +92,7 @@ impl ListItem for VolumeMount {
             (what, "use the name of a volume of the pod")
         } else if is_invalid {
             let what = format!("needs an absolute `mountPath`, found `{path}`");
-            (what, "use a path below `/`, without `:`")
+            (what, "use a path below `/`, without `:` and `..`")
         } else if self.sub_path.is_some() && self.sub_path_expr.is_some() {
             let what = "has both `subPath` and `subPathExpr`";
             (what.to_owned(), "remove one of them")
@@ -117,7 +119,11 @@ impl ListItem for VolumeMount {
 /// Returns true for a path below a volume that is not within it.
 fn leaves_volume(path: Option<&str>) -> bool {
     let path = path.unwrap_or_default();
-    path.starts_with('/') || path.split('/').any(|part| part == "..")
+    path.starts_with('/') || has_parent(path)
+}
+
+fn has_parent(path: &str) -> bool {
+    path.split('/').any(|name| name == "..")
 }
 
 /// Checks the options of a mount that are words.

@@ -13,10 +13,10 @@ use yaml_json_patch::{self as yaml, Cache, Tree};
 
 /// Carries out plans, and shares work between them.
 pub(crate) struct Applier {
-    cache: Cache,
-    records: RecordCache,
-    patches: Patches,
-    on_error: OnError,
+    pub(crate) cache: Cache,
+    pub(crate) records: RecordCache,
+    pub(crate) patches: Patches,
+    pub(crate) on_error: OnError,
 }
 
 /// The edits of one piece.
@@ -29,15 +29,6 @@ pub(crate) struct Applied {
 }
 
 impl Applier {
-    pub(crate) fn new(patches: Patches, on_error: OnError) -> Self {
-        Self {
-            cache: Cache::default(),
-            records: RecordCache::default(),
-            patches,
-            on_error,
-        }
-    }
-
     /// Carries out the changes of a plan, and gives their patches to its outcomes. A change that cannot be made is refused, and
     /// the others begin again without it, so that no template is left half changed.
     pub(crate) fn apply(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> Applied {

@@ -26,4 +26,4 @@ pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
 pub use injection::{Injection, Refused, ReportedFinding, Subject};
 pub use outcome::{Outcome, Remark, ResourceRef};
-pub(crate) use pipeline::{Input, asks_for_nothing, inject_templates};
+pub(crate) use pipeline::{Input, SharedWork, asks_for_nothing, inject_templates};

@@ -1,5 +1,7 @@
 //! The pieces of a text: each is read, planned and applied. Threads share a long text in batches.
 
+use crate::agent::Agents;
+use crate::agent::existing::EarlierReadings;
 use crate::annotations;
 use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
@@ -19,10 +21,21 @@ use crate::manifest::prefilter::{self, Prefilter};
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
+use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason, SeenMessages};
 use std::ops::Range;
 use std::sync::Arc;
-use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
+use yaml_json_patch::{self as yaml, Buffer, Cache, Tree, YamlError};
+
+/// Work that the texts of a run share. Their configuration is the same.
+#[derive(Default)]
+pub(crate) struct SharedWork {
+    agents: Agents,
+    readings: EarlierReadings,
+    cache: Cache,
+    records: RecordCache,
+    buffer: Buffer,
+}
 
 /// One text, and what is known about it.
 #[derive(Debug, Clone, Copy)]
@@ -35,14 +48,33 @@ pub(crate) struct Input<'a> {
 }
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources.
-pub(crate) fn inject_templates(input: Input<'_>, config: &Config, options: Options) -> Injection {
+pub(crate) fn inject_templates(
+    input: Input<'_>,
+    config: &Config,
+    options: Options,
+    shared: &mut SharedWork,
+) -> Injection {
+    let SharedWork {
+        agents,
+        readings,
+        cache,
+        records,
+        buffer,
+    } = std::mem::take(shared);
     let Input { text, patch, cut } = input;
+    let mut planner = Planner::new(text, patch, config, options, agents);
+    planner.readings = readings;
     let mut pipeline = Pipeline {
         config,
         options,
-        planner: Planner::new(text, patch, config, options),
-        applier: Applier::new(options.patches, config.spec.on_error),
-        buffer: Buffer::default(),
+        planner,
+        applier: Applier {
+            cache,
+            records,
+            patches: options.patches,
+            on_error: config.spec.on_error,
+        },
+        buffer,
         seen: SeenMessages::new(),
     };
     let mut result = PartResult::for_bytes(text.len());
@@ -65,6 +97,13 @@ pub(crate) fn inject_templates(input: Input<'_>, config: &Config, options: Optio
     injection.remarks.extend(notes.into_values());
     injection.remarks.sort_by_key(|remark| remark.offset);
     injection.outcomes.shrink_to_fit();
+    *shared = SharedWork {
+        agents: pipeline.planner.agents,
+        readings: pipeline.planner.readings,
+        cache: pipeline.applier.cache,
+        records: pipeline.applier.records,
+        buffer: pipeline.buffer,
+    };
     injection
 }
 
@@ -146,7 +185,11 @@ impl Pipeline<'_> {
             config: self.config,
             options: self.options,
             planner: self.planner.clone(),
-            applier: Applier::new(self.options.patches, self.config.spec.on_error),
+            applier: Applier {
+                cache: Cache::default(),
+                records: RecordCache::default(),
+                ..self.applier
+            },
             buffer: Buffer::default(),
             seen: SeenMessages::new(),
         }

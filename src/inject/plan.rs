@@ -87,8 +87,8 @@ pub(crate) struct Planner<'c> {
     /// The entry of a kustomization that names the text as a patch.
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
-    agents: Agents,
-    readings: EarlierReadings,
+    pub(crate) agents: Agents,
+    pub(crate) readings: EarlierReadings,
     /// Finds requests in templates of unknown kinds; none for `uninject`.
     requests: Option<KeySearch>,
     /// Finds agents of earlier runs in templates at unknown places.
@@ -102,6 +102,7 @@ impl<'c> Planner<'c> {
         patch: Option<&'c NamedPatch>,
         config: &'c Config,
         options: Options,
+        agents: Agents,
     ) -> Self {
         let requests = match options.direction {
             Direction::Inject => {
@@ -115,7 +116,7 @@ impl<'c> Planner<'c> {
             options,
             patch,
             table: config.workloads(),
-            agents: Agents::default(),
+            agents,
             readings: EarlierReadings::default(),
             requests,
             records: KeySearch::new(text, &[Annotation::Record]),

@@ -1,13 +1,12 @@
-//! Decisions about reviews, on threads: those of one size never wait for larger ones. A panic ends one review, not the server.
+//! Decisions about reviews: those of one size never wait for larger ones. A panic ends one review, not the server.
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
 use crate::webhook::current::Current;
-use crate::webhook::limits::{
-    Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, SMALL_THREADS, Size,
-};
+use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +24,8 @@ pub(crate) type Decide = fn(&Reviewer, Hook, &[u8]) -> Result<Answer, Malformed>
 
 /// Answers reviews.
 pub(crate) struct Engine {
-    small: Threads,
+    /// Works on the thread of the connections: to wake another one takes longer than to decide about a small review.
+    small: RefCell<Worker>,
     ordinary: Threads,
     large: Threads,
 }
@@ -55,14 +55,19 @@ pub(crate) enum Unanswered {
     Lost,
 }
 
-/// A free thread.
-pub(crate) struct Turn<'e> {
-    threads: &'e Threads,
-    permit: OwnedSemaphorePermit,
+/// The place where a review is decided.
+pub(crate) enum Turn<'e> {
+    /// The caller's thread.
+    Here(&'e RefCell<Worker>),
+    /// A free thread.
+    Thread {
+        threads: &'e Threads,
+        permit: OwnedSemaphorePermit,
+    },
 }
 
 /// The threads for the reviews of one size.
-struct Threads {
+pub(crate) struct Threads {
     free: Arc<Semaphore>,
     jobs: Sender<Job>,
 }
@@ -74,7 +79,7 @@ struct Job {
 }
 
 /// Decides about reviews on one thread, and shares work between them.
-struct Worker {
+pub(crate) struct Worker {
     config: Arc<Current<Config>>,
     decide: Decide,
     reviewer: Reviewer,
@@ -90,25 +95,25 @@ impl Engine {
     pub(crate) fn start(config: &Arc<Current<Config>>, decide: Decide) -> io::Result<Self> {
         let threads = |count| Threads::start(count, config, decide);
         Ok(Self {
-            small: threads(SMALL_THREADS)?,
+            small: RefCell::new(Worker::new(Arc::clone(config), decide)),
             ordinary: threads(ORDINARY_THREADS)?,
             large: threads(LARGE_THREADS)?,
         })
     }
 
-    /// Waits for a thread.
+    /// Waits for a thread; a small review needs none.
     ///
     /// # Errors
     /// [`Unanswered::Busy`].
     pub(crate) async fn turn(&self, size: Size) -> Result<Turn<'_>, Unanswered> {
         let threads = match size {
-            Size::Small => &self.small,
+            Size::Small => return Ok(Turn::Here(&self.small)),
             Size::Ordinary => &self.ordinary,
             Size::Large | Size::TooLarge => &self.large,
         };
         let free = Arc::clone(&threads.free).acquire_owned();
         match timeout(MAX_WAIT_TIME, free).await {
-            Ok(Ok(permit)) => Ok(Turn { threads, permit }),
+            Ok(Ok(permit)) => Ok(Turn::Thread { threads, permit }),
             Ok(Err(_)) => Err(Unanswered::Lost),
             Err(_) => Err(Unanswered::Busy),
         }
@@ -116,22 +121,27 @@ impl Engine {
 }
 
 impl Turn<'_> {
-    /// Answers a review on the thread. A caller that waits no longer ends a review that has not begun.
+    /// Answers a review. A caller that waits no longer ends a review that has not begun.
     ///
     /// # Errors
     /// [`Unanswered`].
     pub(crate) async fn review(self, review: Review) -> Result<Reply, Unanswered> {
-        let (reply, answered) = oneshot::channel();
-        let job = Job {
-            review,
-            permit: self.permit,
-            reply,
+        let answer = match self {
+            Turn::Here(worker) => worker.borrow_mut().review(&review),
+            Turn::Thread { threads, permit } => {
+                let (reply, answered) = oneshot::channel();
+                let job = Job {
+                    review,
+                    permit,
+                    reply,
+                };
+                threads.jobs.send(job).map_err(|_| Unanswered::Lost)?;
+                answered.await.ok()
+            }
         };
-        self.threads.jobs.send(job).map_err(|_| Unanswered::Lost)?;
-        match answered.await {
-            Ok(answer) => answer.map_err(Unanswered::Malformed),
-            Err(_) => Err(Unanswered::Lost),
-        }
+        answer
+            .ok_or(Unanswered::Lost)?
+            .map_err(Unanswered::Malformed)
     }
 }
 
@@ -177,14 +187,18 @@ impl Worker {
             if reply.is_closed() {
                 continue;
             }
-            // Even a panic in the answer to a panic ends one review: without a reply it is `Lost`.
-            let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&review)));
+            let answer = self.review(&review);
             drop((review, permit));
-            if let Ok(answer) = answer {
+            if let Some(answer) = answer {
                 // The client may have left.
                 let _ = reply.send(answer);
             }
         }
+    }
+
+    /// Answers a review. Even a panic in the answer to a panic ends one review: it has none.
+    fn review(&mut self, review: &Review) -> Option<Result<Reply, Malformed>> {
+        catch_unwind(AssertUnwindSafe(|| self.answer(review))).ok()
     }
 
     /// Decides about a review, and logs the decision.

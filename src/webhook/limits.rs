@@ -58,14 +58,12 @@ pub(crate) const MAX_CONNECTIONS: usize = 1024;
 /// Connections to the plain port.
 pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
 
-/// Threads for each size of reviews.
-pub(crate) const SMALL_THREADS: usize = 4;
-/// See [`SMALL_THREADS`].
+/// Threads for ordinary reviews.
 pub(crate) const ORDINARY_THREADS: usize = 7;
-/// See [`SMALL_THREADS`].
+/// Threads for large reviews.
 pub(crate) const LARGE_THREADS: usize = 1;
 
-/// The size of a review: each has threads of its own, so that larger ones cannot take everything.
+/// The size of a review: larger ones have threads of their own, so that they cannot take everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// The size of nearly all pods.

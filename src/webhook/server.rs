@@ -24,6 +24,7 @@ use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::future::{pending, ready};
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -33,6 +34,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -94,7 +96,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     };
     thread::Builder::new()
         .spawn(move || plain_runtime.block_on(Arc::new(plain_port).serve(plain_listener)))?;
-    runtime.block_on(async {
+    LocalSet::new().block_on(&runtime, async {
         let (finish, finished) = watch::channel(());
         let port = Port {
             responder,
@@ -103,7 +105,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
             finished,
         };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");
-        Arc::new(port).serve(listener, settings.drain).await?;
+        Rc::new(port).serve(listener, settings.drain).await?;
         // Closed once every connection has dropped its end.
         let _ = finish.send(());
         if timeout(MAX_FINISH_TIME, finish.closed()).await.is_err() {
@@ -124,7 +126,8 @@ fn first_certificate(files: &CertificateFiles, pem: &Pem) -> anyhow::Result<Cert
     Ok(certificate)
 }
 
-/// Returns the runtime of a port on the thread that calls it. That thread reads and writes; what takes longer has other threads.
+/// Returns the runtime of a port on the thread that calls it. That thread reads, writes and decides about small reviews; what takes
+/// longer has other threads.
 fn io_thread() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -148,7 +151,7 @@ struct Port {
 
 impl Port {
     /// Accepts connections until the drain after a signal is over. A second signal ends the drain.
-    async fn serve(self: Arc<Self>, listener: TcpListener, drain: Duration) -> io::Result<()> {
+    async fn serve(self: Rc<Self>, listener: TcpListener, drain: Duration) -> io::Result<()> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut tick = tokio::time::interval(TICK);
@@ -180,7 +183,7 @@ impl Port {
             .set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
     }
 
-    fn take(self: &Arc<Self>, stream: TcpStream) {
+    fn take(self: &Rc<Self>, stream: TcpStream) {
         let opened = match self.connections.open(Phase::Handshake) {
             Opened::Open(opened) => opened,
             Opened::InPlaceOfAnother(opened) => {
@@ -189,12 +192,12 @@ impl Port {
             }
             Opened::Full => return self.responder.metrics.shed(Limit::Connections),
         };
-        let (port, finished) = (Arc::clone(self), self.finished.clone());
-        tokio::spawn(port.connection(stream, opened, finished));
+        let (port, finished) = (Rc::clone(self), self.finished.clone());
+        spawn_local(port.connection(stream, opened, finished));
     }
 
     async fn connection(
-        self: Arc<Self>,
+        self: Rc<Self>,
         stream: TcpStream,
         opened: OpenConnection,
         mut finished: watch::Receiver<()>,
@@ -211,7 +214,7 @@ impl Port {
         };
         connection.enter(Phase::Idle);
         let respond = |request| {
-            let (port, connection) = (Arc::clone(&self), Arc::clone(connection));
+            let (port, connection) = (Rc::clone(&self), Arc::clone(connection));
             async move { port.responder.respond(request, &connection).await }
         };
         // The receiver lives until here: the end of the server waits for all of them to be dropped.

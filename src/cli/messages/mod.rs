@@ -15,6 +15,7 @@ use crate::inject::kind_counts::KindCounts;
 use crate::options::Warnings;
 use crate::report::{Class, Reason};
 use list::{Limits, MessageList};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -129,6 +130,8 @@ pub(crate) struct Messages {
     kinds_without_template: KindCounts,
     /// With `--strict`, a refusal is an error even under `onError: skip`.
     warnings_option: Warnings,
+    /// Found out for the first message.
+    colour: OnceCell<Colour>,
 }
 
 impl Messages {
@@ -159,10 +162,11 @@ impl Messages {
 
     /// Returns the use of colours on stderr.
     pub(crate) fn colour(&self) -> Colour {
-        match anstream::AutoStream::choice(&io::stderr()) {
+        let colour = || match anstream::AutoStream::choice(&io::stderr()) {
             anstream::ColorChoice::Never => Colour::Never,
             _ => Colour::Always,
-        }
+        };
+        *self.colour.get_or_init(colour)
     }
 
     /// Counts a decision for the summary.
