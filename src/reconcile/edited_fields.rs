@@ -87,9 +87,9 @@ impl EditedField {
         let wanted_value = wanted.pointer(old).cloned();
         let current_value = current.pointer(new).cloned();
         let mut kind = *kind;
-        // An explicit default such as `readOnly: false` is in no canonical form. The pointer of an item that is gone ends at its list.
-        let is_field = old.matches('/').count() == new.matches('/').count();
-        if kind == DifferenceKind::Gone && is_field && current_value.is_some() {
+        // The canonical form leaves out a default such as `readOnly: false`, which is a change. It leaves out null, `""`, `{}` and `[]`
+        // as well: such a field is gone, since no setting keeps it.
+        if kind == DifferenceKind::Gone && current_value.as_ref().is_some_and(is_nonempty_scalar) {
             kind = DifferenceKind::Changed;
         }
         // A field that is gone has no value, and is named by its place in the plan.
@@ -179,6 +179,15 @@ impl EditedField {
         } else {
             variable_name(value)
         }
+    }
+}
+
+/// Returns true for a scalar that is neither null nor empty.
+fn is_nonempty_scalar(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
     }
 }
 
