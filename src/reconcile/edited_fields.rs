@@ -285,6 +285,8 @@ impl EditedSetting {
             Some((_, variable)) if variable.form == VariableForm::ConfigFile => {
                 Self::of_row(AgentConfig::location())
             }
+            // Its value is more than the setting: that would not keep it.
+            Some((_, variable)) if variable.form == VariableForm::IgnorePattern => return None,
             Some((row, _)) if variable.get("value").is_some() => Self::of_row(row),
             _ => Self::Variable(name.to_owned()),
         })
