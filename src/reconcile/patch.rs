@@ -169,11 +169,16 @@ impl PatchTarget<'_, '_> {
         if !is_null {
             return Err(wrong_kind(tree, node, kind, name));
         }
-        // A removal would put the anchor back, where aliases that were added since may mean an earlier one of this name.
+        // The anchor would go with its null: no alias could refer to it, and no record keeps it for a removal.
         if tree.anchor(value).is_some() {
+            let (what, help) = if tree.kind(node) == Kind::Alias {
+                ("an alias of a null", "remove the field")
+            } else {
+                ("a null with an anchor", "remove the anchor and its aliases")
+            };
             return Err(UneditableChange {
-                message: format!("`{name}` is a null with an anchor"),
-                help: "remove the anchor".to_owned(),
+                message: format!("`{name}` is {what}"),
+                help: help.to_owned(),
                 offset: tree.place(node).start,
             });
         }
