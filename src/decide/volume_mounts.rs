@@ -1,10 +1,17 @@
 //! `volume-missing`, `volume-conflict`: the mounts of `agent.volumeMounts`.
 
 use crate::config::{AgentSettings, Config};
-use crate::decide::{Evaluation, NoAgent};
+use crate::decide::{Evaluation, NoAgent, item_pointer};
 use crate::report::Reason;
 use k8s_openapi::api::core::v1::VolumeMount;
 use yaml_json_patch::NodeId;
+
+/// An item of a container's `volumeDevices`.
+struct VolumeDevice {
+    node: NodeId,
+    /// JSON Pointer from the template.
+    pointer: String,
+}
 
 impl Evaluation<'_, '_> {
     /// Returns the configured mounts whose volumes the pod has, with a warning about the others. With a mount of a volume that is
@@ -19,20 +26,20 @@ impl Evaluation<'_, '_> {
                 name, mount_path, ..
             } = mount;
             let item = AgentSettings::volume_mounts().item(index);
-            let is_device = self.is_device(name);
-            if is_device || !self.has_volume(name) {
-                let (cause, help) = match is_device {
-                    true => (
-                        format!("the volume `{name}` of the pod is a block device"),
-                        format!("remove `{item}`"),
-                    ),
-                    false => (
-                        format!("the pod has no volume `{name}`"),
-                        format!("add the volume to the pod, or remove `{item}`"),
-                    ),
-                };
-                let message = format!("{cause}, so the agent gets no mount at `{mount_path}`");
-                let finding = self.finding_in_spec(Reason::VolumeMissing, &message, "volumes");
+            let consequence = format!("so the agent gets no mount at `{mount_path}`");
+            if let Some(device) = self.device(name) {
+                let message =
+                    format!("the volume `{name}` of the pod is a block device, {consequence}");
+                let finding =
+                    self.finding_at(Reason::VolumeMissing, message, device.node, &device.pointer);
+                let help = format!("remove `{item}`");
+                self.warnings.push(finding.with_help(help));
+                continue;
+            }
+            if !self.has_volume(name) {
+                let message = format!("the pod has no volume `{name}`, {consequence}");
+                let finding = self.finding_in_spec(Reason::VolumeMissing, message, "volumes");
+                let help = format!("add the volume to the pod, or remove `{item}`");
                 self.warnings.push(finding.with_help(help));
                 continue;
             }
@@ -52,16 +59,20 @@ impl Evaluation<'_, '_> {
         Ok(mounts)
     }
 
-    /// Returns true if a container uses the volume as a block device: then it has no files to mount.
-    fn is_device(&self, name: &str) -> bool {
+    /// Returns the first item of a container's `volumeDevices` that uses the volume as a block device: such a volume has no files
+    /// to mount.
+    fn device(&self, name: &str) -> Option<VolumeDevice> {
         for container in &self.template.containers {
-            let mut devices = self.tree.member_items(container.node, "volumeDevices");
-            if devices.any(|device| self.tree.member_text(device, "name").as_deref() == Some(name))
-            {
-                return true;
+            let devices = self.tree.member_items(container.node, "volumeDevices");
+            for (index, node) in devices.enumerate() {
+                if self.tree.member_text(node, "name").as_deref() == Some(name) {
+                    let container = item_pointer(container.list.field(), container.index);
+                    let pointer = format!("{container}/volumeDevices/{index}");
+                    return Some(VolumeDevice { node, pointer });
+                }
             }
         }
-        false
+        None
     }
 
     /// Returns true if the pods have a volume of this name.

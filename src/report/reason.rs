@@ -93,7 +93,7 @@ reasons! {
     TokenAutomountOff = "token-automount-off", Warning, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
-    VolumeMissing = "volume-missing", Warning, "the pod lacks a volume that the configuration mounts into the agent";
+    VolumeMissing = "volume-missing", Warning, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
     PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
     QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
     ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
