@@ -162,7 +162,7 @@ impl Drift {
         let plan = wanted.and_then(|plan| plan.component(kind));
         match (component, plan) {
             (Some(component), Some(plan)) if !component.is_recorded(plan) => format!(
-                "{REMOVE_EDITED}; if the agent was injected with `--config`, give `uninject` the same, so that only edits are named"
+                "{REMOVE_EDITED}; run `uninject` with the configuration of the injection, so that only edits are named"
             ),
             _ => REMOVE_EDITED.to_owned(),
         }
