@@ -163,7 +163,7 @@ impl<'a> CurrentState<'a> {
         tense: Tense,
         plan: &Plan,
         no_agent: Option<&Finding>,
-    ) -> String {
+    ) -> UpdateDescription {
         let mut changes = Vec::new();
         for change in [
             ComponentChange::Added,
@@ -177,22 +177,32 @@ impl<'a> CurrentState<'a> {
                 changes.push(kinds.passive(tense, change.participle()));
             }
         }
+        let updated = ComponentChange::Updated.participle();
         if changes.is_empty() {
             // `--force` overwrites drift, which the record does not show.
-            return self
-                .existing
-                .kinds()
-                .passive(tense, ComponentChange::Updated.participle());
+            changes.push(self.existing.kinds().passive(tense, updated));
         }
-        let changes = changes.join(", ");
+        let mut message = changes.join(", ");
         let agent = self.change(ComponentKind::Agent, plan);
-        match no_agent {
-            Some(skip) if agent == Some(ComponentChange::Removed) => {
-                format!("{changes}: {}", skip.message)
-            }
-            _ => changes,
+        if let Some(skip) = no_agent
+            && agent == Some(ComponentChange::Removed)
+        {
+            message = format!("{message}: {}", skip.message);
+        }
+        let agent = ComponentKinds::from(ComponentKind::Agent);
+        let has_details = message != agent.passive(tense, updated);
+        UpdateDescription {
+            message,
+            has_details,
         }
     }
+}
+
+/// The message about an update.
+pub(crate) struct UpdateDescription {
+    pub(crate) message: String,
+    /// False if the message only says that the agent was updated, as the id does.
+    pub(crate) has_details: bool,
 }
 
 /// The change of one component.

@@ -74,12 +74,11 @@ impl Reconciler<'_, '_> {
             return self.refused(existing, refusal, warnings);
         }
         let no_agent = report.no_agent.as_ref();
-        let message = state.describe_update(self.options.tense, &plan, no_agent);
-        let kinds = existing.kinds().union(plan.kinds());
-        let mut decision = self.finding(Reason::Updated, message);
-        decision.has_details = kinds != ComponentKind::Agent.into();
+        let update = state.describe_update(self.options.tense, &plan, no_agent);
+        let mut decision = self.finding(Reason::Updated, update.message);
+        decision.has_details = update.has_details;
         Reconciled {
-            about: Some(kinds),
+            about: Some(existing.kinds().union(plan.kinds())),
             action: Some(self.replacement_action(state, &plan)),
             ..Reconciled::of(decision, warnings).with_components(&plan, report.wait_for_cause)
         }

@@ -421,6 +421,28 @@ web.yaml
     assert_eq!(paths, expected);
 }
 
+/// An update of the agent alone is not explained beyond its id, also where wait-for stays.
+#[test]
+fn a_message_that_repeats_its_id_is_left_out() {
+    let folder = Folder::with(&[("web.yaml", WAITS)]);
+    let image = ["--set", "waitFor.image=example/wait:1"];
+    let injected = folder.run(&[&["inject", "web.yaml"][..], &image].concat());
+    folder.write("web.yaml", &injected.stdout);
+    let explain = |set: &[&str]| {
+        folder
+            .run(&[&["explain", "web.yaml", "--set", "agent.memo=x"][..], set].concat())
+            .stdout
+    };
+    let agent = explain(&image);
+    assert!(agent.contains("  would be updated  "), "{agent}");
+    assert!(!agent.contains("info[updated]"), "{agent}");
+    let both = explain(&["--set", "waitFor.image=example/wait:2"]);
+    assert!(
+        both.contains("info[updated]: the agent with wait-for would be updated\n"),
+        "{both}"
+    );
+}
+
 const WAITS: &str = "\
 apiVersion: apps/v1
 kind: Deployment
