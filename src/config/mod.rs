@@ -69,7 +69,7 @@ pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, annotation_conflicts};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp};
+pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp, real_path};
 pub(crate) use constraint::Constraint;
 pub use example::example;
 pub use origin::Origin;

@@ -2,7 +2,7 @@
 
 use crate::agent::canonical::canonicalize;
 use crate::agent::difference::{Difference, DifferenceKind, differences};
-use crate::config::{AgentSettings, SettingRow, Spec, of_variable};
+use crate::config::{AgentSettings, SettingRow, Spec, of_variable, real_path};
 use crate::mackerel::env::NODE_VARIABLES;
 use crate::mackerel::names::Volume;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl AdoptionDifferences {
         let new = canonicalize(&without_list_fields(new.clone()));
         let mut found = Self::default();
         let mut known = HashSet::new();
-        for difference in differences(&old, &new) {
+        for difference in differences(&with_real_paths(&old), &with_real_paths(&new)) {
             let Some(lost) = lost_setting(&old, &difference, equal, settings) else {
                 continue;
             };
@@ -117,6 +117,20 @@ fn setting_of(variable: &str) -> &'static SettingRow {
         return Spec::platform();
     }
     of_variable(variable).map_or(AgentSettings::env(), |(setting, _)| setting)
+}
+
+/// Returns the container with the paths of its mounts as a container runtime reads them: two spellings are one path.
+fn with_real_paths(container: &Value) -> Value {
+    let mut container = container.clone();
+    let mounts = container
+        .get_mut("volumeMounts")
+        .and_then(Value::as_array_mut);
+    for mount in mounts.into_iter().flatten() {
+        if let Some(Value::String(path)) = mount.get_mut("mountPath") {
+            *path = real_path(path);
+        }
+    }
+    container
 }
 
 /// Removes the fields that depend on the container's list.
