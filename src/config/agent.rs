@@ -4,6 +4,7 @@ use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
 use crate::config::setting::{SettingRow, settings};
 use crate::config::string_enum::string_enum;
+use crate::config::violation::Violation;
 use crate::mackerel::names::Volume;
 use k8s_openapi::api::core::v1::{
     Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
@@ -144,6 +145,17 @@ impl AgentSettings {
             Self::security_context(),
         ];
         settings.into_iter().find(|setting| setting.name == field)
+    }
+
+    /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.
+    pub(crate) fn taken_path(&self, index: usize) -> Option<Violation> {
+        let path = &self.volume_mounts.get(index)?.mount_path;
+        if !self.is_taken(path) {
+            return None;
+        }
+        let item = Self::volume_mounts().item(index);
+        let what = format!("`{item}` is at `{path}`, where the agent has another mount");
+        Some(Violation::new(what).with_help("use another `mountPath`"))
     }
 
     /// Returns true for a path at which the injector, or Kubernetes, mounts a volume of its own.

@@ -169,9 +169,9 @@ fn mount_paths(agent: &AgentSettings, found: &mut Vec<Conflict>) {
     let mut known: HashMap<String, String> = HashMap::new();
     for (index, VolumeMount { mount_path, .. }) in agent.volume_mounts.iter().enumerate() {
         let item = AgentSettings::volume_mounts().item(index);
-        if agent.is_taken(mount_path) {
-            let what = format!("`{item}` is at `{mount_path}`, where the agent has another mount");
-            found.push(Conflict::of(&[&item], what, "use another `mountPath`"));
+        if let Some(violation) = agent.taken_path(index) {
+            let paths = vec![item];
+            found.push(Conflict { paths, violation });
             continue;
         }
         let folder = format!("/{}", real_path(mount_path));

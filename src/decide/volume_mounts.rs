@@ -2,7 +2,7 @@
 
 use crate::config::{AgentSettings, Config};
 use crate::decide::{Evaluation, NoAgent, item_pointer};
-use crate::report::Reason;
+use crate::report::{Finding, Reason};
 use k8s_openapi::api::core::v1::VolumeMount;
 use yaml_json_patch::NodeId;
 
@@ -43,14 +43,12 @@ impl Evaluation<'_, '_> {
                 self.warnings.push(finding.with_help(help));
                 continue;
             }
-            // An annotation has named a ConfigMap: the configuration alone was checked before.
-            if config.spec.agent.is_taken(mount_path) {
-                let message =
-                    format!("`{item}` is at `{mount_path}`, where the agent has another mount");
-                let help = "use another `mountPath`";
-                let refusal = self
-                    .finding(Reason::VolumeConflict, message)
-                    .with_help(help);
+            // Only an annotation that names a ConfigMap can cause this: `config` refuses it in the configuration.
+            if let Some(violation) = config.spec.agent.taken_path(index) {
+                let refusal = Finding {
+                    help: violation.help,
+                    ..self.finding(Reason::VolumeConflict, violation.what)
+                };
                 let setting = AgentSettings::volume_mounts().path;
                 return Err(NoAgent::refuse(refusal).caused_by_setting(setting));
             }

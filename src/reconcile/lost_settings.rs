@@ -51,9 +51,10 @@ impl AdoptionDifferences {
                 continue;
             }
             // `image` and `imagePullPolicy`
-            match difference.old.starts_with("/image") {
-                true => found.image.push(lost),
-                false => found.lost.push(lost),
+            if difference.old.starts_with("/image") {
+                found.image.push(lost);
+            } else {
+                found.lost.push(lost);
             }
         }
         found

@@ -52,8 +52,8 @@ impl<'d, 't> OperationApplier<'d, 't> {
     fn apply(&mut self, index: usize, operation: &Operation) -> Result<(), SpliceError> {
         let carried = match operation.source_path() {
             Some(from) => {
-                let taken = self.take(operation, from);
-                taken.map_err(|error| error.of_operation(index, "from", from))?
+                let source = self.read_source(operation, from);
+                source.map_err(|error| error.of_operation(index, "from", from))?
             }
             None => Overlay::Nothing,
         };
@@ -61,8 +61,12 @@ impl<'d, 't> OperationApplier<'d, 't> {
             .map_err(|error| error.of_operation(index, "path", operation.path()))
     }
 
-    /// Reads the value that a `move` or `copy` takes to another place; a `move` removes it.
-    fn take(&mut self, operation: &Operation, from: &Pointer) -> Result<Overlay, SpliceError> {
+    /// Reads the value at `from`, which a `move` also removes there.
+    fn read_source(
+        &mut self,
+        operation: &Operation,
+        from: &Pointer,
+    ) -> Result<Overlay, SpliceError> {
         let carried = self.carried(from)?;
         if let Operation::Move { path, .. } = operation
             && path != from
