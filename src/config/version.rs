@@ -66,8 +66,8 @@ impl Scalar for KubernetesVersion {
 
 /// Returns true for a patch number with an optional vendor suffix: `3`, `3-gke.1`, `3+k3s1`.
 fn is_patch(text: &str) -> bool {
-    let behind = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    behind.len() < text.len() && (behind.is_empty() || behind.starts_with(['-', '+']))
+    let suffix = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    suffix.len() < text.len() && (suffix.is_empty() || suffix.starts_with(['-', '+']))
 }
 
 #[cfg(test)]

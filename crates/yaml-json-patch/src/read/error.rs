@@ -214,10 +214,10 @@ mod tests {
     /// The line, from 1, the text from the place on, and the words.
     fn explained(text: &str) -> (usize, &str, String) {
         let error = read(text).unwrap_err();
-        let (before, behind) = text.split_at(error.offset);
+        let (before, rest) = text.split_at(error.offset);
         (
             before.lines().count().max(1) + usize::from(before.ends_with('\n')),
-            behind,
+            rest,
             error.message,
         )
     }

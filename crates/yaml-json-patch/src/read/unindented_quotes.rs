@@ -28,7 +28,7 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
         return None;
     }
     // A key must be on one line. Other text is an error, which needs no second reading.
-    if text_behind(text, close)?.starts_with(':') || is_followed_by_text(text, open) {
+    if rest_of_text(text, close)?.starts_with(':') || is_followed_by_text(text, open) {
         return None;
     }
     Some(
@@ -44,13 +44,13 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
 /// True if text follows the quoted scalar in the line of its closing quote: as a rule, that is the opening quote of another
 /// scalar, and this one was never closed.
 pub(super) fn is_followed_by_text(text: &str, open: usize) -> bool {
-    let behind = closing_quote(text, open).and_then(|close| text_behind(text, close));
-    behind.is_some_and(|behind| {
-        !behind.is_empty() && !behind.starts_with([':', '\n', '\r', '#', ',', ']', '}'])
+    let rest = closing_quote(text, open).and_then(|close| rest_of_text(text, close));
+    rest.is_some_and(|rest| {
+        !rest.is_empty() && !rest.starts_with([':', '\n', '\r', '#', ',', ']', '}'])
     })
 }
 
-fn text_behind(text: &str, close: usize) -> Option<&str> {
+fn rest_of_text(text: &str, close: usize) -> Option<&str> {
     Some(text.get(close + 1..)?.trim_start_matches([' ', '\t']))
 }
 
@@ -120,11 +120,11 @@ mod tests {
             ("a:\n  b: 'x\ny' z\n", None),
         ] {
             let tree = read(text);
-            let said = tree
+            let value = tree
                 .as_ref()
                 .ok()
                 .map(|tree| to_json(tree, tree.root().unwrap()).unwrap().to_string());
-            assert_eq!(said.as_deref(), json, "{text}");
+            assert_eq!(value.as_deref(), json, "{text}");
         }
     }
 }

@@ -297,8 +297,8 @@ impl Writer<'_, '_> {
                             ..self.lines.below(element.end)?,
                     );
                 }
-                let behind = self.properties_end(node).unwrap_or(mark).max(mark);
-                self.out.insert(behind, format!(" {text}"));
+                let end = self.properties_end(node).unwrap_or(mark).max(mark);
+                self.out.insert(end, format!(" {text}"));
             }
             Slot::Behind(_) | Slot::Root => self.out.replace(first..span.end, text.to_owned()),
         }

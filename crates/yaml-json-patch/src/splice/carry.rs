@@ -158,9 +158,9 @@ impl<'t> Writer<'_, 't> {
             return None;
         }
         let line_end = lines.line_end(span.end);
-        let behind = lines.slice(span.end, line_end).trim_end();
-        let comment = if behind.trim_start().starts_with('#') {
-            behind.to_owned()
+        let rest = lines.slice(span.end, line_end).trim_end();
+        let comment = if rest.trim_start().starts_with('#') {
+            rest.to_owned()
         } else {
             String::new()
         };

@@ -179,9 +179,9 @@ fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
     let Some(last) = block_scalar_before(tree, at) else {
         return false;
     };
-    let behind = lines.slice(last.end as usize, at);
+    let rest = lines.slice(last.end as usize, at);
     block_scalar::header(lines.text, last.start as usize).chomping != Chomping::Strip
-        && behind.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+        && rest.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change.

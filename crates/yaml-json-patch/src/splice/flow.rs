@@ -48,11 +48,11 @@ impl<'t> Writer<'_, 't> {
         }
         let mut last: Option<usize> = None;
         let mut front = Vec::new();
-        let mut behind: Vec<New<'_>> = Vec::new();
+        let mut following: Vec<New<'_>> = Vec::new();
         let mut gone: Option<(usize, usize)> = None;
         for step in &plan.steps {
             if let Some(index) = plan::kept(step) {
-                self.append(&brackets, plan, last, &std::mem::take(&mut behind))?;
+                self.append(&brackets, plan, last, &std::mem::take(&mut following))?;
                 last = Some(index);
             }
             match *step {
@@ -76,14 +76,14 @@ impl<'t> Writer<'_, 't> {
                     continue;
                 }
                 SpliceStep::Insert(new) => {
-                    behind.push(new);
+                    following.push(new);
                     continue;
                 }
             }
             self.remove_elements(plan, gone.take(), false);
         }
-        self.remove_elements(plan, gone, !behind.is_empty());
-        self.append(&brackets, plan, last, &behind)?;
+        self.remove_elements(plan, gone, !following.is_empty());
+        self.append(&brackets, plan, last, &following)?;
         self.prepend(&brackets, plan, &front)
     }
 

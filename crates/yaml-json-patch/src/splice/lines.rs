@@ -165,9 +165,9 @@ impl<'t> Lines<'t> {
             let end = self.line_end(first);
             let rest = self.slice(first, end);
             let commented_out = rest.trim_start_matches('#').trim_end();
-            let behind = commented_out.len() - commented_out.trim_start_matches(' ').len();
+            let blanks = commented_out.len() - commented_out.trim_start_matches(' ').len();
             let indentation = if first == at && column > 0 {
-                behind.saturating_sub(1)
+                blanks.saturating_sub(1)
             } else {
                 first - at
             };

@@ -314,8 +314,8 @@ impl<T> ItemList<T> {
         piece.insert(at, item);
         self.len += 1;
         if piece.len() > PIECE {
-            let behind = piece.split_off(PIECE / 2);
-            self.pieces.insert(index + 1, behind);
+            let rest = piece.split_off(PIECE / 2);
+            self.pieces.insert(index + 1, rest);
         }
     }
 

@@ -112,14 +112,14 @@ pub(crate) fn mapping<'o>(
         .unwrap_or(0);
     let is_there = |member: &&MemberOverlay| member.key != Key::Removed;
     let mut among = members.iter().take(stays).filter(is_there).peekable();
-    let mut behind = members.iter().skip(stays).filter(is_there).peekable();
+    let mut rest = members.iter().skip(stays).filter(is_there).peekable();
     let mut steps: Vec<SpliceStep<'o>> = Vec::with_capacity(elements.len());
     for (at, element) in elements.iter().enumerate() {
         while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
             steps.push(insertion(member));
         }
         let is_same = |member: &&MemberOverlay| matches!(member.key, Key::Old(key) if Some(key) == element.key);
-        let same = among.next_if(is_same).or_else(|| behind.next_if(is_same));
+        let same = among.next_if(is_same).or_else(|| rest.next_if(is_same));
         steps.push(match same.map(|member| &member.value) {
             None => SpliceStep::Remove(at),
             Some(Overlay::Old(_)) => SpliceStep::Keep(at),
@@ -129,7 +129,7 @@ pub(crate) fn mapping<'o>(
             Some(other) => SpliceStep::Replace(at, other),
         });
     }
-    steps.extend(behind.map(insertion));
+    steps.extend(rest.map(insertion));
     Ok(SplicePlan::new(elements, steps))
 }
 

@@ -198,14 +198,14 @@ impl Writer<'_, '_> {
         };
         let place = first - indentation.len();
         let below = self.lines.below(element.end)?;
-        let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
+        let end = self.properties_end(element.value).unwrap_or(mark).max(mark);
         match inline {
             Some(text) => {
-                self.out.replace(mark..behind, format!(" {text}"));
+                self.out.replace(mark..end, format!(" {text}"));
                 self.out.delete(place..below);
             }
             None => {
-                self.out.delete(mark..behind);
+                self.out.delete(mark..end);
                 let text = self.children_of(shape, new, place)?;
                 self.out.replace(place..below, text);
             }
