@@ -18,6 +18,37 @@ pub(crate) enum ReplaceableName {
     ConfigMap,
 }
 
+/// The way from the configured name of a Secret or ConfigMap to the one in a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rename {
+    /// kustomize has added the hash of a generator, and perhaps a prefix: `key` -> `production-key-ttmf455g22`
+    Generated,
+    /// The configured name with a prefix, a suffix or both: `key` -> `production-key`
+    Affixed,
+    /// Any other name.
+    Other,
+}
+
+/// Letters and digits of the hash that kustomize adds to the names of generated objects.
+const HASH_CHARACTERS: &str = "2456789bcdfghkmt";
+const HASH_LENGTH: usize = 10;
+
+impl Rename {
+    pub(crate) fn of(configured: &str, current: &str) -> Self {
+        if let Some((name, hash)) = current.rsplit_once('-')
+            && name.ends_with(configured)
+            && hash.len() == HASH_LENGTH
+            && hash.chars().all(|letter| HASH_CHARACTERS.contains(letter))
+        {
+            return Rename::Generated;
+        }
+        match current.contains(configured) {
+            true => Rename::Affixed,
+            false => Rename::Other,
+        }
+    }
+}
+
 /// The names of one component. An absent or empty name is left out: the API server refuses the pod.
 pub(crate) type ReplaceableNames = BTreeMap<ReplaceableName, String>;
 
@@ -74,4 +105,29 @@ pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Replac
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rename;
+
+    #[test]
+    fn names_of_kustomize_are_told_from_others() {
+        for (current, expected) in [
+            ("key-ttmf455g22", Rename::Generated),
+            ("production-key-ttmf455g22", Rename::Generated),
+            ("eu.key-2456789bcd", Rename::Generated),
+            ("key-production-ttmf455g22", Rename::Affixed),
+            ("key-ttmf455g2", Rename::Affixed),
+            ("key-ttmf455g222", Rename::Affixed),
+            ("key-ttmf455g2a", Rename::Affixed),
+            ("production-key", Rename::Affixed),
+            ("production-key-eu", Rename::Affixed),
+            ("ttmf455g22", Rename::Other),
+            ("-ttmf455g22", Rename::Other),
+            ("another-ttmf455g22", Rename::Other),
+        ] {
+            assert_eq!(Rename::of("key", current), expected, "{current}");
+        }
+    }
 }

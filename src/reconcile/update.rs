@@ -3,7 +3,7 @@
 use crate::agent::canonical::Digest;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::replaceable_names::ReplaceableName;
+use crate::agent::replaceable_names::{Rename, ReplaceableName};
 use crate::agent::{Component, ComponentKind};
 use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
@@ -199,8 +199,8 @@ impl Reconciler<'_, '_> {
         Reconciled::of(refusal, warnings)
     }
 
-    /// Keeps names of the agent that Renovate or kustomize have changed since, unless the configuration sets them. The init
-    /// container's image is always set by the configuration.
+    /// Keeps names of the agent that Renovate or kustomize have changed since. A name that the configuration sets explicitly wins,
+    /// unless kustomize has only added to it. The init container's image is always set by the configuration.
     fn keep_names(
         &self,
         existing: &ExistingInjection,
@@ -210,21 +210,34 @@ impl Reconciler<'_, '_> {
         let old = existing.component(ComponentKind::Agent);
         let mut components = plan.components.iter_mut();
         let new = components.find(|component| component.kind == ComponentKind::Agent);
-        if let (Some(old), Some(new)) = (old, new)
-            && let Some(record) = &old.record
-        {
-            for (name, current) in old.names() {
-                let Some(configured) = new.names.get(name) else {
-                    continue;
-                };
-                let was_changed = record
-                    .names
-                    .get(name)
-                    .is_some_and(|recorded| *recorded != Digest::of(current));
-                if was_changed && current != configured && !self.is_explicit(*name) {
-                    *new = Arc::new(Component::with(new, *name, current));
-                    warnings.push(self.value_kept(*name, current));
+        let (Some(old), Some(new)) = (old, new) else {
+            return plan;
+        };
+        let Some(record) = &old.record else {
+            return plan;
+        };
+        for (name, current) in old.names() {
+            let (Some(configured), Some(recorded)) = (new.names.get(name), record.names.get(name))
+            else {
+                continue;
+            };
+            if current == configured || *recorded == Digest::of(current) {
+                continue;
+            }
+            // Without the recorded name, the configuration has changed too.
+            let is_recorded = *recorded == Digest::of(configured);
+            let rename = match name {
+                ReplaceableName::Secret | ReplaceableName::ConfigMap if is_recorded => {
+                    Rename::of(configured, current)
                 }
+                _ => Rename::Other,
+            };
+            if rename == Rename::Other && self.is_explicit(*name) {
+                continue;
+            }
+            *new = Arc::new(Component::with(new, *name, current));
+            if rename != Rename::Generated {
+                warnings.push(self.value_kept(*name, current));
             }
         }
         plan
@@ -234,7 +247,10 @@ impl Reconciler<'_, '_> {
         let setting = name.setting();
         let message =
             format!("keeping `{setting}` at {current}, which was changed after injection");
-        let help = format!("set `{setting}` to override it");
+        let help = match self.is_explicit(name) {
+            true => "if kustomize has not added the prefix or suffix, restore the configured name",
+            false => &format!("set `{setting}` to override it"),
+        };
         self.finding(Reason::ValueKept, message).with_help(help)
     }
 

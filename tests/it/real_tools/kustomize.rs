@@ -3,6 +3,7 @@
 use super::{User, permits_in_shop, same_but_for_the_agent};
 use crate::tools;
 use std::fs;
+use std::path::Path;
 
 const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
 
@@ -173,5 +174,72 @@ fn kustomize_takes_the_permissions_as_resources() {
         );
         permits_in_shop(&with, &without);
         assert!(!with.contains("config.kubernetes.io/"), "{with}");
+    }
+}
+
+/// The shared configuration, with explicit names and no roles.
+const NAMES: &str = "
+spec:
+  apiKey: {secretKeyRef: {name: team-key}}
+  agent:
+    config: {configMapKeyRef: {name: agent}}
+";
+
+const GENERATORS: &str = r#"  - name: agent
+    literals: ["mackerel-agent.conf=verbose: true"]
+secretGenerator:
+  - name: team-key
+    literals: [MACKEREL_APIKEY=key]
+"#;
+
+#[test]
+fn the_check_of_a_build_accepts_the_names_of_kustomize() {
+    let mackerel = Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        let shared = user.reads(SHARED);
+        let (head, _) = shared.split_once("spec:").unwrap();
+        let base = "kustomize/base/kustomization.yaml";
+        let generated = user.reads(base) + GENERATORS;
+        fs::write(user.path(&format!("examples/{base}")), generated).unwrap();
+        let configuration = [head.trim_end(), NAMES].concat();
+        fs::write(user.path(&format!("examples/{SHARED}")), configuration).unwrap();
+        for (overlay, transformer, key, role) in [
+            (
+                "production",
+                "shared/mackerel",
+                "name: production-team-key-",
+                "",
+            ),
+            ("staging", "shared/mackerel", "name: team-key-", ""),
+            (
+                "development",
+                "overlays/development/mackerel",
+                "name: team-key-",
+                "shop:development",
+            ),
+        ] {
+            let folder = format!("examples/kustomize/overlays/{overlay}");
+            let built = user.runs(&kustomize, &[&KUSTOMIZE[..], &[&folder]].concat());
+            let transformer = format!("examples/kustomize/{transformer}");
+            let configuration = user.runs(&kustomize, &["build", &transformer]);
+            assert!(built.contains(key) && built.contains(role), "{built}");
+            fs::write(user.path("built.yaml"), &built).unwrap();
+            fs::write(user.path("mackerel.yaml"), configuration).unwrap();
+            let check = [
+                "inject",
+                "--check",
+                "--config",
+                "mackerel.yaml",
+                "built.yaml",
+            ];
+            let said = user.tries(mackerel, &check);
+            let place = format!("{version} {overlay}: {}", said.stderr);
+            assert_eq!(said.code, 0, "{place}");
+            assert!(!said.stderr.contains("value-kept"), "{place}");
+        }
     }
 }
