@@ -1,52 +1,26 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
+mod invalid;
 mod unknown_key;
+mod variable;
 
 use crate::config::{
-    AgentConfig, AnnotationConflict, Config, Kubelet, Platform, Spec, Violation, WarningId,
+    AgentConfig, Config, Kubelet, Platform, Spec, VariableAnnotation, Violation, WarningId,
     annotation_conflicts, role_list,
 };
 use crate::report::ReasonSet;
+use invalid::{conflicting, invalid};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use variable::VariableName;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
+pub use invalid::{InvalidAnnotation, InvalidAnnotations};
 pub(crate) use unknown_key::unprefixed_request;
 pub use unknown_key::{UnknownAnnotation, unknown};
 
 /// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);
-
-/// An annotation with an invalid value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidAnnotation {
-    /// Full key.
-    pub key: String,
-    /// Byte offset of the value.
-    pub offset: usize,
-    /// The mistake in lower case, without a full stop; names the key.
-    pub message: String,
-    /// A suggestion of a valid value.
-    pub help: Option<String>,
-}
-
-/// Every annotation of a template that is invalid or conflicts with another setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidAnnotations {
-    /// The first in the order of the manifest.
-    pub first: InvalidAnnotation,
-    /// The others, in the order of the manifest.
-    pub others: Vec<InvalidAnnotation>,
-}
-
-impl InvalidAnnotations {
-    fn of(mut all: Vec<InvalidAnnotation>) -> Option<Self> {
-        if all.is_empty() {
-            return None;
-        }
-        let first = all.remove(0);
-        Some(InvalidAnnotations { first, others: all })
-    }
-}
 
 /// The request of a template's annotation `inject`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +123,11 @@ pub fn overlay<'c>(
         if annotation != Annotation::Record {
             long.extend(too_long(*given));
         }
+        // It is reported as unknown.
+        let variable = Annotation::variable(key);
+        if variable.is_some_and(|name| VariableName::of(name) == VariableName::Unknown) {
+            continue;
+        }
         if let Some(setting) = annotation.setting()
             && is_setting(annotation, value)
         {
@@ -186,7 +165,7 @@ impl Override<'_> {
     }
 
     /// Reports an alias beside its annotation with another value.
-    fn differs_from_its_alias(&self, overrides: &[Override<'_>]) -> Option<InvalidAnnotation> {
+    fn differs_from_its_alias(&self, overrides: &[&Override<'_>]) -> Option<InvalidAnnotation> {
         let name = self.annotation.key();
         let other = overrides.iter().rfind(|other| other.key == name)?;
         if self.key == name || self.value == other.value {
@@ -205,10 +184,14 @@ fn annotated(
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = config.clone();
     let mut found = Vec::new();
-    for given in overrides {
-        found.extend(given.differs_from_its_alias(overrides));
+    let (variables, overrides): (Vec<_>, Vec<_>) = overrides
+        .iter()
+        .partition(|given| given.annotation == Annotation::Env);
+    for given in &overrides {
+        found.extend(given.differs_from_its_alias(&overrides));
     }
     reset_overridden(&mut annotated, annotations);
+    found.extend(set_variables(&mut annotated, &variables));
     for given in overrides {
         let value = match given.annotation {
             Annotation::Roles => Cow::Owned(role_list(given.value)),
@@ -230,6 +213,26 @@ fn annotated(
         Some(invalid) => Err(invalid),
         None => Ok(annotated),
     }
+}
+
+/// Sets the variables of annotations `env.NAME`. Returns those that no annotation may set.
+fn set_variables(annotated: &mut Config, given: &[&Override<'_>]) -> Vec<InvalidAnnotation> {
+    let mut found = Vec::new();
+    let mut variables = BTreeMap::new();
+    for one in given {
+        let name = Annotation::variable(one.key).unwrap_or_default();
+        match VariableName::of(name).violation(name) {
+            Some(violation) => found.push(one.invalid(violation)),
+            None => {
+                let Override {
+                    key, value, offset, ..
+                } = **one;
+                variables.insert(name, VariableAnnotation { key, value, offset });
+            }
+        }
+    }
+    annotated.set_variables(variables);
+    found
 }
 
 /// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
@@ -274,44 +277,6 @@ fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> 
         .iter()
         .copied()
         .rfind(|(key, ..)| Annotation::of(key) == Some(wanted))
-}
-
-fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation {
-    let message = format!("annotation `{key}` {}", violation.what);
-    InvalidAnnotation {
-        key: key.to_owned(),
-        offset,
-        message,
-        help: violation.help,
-    }
-}
-
-/// Reports a conflict of settings at the first annotation; the message ends with the annotations involved.
-fn conflicting(
-    AnnotationConflict {
-        first,
-        others,
-        violation,
-    }: AnnotationConflict,
-) -> InvalidAnnotation {
-    let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
-    let names: Vec<String> = std::iter::once(&first)
-        .chain(&others)
-        .map(|(key, _)| name(key))
-        .collect();
-    let word = if others.is_empty() {
-        "annotation"
-    } else {
-        "annotations"
-    };
-    let message = format!("{} ({word} {})", violation.what, names.join(" and "));
-    let (key, offset) = first;
-    InvalidAnnotation {
-        key,
-        offset,
-        message,
-        help: violation.help,
-    }
 }
 
 #[cfg(test)]

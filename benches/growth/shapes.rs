@@ -116,6 +116,9 @@ pub(crate) const SHAPES: &[Shape] = &[
     other("annotations: unknown", 100, |n| {
         pod(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "")
     }),
+    other("annotations: variables", 400, |n| {
+        pod(&each(n, |i| format!(r#","{PREFIX}env.K{i}":"x""#)), "")
+    }),
     other("annotations: like inject", 400, |n| {
         pod(&each(n, |i| format!(r#","{}":"x""#, like_inject(i))), "")
     }),

@@ -43,8 +43,10 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     env.push(json!({"name": API_KEY, "valueFrom": key}));
     push_settings(AgentSettings::ROWS, config, &mut env);
     env.push(plain("TMPDIR", Volume::Tmp.folder()));
+    // The names of `agent.env` differ from each other.
+    let injected = env.len();
     for variable in &spec.agent.env {
-        let mut known = env.iter_mut();
+        let mut known = env.iter_mut().take(injected);
         match known.find(|known| known["name"] == *variable.name) {
             Some(known) => *known = json!(variable),
             None => env.push(json!(variable)),

@@ -1,6 +1,8 @@
 //! Keys that look like annotations of the injector but are none.
 
+use crate::annotations::variable::{OF_AGENT, VariableName};
 use crate::annotations::{Annotation, PREFIX, meant_boolean};
+use crate::config::{of_variable, variables};
 use crate::diagnostic::closest::{closest, is_within, normalize};
 use std::borrow::Cow;
 
@@ -78,6 +80,10 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
         let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
         return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
     }
+    if let Some(variable) = Annotation::variable(key) {
+        let is_unknown = VariableName::of(variable) == VariableName::Unknown;
+        return is_unknown.then(|| UnknownAnnotation::like(meant_by_variable(variable)));
+    }
     if Annotation::of(key).is_some() {
         return None;
     }
@@ -107,6 +113,15 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     Some(UnknownAnnotation::like(
         closest(name, names).and_then(named),
     ))
+}
+
+/// Returns the annotation of the setting that gives a variable with nearly this name.
+fn meant_by_variable(name: &str) -> Option<Annotation> {
+    let in_capitals = name.to_ascii_uppercase();
+    let names = variables().filter_map(|(_, variable)| variable.name.strip_prefix(OF_AGENT));
+    let meant = closest(in_capitals.strip_prefix(OF_AGENT)?, names)?;
+    let (setting, _) = of_variable(&[OF_AGENT, meant].concat())?;
+    setting.annotation()
 }
 
 /// Recognises `inject` without any prefix, if its value is a boolean.

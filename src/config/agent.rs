@@ -56,7 +56,8 @@ settings! {
             variable "MACKEREL_LOG_LEVEL",
             annotation LogLevel;
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
-        "env" env: Vec<EnvVar> = Vec::new();
+        "env" env: Vec<EnvVar> = Vec::new(),
+            annotation Env;
         /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
         "volumeMounts" volume_mounts: Vec<VolumeMount> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.

@@ -12,7 +12,7 @@ use std::fmt;
 settings! {
     /// The annotations that templates may use.
     pub(crate) group AnnotationSettings at "annotations." {
-        /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
+        /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. `env.*` stands for all of `env.NAME`. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
         "allow" allow: Option<Vec<AnnotationName>> = None;
     }
 }
@@ -48,7 +48,7 @@ impl Config {
 
 impl fmt::Display for AnnotationName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.name())
+        f.write_str(self.0.allowed_name())
     }
 }
 
@@ -58,19 +58,23 @@ impl Scalar for AnnotationName {
     fn parse(text: &str) -> Result<Self, Violation> {
         let name = text.strip_prefix(PREFIX).unwrap_or(text);
         let named = |name: &str| {
-            Annotation::ALL
-                .iter()
-                .find(|annotation| annotation.names().any(|of| of == name))
+            let mut all = Annotation::ALL.iter();
+            all.find(|annotation| {
+                annotation.allowed_name() == name || annotation.names().any(|of| of == name)
+            })
         };
         let names = || {
-            Annotation::ALL
-                .iter()
-                .flat_map(|annotation| annotation.names())
+            let all = Annotation::ALL.iter();
+            all.flat_map(|annotation| annotation.names())
         };
-        match named(name).or_else(|| named(closest(name, names())?)) {
-            Some(annotation) if annotation.name() == text => Ok(AnnotationName(*annotation)),
+        let variable = || Annotation::variable(&[PREFIX, name].concat()).map(|_| &Annotation::Env);
+        let meant = named(name).or_else(variable);
+        match meant.or_else(|| named(closest(name, names())?)) {
+            Some(annotation) if annotation.allowed_name() == text => {
+                Ok(AnnotationName(*annotation))
+            }
             meant => {
-                let help = meant.map(|meant| format!("did you mean `{}`?", meant.name()));
+                let help = meant.map(|meant| format!("did you mean `{}`?", meant.allowed_name()));
                 Err(Violation {
                     what: format!("must be the name of an annotation, found `{text}`"),
                     help,
@@ -80,6 +84,8 @@ impl Scalar for AnnotationName {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "enum": Annotation::ALL.iter().map(|annotation| annotation.name()).collect::<Vec<_>>()})
+        let names = Annotation::ALL.iter();
+        let names: Vec<&str> = names.map(|annotation| annotation.allowed_name()).collect();
+        json!({"type": "string", "enum": names})
     }
 }

@@ -66,7 +66,7 @@ mod warning;
 
 pub(crate) use allowed_annotations::AnnotationSettings;
 pub(crate) use cross_checks::role_list;
-pub(crate) use template_config::{AnnotationConflict, annotation_conflicts};
+pub(crate) use template_config::{AnnotationConflict, VariableAnnotation, annotation_conflicts};
 pub(crate) use violation::Violation;
 
 pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp, real_path};

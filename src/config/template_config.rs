@@ -1,6 +1,7 @@
 //! The configuration of one pod template: its annotations override the configuration.
 
 use crate::config::Config;
+use crate::config::agent::AgentSettings;
 use crate::config::cross_checks::template_conflicts;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
@@ -9,6 +10,8 @@ use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::{is_at_or_below, parts};
+use k8s_openapi::api::core::v1::EnvVar;
+use std::collections::BTreeMap;
 
 /// A [`Conflict`](super::cross_checks::Conflict) in which at least one setting comes from an annotation.
 pub(crate) struct AnnotationConflict {
@@ -16,6 +19,26 @@ pub(crate) struct AnnotationConflict {
     pub(crate) first: (String, usize),
     pub(crate) others: Vec<(String, usize)>,
     pub(crate) violation: Violation,
+}
+
+/// An annotation `env.NAME`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VariableAnnotation<'a> {
+    /// Full key.
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
+    /// Byte offset of the value.
+    pub(crate) offset: usize,
+}
+
+impl VariableAnnotation<'_> {
+    fn variable(self, name: &str) -> EnvVar {
+        EnvVar {
+            name: name.to_owned(),
+            value: Some(self.value.to_owned()),
+            value_from: None,
+        }
+    }
 }
 
 impl Config {
@@ -27,6 +50,29 @@ impl Config {
                 let env = &mut self.spec.agent.env;
                 env.retain(|given| given.name != variable.name);
             }
+        }
+    }
+
+    /// Sets variables by annotations, over those of `agent.env`. Further ones are in the order of their names, since tools sort
+    /// annotations.
+    pub(crate) fn set_variables(&mut self, mut given: BTreeMap<&str, VariableAnnotation<'_>>) {
+        let mut set = Vec::new();
+        let env = &mut self.spec.agent.env;
+        for (index, variable) in env.iter_mut().enumerate() {
+            if let Some(given) = given.remove(&*variable.name) {
+                set.push((index, given));
+                *variable = given.variable(&variable.name);
+            }
+        }
+        for (name, given) in given {
+            set.push((env.len(), given));
+            env.push(given.variable(name));
+        }
+        for (index, VariableAnnotation { key, offset, .. }) in set {
+            let key = key.to_owned();
+            let origin = Origin::Annotation { key, offset };
+            self.origins
+                .insert(AgentSettings::env().item(index), origin);
         }
     }
 

@@ -55,7 +55,9 @@ impl<'a> Evaluation<'a, '_> {
     pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
         let annotations = self.template.annotations.iter();
         let mut known = annotations.filter(|one| Annotation::of(&one.key).is_some());
-        if let Some(refusal) = known.clone().find_map(|one| self.duplicated(&one.key)) {
+        let mut keys = HashSet::new();
+        let second = known.clone().find(|one| !keys.insert(&*one.key));
+        if let Some(refusal) = second.and_then(|second| self.duplicated(&second.key)) {
             return Err(refusal);
         }
         if let Some(annotation) = known.find(|one| one.value.is_none()) {
@@ -155,7 +157,7 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the message about an annotation that the configuration does not allow.
     fn not_allowed(&self, key: &str) -> Option<String> {
-        let name = self.config.not_allowed(key)?.name();
+        let name = self.config.not_allowed(key)?.allowed_name();
         Some(format!(
             "`{key}` has no effect: `{}` in the configuration does not list `{name}`",
             AnnotationSettings::allow()

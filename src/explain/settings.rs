@@ -51,6 +51,9 @@ impl ExplanationBuilder<'_> {
             if setting.path == AgentSettings::env().path {
                 let replaced = replaced_variables(self.config, config);
                 setting.origin += &replaced.unwrap_or_default();
+                if !self.config.spec.agent.env.is_empty() {
+                    setting.origin += &annotated_variables(self.config, config).unwrap_or_default();
+                }
             }
             setting.correct(&agent.container, &agent.volume_list);
             let is_amount = setting.path.starts_with(AgentSettings::resources().path);
@@ -119,6 +122,23 @@ fn replaced_variables(config: &Config, annotated: &Config) -> Option<String> {
         ", without {}, which {source}",
         replaced.join(" and ")
     ))
+}
+
+/// `, with HTTPS_PROXY from an annotation`: variables of annotations `env.NAME`.
+fn annotated_variables(config: &Config, annotated: &Config) -> Option<String> {
+    let configured = &config.spec.agent.env;
+    let mut set = Vec::new();
+    for variable in &annotated.spec.agent.env {
+        if !configured.contains(variable) {
+            set.push(&*variable.name);
+        }
+    }
+    let source = match set.len() {
+        0 => return None,
+        1 => "an annotation",
+        _ => "annotations",
+    };
+    Some(format!(", with {} from {source}", set.join(" and ")))
 }
 
 /// Returns true for a setting of the agent that holds for the init container too, such as `agent.securityContext.runAsUser`.

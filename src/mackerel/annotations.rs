@@ -3,6 +3,9 @@
 /// Prefix of every key.
 pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 
+/// Beginning of the names that set a variable.
+const VARIABLE: &str = "env.";
+
 macro_rules! annotations {
     ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal;)*) => {
         /// The annotations of the injector.
@@ -83,6 +86,8 @@ annotations! {
     MemoryRequest = "memory-request";
     /// The agent's memory limit; `null`: none
     MemoryLimit = "memory-limit";
+    /// Another environment variable of the agent, by its name, over `agent.env`; in plain text, so no secrets
+    Env = "env.NAME";
     /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
     WaitFor = "wait-for";
     /// Warnings about this template to ignore, ids separated by commas, in addition to `warnings.ignore`
@@ -94,10 +99,24 @@ impl Annotation {
     #[must_use]
     pub fn of(key: &str) -> Option<Annotation> {
         let name = key.strip_prefix(PREFIX)?;
-        Annotation::ALL
-            .iter()
-            .copied()
-            .find(|annotation| annotation.names().any(|of| of == name))
+        let mut all = Annotation::ALL.iter().copied();
+        let named = all.find(|annotation| annotation.names().any(|of| of == name));
+        named.or_else(|| name.starts_with(VARIABLE).then_some(Annotation::Env))
+    }
+
+    /// Returns the name of the variable that a full key sets: `…/env.HTTPS_PROXY` -> `HTTPS_PROXY`
+    pub(crate) fn variable(key: &str) -> Option<&str> {
+        let is_variable = Annotation::of(key) == Some(Annotation::Env);
+        let name = key.strip_prefix(PREFIX)?.strip_prefix(VARIABLE)?;
+        is_variable.then_some(name)
+    }
+
+    /// Returns its name in `annotations.allow`.
+    pub(crate) fn allowed_name(self) -> &'static str {
+        match self {
+            Annotation::Env => "env.*",
+            other => other.name(),
+        }
     }
 
     /// Returns the original injector's name for it, if that differs.

@@ -298,7 +298,12 @@ impl EditedSetting {
         let path = match self {
             Self::Path(path) => path,
             Self::Variable(name) => {
-                return format!("{name} in `{}` of the configuration", AgentSettings::env());
+                let mut given = template.annotations.iter();
+                let given = given.find(|given| Annotation::variable(&given.key) == Some(name));
+                return match given.filter(|_| config.allows(Annotation::Env)) {
+                    Some(given) => format!("annotation `{}`", given.key),
+                    None => format!("{name} in `{}` of the configuration", AgentSettings::env()),
+                };
             }
         };
         let mut annotations = Annotation::ALL.iter().copied();

@@ -37,6 +37,12 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     (
         "annotations.allow",
+        "[env.*]",
+        "{annotations: {allow: ['env.*']}}",
+        None,
+    ),
+    (
+        "annotations.allow",
         "[]",
         "{annotations: {allow: []}}",
         None,
@@ -273,6 +279,12 @@ pub(crate) const DOORS: &[Door] = &[
         "[{name: A, value: b=c}]",
         "{agent: {env: [{name: A, value: b=c}]}}",
         None,
+    ),
+    (
+        "agent.env",
+        "[{name: NAME, value: b=c}]",
+        "{agent: {env: [{name: NAME, value: b=c}]}}",
+        Some(("env.NAME", "b=c")),
     ),
     (
         "agent.volumeMounts",

@@ -33,7 +33,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
                    [`agent.config`](configuration.md#agentconfig).\n\n\
                    Annotations choose the image, the Secret and the configuration of a container that runs with the token of the pod \
                    and an API key (`image`, `api-key-secret-name`, `api-key-secret-key`, `agent-config-location`, `agent-config-configmap-name`, \
-                   `agent-config-configmap-key`). With `kubelet-insecure-tls`, an impostor of the kubelet gets the token. Where people may set \
+                   `agent-config-configmap-key`) and its variables (`env.NAME`). With `kubelet-insecure-tls`, an impostor of the kubelet gets the token. Where people may set \
                    annotations and not images, list those that they may use in [`annotations.allow`](configuration.md#annotationsallow). Others \
                    have no effect, and cause the warning [`annotation-not-allowed`](reasons.md#annotation-not-allowed). \
                    [Webhook](webhook.md#who-could-misuse-it) has more.",
@@ -51,7 +51,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
                    [`select.namespaces`](configuration.md#selectnamespaces) で選びます。どの名前にも接頭辞 \
                    `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\
                    ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
-                   アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナの、イメージ、Secret、設定を選べます（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`）。\
+                   アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナの、イメージ、Secret、設定、環境変数を選べます（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）。\
                    `kubelet-insecure-tls` を使うと、kubelet になりすました相手にトークンが渡ります。\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
                    ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは [Webhook](webhook.md#悪用のおそれ) にあります。",
@@ -155,7 +155,7 @@ fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String 
             write!(
                 page,
                 "\n```yaml\n{}: {}\n```\n",
-                annotation.key(),
+                annotation.key().replace("env.NAME", "env.HTTPS_PROXY"),
                 quoted(example)
             )
             .unwrap();

@@ -144,7 +144,7 @@ fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> 
                     page,
                     " · {} [`{name}`](annotations.md#{})",
                     language.annotation,
-                    name.replace('.', "")
+                    name.replace('.', "").to_lowercase()
                 )
                 .unwrap();
             }

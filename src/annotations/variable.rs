@@ -1,0 +1,124 @@
+//! The annotations `env.NAME`.
+
+use crate::config::{AgentConfig, SecretKeyRef, SettingRow, Violation, of_variable};
+use crate::mackerel::env::VariableForm;
+
+/// Beginning of the names of the agent's own variables.
+pub(super) const OF_AGENT: &str = "MACKEREL_";
+
+/// The most characters: a name of an annotation may have 63, and begins with `env.`.
+const MAX_LENGTH: usize = 59;
+
+/// The variable that an annotation `env.NAME` names.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum VariableName {
+    /// Any variable that is not the agent's own.
+    Free,
+    /// A variable that this setting gives.
+    OfSetting(&'static SettingRow),
+    /// A variable of the agent without a setting.
+    Unknown,
+    /// No name of a variable.
+    Invalid,
+}
+
+impl VariableName {
+    pub(crate) fn of(name: &str) -> Self {
+        // In small letters it would have no effect.
+        let in_capitals = name.to_ascii_uppercase();
+        match of_variable(&in_capitals) {
+            Some((setting, variable)) => VariableName::OfSetting(match variable.form {
+                VariableForm::SecretKey => SecretKeyRef::name(),
+                VariableForm::ConfigFile => AgentConfig::location(),
+                _ => setting,
+            }),
+            None if in_capitals.starts_with(OF_AGENT) => VariableName::Unknown,
+            None if is_valid(name) => VariableName::Free,
+            None => VariableName::Invalid,
+        }
+    }
+
+    /// Returns the reason why no annotation may set the variable, if there is one.
+    pub(super) fn violation(self, name: &str) -> Option<Violation> {
+        match self {
+            VariableName::Free | VariableName::Unknown => None,
+            VariableName::OfSetting(setting) => {
+                let what = format!("sets {name}, which `{setting}` controls");
+                Some(Violation::new(what).with_help(match setting.annotation() {
+                    Some(annotation) => format!("use annotation `{}`", annotation.key()),
+                    None => format!("set `{setting}` in the configuration"),
+                }))
+            }
+            VariableName::Invalid => {
+                let what = format!("has an invalid variable name: `{name}`");
+                let help = format!(
+                    "use letters, digits and `_`, at most {MAX_LENGTH}; the first is no digit, the last is no `_`"
+                );
+                Some(Violation::new(what).with_help(help))
+            }
+        }
+    }
+}
+
+/// Returns true for a name that a shell can read, and that the name of an annotation may end with.
+fn is_valid(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.len() <= MAX_LENGTH
+        && bytes
+            .iter()
+            .all(|byte| matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        && bytes.first().is_some_and(|byte| !byte.is_ascii_digit())
+        && bytes.last() != Some(&b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VariableName;
+    use crate::config::{AgentConfig, AgentSettings, SecretKeyRef, Spec};
+
+    #[test]
+    fn variables_with_a_setting_are_left_to_it() {
+        let longest = "A".repeat(59);
+        for (name, expected) in [
+            ("HTTPS_PROXY", VariableName::Free),
+            ("_a1", VariableName::Free),
+            ("TMPDIR", VariableName::Free),
+            (&*longest, VariableName::Free),
+            (
+                "MACKEREL_ROLES",
+                VariableName::OfSetting(AgentSettings::roles()),
+            ),
+            (
+                "mackerel_roles",
+                VariableName::OfSetting(AgentSettings::roles()),
+            ),
+            (
+                "MACKEREL_APIBASE",
+                VariableName::OfSetting(AgentSettings::api_base()),
+            ),
+            (
+                "MACKEREL_APIKEY",
+                VariableName::OfSetting(SecretKeyRef::name()),
+            ),
+            (
+                "MACKEREL_AGENT_CONFIG",
+                VariableName::OfSetting(AgentConfig::location()),
+            ),
+            (
+                "MACKEREL_CONTAINER_PLATFORM",
+                VariableName::OfSetting(Spec::platform()),
+            ),
+            ("MACKEREL_ROLE", VariableName::Unknown),
+            ("MACKEREL_", VariableName::Unknown),
+            ("", VariableName::Invalid),
+            ("1A", VariableName::Invalid),
+            ("A_", VariableName::Invalid),
+            ("A-B", VariableName::Invalid),
+            ("A.B", VariableName::Invalid),
+            ("Ä", VariableName::Invalid),
+            (&[&*longest, "A"].concat(), VariableName::Invalid),
+        ] {
+            assert_eq!(VariableName::of(name), expected, "{name}");
+        }
+    }
+}
