@@ -94,6 +94,7 @@ fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
             _ => MessageLevel::Decision,
         },
         Severity::Info if reported.is_acknowledged => MessageLevel::Acknowledged,
+        Severity::Info if reported.finding.reason.is_counted_only() => MessageLevel::CountedNote,
         Severity::Info => MessageLevel::Note,
     }
 }

@@ -310,19 +310,9 @@ mod tests {
             (bad, &["onError=skip"], Options::default(), &[]),
             (bad, &["onError=skip"], strict, &[Reason::InvalidAnnotation]),
             (warned, &[], Options::default(), &[]),
-            (
-                warned,
-                &[],
-                strict,
-                &[Reason::QosChanged, Reason::ImmutableTemplate],
-            ),
-            (warned, &["qos=allow"], strict, &[Reason::ImmutableTemplate]),
-            (
-                warned,
-                &["warnings.ignore=[qos-changed, immutable-template]"],
-                strict,
-                &[],
-            ),
+            (warned, &[], strict, &[Reason::QosChanged]),
+            (warned, &["qos=allow"], strict, &[]),
+            (warned, &["warnings.ignore=[qos-changed]"], strict, &[]),
             (broken, &[], Options::default(), &[Reason::Uneditable]),
         ] {
             assert_eq!(held_back(text, settings, options), expected, "{text}");

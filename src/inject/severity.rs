@@ -46,7 +46,7 @@ impl SeverityPolicy {
         if finding.reason == Reason::VerifyFailed {
             return Severity::Error;
         }
-        if self.is_acknowledged(finding) {
+        if finding.is_note || self.is_acknowledged(finding) {
             return Severity::Info;
         }
         match (finding.reason.class(), self.on_error) {

@@ -208,7 +208,10 @@ impl Reconciler<'_, '_> {
         // The owner says more than that the template is immutable.
         if about_change.is_none() {
             let offset = tree.place(template.node).start;
-            about_change = immutable(tree, self.resource, at, offset);
+            // An object with an injected agent is probably in the cluster.
+            let is_injected = matches!(reason, Reason::Updated | Reason::Removed);
+            about_change = immutable(tree, self.resource, at, offset)
+                .map(|finding| finding.note_if(!is_injected));
         }
         warnings.extend(about_change);
     }

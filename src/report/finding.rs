@@ -21,6 +21,8 @@ pub struct Finding {
     pub pointer: String,
     /// True for a warning that an annotation of the template, or an explicit setting, acknowledges.
     pub acknowledged: bool,
+    /// True for a warning that is only information in this case: `--strict` ignores it.
+    pub is_note: bool,
     /// False if the message only says in words what the id of the reason says.
     pub(crate) has_details: bool,
     /// True if the help fits every text that cannot be read. The reader of a file may replace it by a better one.
@@ -43,6 +45,7 @@ impl Finding {
             offset: Some(offset),
             pointer,
             acknowledged: false,
+            is_note: false,
             has_details: true,
             has_general_help: false,
         }
@@ -93,6 +96,11 @@ impl Finding {
             acknowledged,
             ..self
         }
+    }
+
+    /// Makes the warning information, or not.
+    pub(crate) fn note_if(self, is_note: bool) -> Self {
+        Self { is_note, ..self }
     }
 
     /// Sets a help that fits every text that cannot be read.

@@ -90,7 +90,7 @@ reasons! {
     ControllerOwned = "controller-owned", Warning, "a controller owns the resource and will revert the change";
     NeverCompletes = "never-completes", Warning, "the pod runs to completion, but its agent prevents that";
     HostNetwork = "host-network", Warning, "the pod uses the host network, and so does the agent";
-    TokenAutomountOff = "token-automount-off", Warning, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
+    TokenAutomountOff = "token-automount-off", Note, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
     VolumeMissing = "volume-missing", Warning, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
@@ -155,10 +155,15 @@ impl Reason {
         )
     }
 
-    /// Returns true for a warning that users may acknowledge. They may not for an agent that was not removed, or for settings that
-    /// are lost.
+    /// Returns true for information that a report counts, and shows only with `-v`.
+    pub(crate) fn is_counted_only(self) -> bool {
+        matches!(self, Reason::TokenAutomountOff | Reason::ImmutableTemplate)
+    }
+
+    /// Returns true for a warning or note that users may acknowledge. They may not for an agent that was not removed, or for settings
+    /// that are lost.
     pub(crate) fn may_be_ignored(self) -> bool {
-        self.class() == Class::Warning
+        matches!(self.class(), Class::Warning | Class::Note)
             && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
     }
 }

@@ -315,8 +315,9 @@ fn report(text: &str, injection: &Injection) -> String {
             ""
         };
         let label = match class {
-            Class::Note => "note ",
             _ if reported.is_acknowledged => "acknowledged ",
+            Class::Note => "note ",
+            _ if finding.is_note => "note ",
             Class::Warning if reported.subject.resource().is_some() => "warning ",
             _ => "",
         };

@@ -61,6 +61,8 @@ pub(crate) enum MessageLevel {
     UnexpectedDecision,
     /// A warning that the user has acknowledged; shown with `-v`.
     Acknowledged,
+    /// Information that the summary counts; shown with `-v`.
+    CountedNote,
     /// Neither a problem nor a decision about a pod template.
     Note,
     Warning,
@@ -120,6 +122,8 @@ pub(crate) struct Messages {
     run_errors: Vec<RunError>,
     warnings: MessageList,
     notes: MessageList,
+    /// Numbers of notes that only `-v` shows.
+    counted_notes: BTreeMap<Reason, usize>,
     /// Objects that must exist for the pods.
     requirements: Vec<String>,
     /// RBAC of the agents: generated, or left to the user.
@@ -204,10 +208,15 @@ impl Messages {
                 message: key.sentence.clone(),
             });
         }
+        if let (MessageLevel::CountedNote, Some(reason)) = (level, reason) {
+            *self.counted_notes.entry(reason).or_default() += 1;
+        }
         let sentence = self.is_folded(&key).then_some(key.sentence);
         let list = match level {
             MessageLevel::Decision | MessageLevel::UnexpectedDecision => &mut self.unexpected,
-            MessageLevel::Acknowledged | MessageLevel::Note => &mut self.notes,
+            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => {
+                &mut self.notes
+            }
             MessageLevel::Warning => &mut self.warnings,
             MessageLevel::Error | MessageLevel::RunError => &mut self.errors,
         };
@@ -240,8 +249,14 @@ impl Messages {
                 Verbosity::Summary => Some(ERROR_LIMITS),
                 Verbosity::FunctionCall => Some(CALL_LIMITS),
             },
-            MessageLevel::Acknowledged if self.verbosity != Verbosity::Resources => None,
-            MessageLevel::Acknowledged | MessageLevel::Note => Some(Limits::UNLIMITED),
+            MessageLevel::Acknowledged | MessageLevel::CountedNote
+                if self.verbosity != Verbosity::Resources =>
+            {
+                None
+            }
+            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => {
+                Some(Limits::UNLIMITED)
+            }
             MessageLevel::Warning => Some(match self.verbosity {
                 Verbosity::Summary if is_of_adoption => Limits::UNLIMITED,
                 Verbosity::Resources => Limits::UNLIMITED,
@@ -262,7 +277,7 @@ impl Messages {
             MessageLevel::Decision | MessageLevel::UnexpectedDecision => true,
             MessageLevel::Error | MessageLevel::RunError => false,
             _ if self.verbosity == Verbosity::Resources => false,
-            MessageLevel::Acknowledged | MessageLevel::Note => true,
+            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => true,
             MessageLevel::Warning => !is_refusal && key.reason != Some(Reason::AdoptLosesSettings),
         }
     }

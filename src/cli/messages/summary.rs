@@ -95,11 +95,14 @@ impl Messages {
         self.counts.keys().any(|reason| reason.done().is_some())
     }
 
-    /// `3 injected, 12 without pod template, 2 warnings`
+    /// `3 injected, 12 without pod template, 1 immutable-template, 2 warnings`
     fn counted(&self, tense: Tense) -> String {
         let mut parts = tense.decisions(&self.counts);
         if self.without_template > 0 {
             parts.push(format!("{} without pod template", self.without_template));
+        }
+        for (reason, count) in &self.counted_notes {
+            parts.push(format!("{count} {}", reason.id()));
         }
         if self.warnings.count > 0 {
             parts.push(plural(self.warnings.count, "warning"));

@@ -344,7 +344,7 @@ fn what_to_do_is_said_at_the_first_of_many() {
     let of = |what: &str| ran.stdout.matches(what).count();
     assert_eq!(
         (
-            of("warning[immutable-template]: "),
+            of("info[immutable-template]: "),
             of(" = help: delete the existing")
         ),
         (1, 1),
@@ -352,7 +352,7 @@ fn what_to_do_is_said_at_the_first_of_many() {
         ran.stdout
     );
     assert_eq!(
-        of("      warning[immutable-template] at line 4:18"),
+        of("      info[immutable-template] at line 4:18"),
         1,
         "{}",
         ran.stdout
