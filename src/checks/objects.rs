@@ -4,7 +4,7 @@ use crate::agent::prerequisites::Requirement;
 use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::outcome::Remark;
-use crate::manifest::identity::Identity;
+use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
@@ -43,7 +43,12 @@ impl<'r> Named<'r> {
                 }
             }
             if let Some(account) = outcome.token_of() {
-                names.insert((RelatedKind::ServiceAccount, namespace, &*account.name));
+                let of_account =
+                    |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
+                names.insert(of_account(namespace));
+                if namespace.is_none() {
+                    names.insert(of_account(Some(DEFAULT_NAMESPACE)));
+                }
             }
         }
         let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();
@@ -186,6 +191,7 @@ impl Object {
                 file,
                 finding,
                 unknown: None,
+                workloads: Vec::new(),
             },
         )
     }

@@ -5,13 +5,18 @@ use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText};
 use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
+use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
 use crate::manifest::related::RelatedKind;
 use crate::report::{Finding, Reason};
+use std::collections::HashMap;
 
 const FIELD: &str = "automountServiceAccountToken";
 
 /// The advice that makes the agent independent of the ServiceAccount.
 const HELP: &str = "set `automountServiceAccountToken: false` on the pod template as well; the agent then gets a separate token";
+
+/// The most workloads that a message names.
+const MAX_WORKLOADS: usize = 5;
 
 pub(super) fn remarks(
     inputs: &[ProcessedText<'_>],
@@ -19,6 +24,8 @@ pub(super) fn remarks(
     config: &Config,
 ) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
+    let mut groups: Vec<WorkloadGroup<'_>> = Vec::new();
+    let mut known: HashMap<GroupKey, usize> = HashMap::new();
     for (number, input) in inputs.iter().enumerate() {
         for outcome in &input.injection.outcomes {
             let Some(account) = outcome.token_of() else {
@@ -28,63 +35,147 @@ pub(super) fn remarks(
                 .identity
                 .namespace_or(config.spec.namespace.as_ref())
                 .map(String::as_str);
-            let (reason, message, help) =
-                match objects.named(RelatedKind::ServiceAccount, namespace, &account.name).first() {
-                    Some(object) if disables_token(object) => (
-                        Reason::SaAutomountOff,
-                        format!("ServiceAccount {} disables its token, so the agent exits", account.name),
-                        HELP.to_owned(),
-                    ),
-                    // The ServiceAccount `default` of every namespace gives tokens, unless a user changed it.
-                    None if account.name != "default" && outcome.decision.reason != Reason::Unchanged => (
-                        Reason::SaAutomountUnknown,
-                        // Without the name, so that pods with a ServiceAccount each get one message.
-                        "the ServiceAccount of the pod is not in the input; it may disable its token".to_owned(),
-                        format!("if it does, {HELP}"),
-                    ),
-                    _ => continue,
-                };
-            remarks.push((
-                number,
-                remark(
-                    outcome,
-                    account,
-                    Finding::new(reason, message, 0, "").with_help(help),
-                ),
-            ));
+            let find = |namespace| {
+                let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
+                accounts.first().copied()
+            };
+            let own = find(namespace);
+            let in_default = match namespace {
+                None => find(Some(DEFAULT_NAMESPACE)),
+                Some(_) => None,
+            };
+            let Some(object) = own.or(in_default) else {
+                remarks.extend(unknown(outcome, account).map(|remark| (number, remark)));
+                continue;
+            };
+            let Some(entry) = object
+                .entries
+                .iter()
+                .position(|entry| entry.key == FIELD && entry.value.as_deref() == Some("false"))
+            else {
+                continue;
+            };
+            let key = GroupKey {
+                input: object.input,
+                offset: object.offset,
+                may_be_elsewhere: own.is_none(),
+                acknowledged: outcome.acknowledged.contains(Reason::SaAutomountOff),
+            };
+            let index = *known.entry(key).or_insert(groups.len());
+            match groups.get_mut(index) {
+                Some(group) => group.workloads.push(&outcome.identity),
+                None => groups.push(WorkloadGroup {
+                    key,
+                    object,
+                    entry,
+                    workloads: vec![&outcome.identity],
+                }),
+            }
         }
     }
+    remarks.extend(groups.iter().filter_map(WorkloadGroup::remark));
     remarks
 }
 
-fn disables_token(account: &Object) -> bool {
-    account
-        .entries
-        .iter()
-        .any(|entry| entry.key == FIELD && entry.value.as_deref() == Some("false"))
+/// The properties that the workloads of one message share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct GroupKey {
+    /// The index of the ServiceAccount's text.
+    input: usize,
+    /// The offset of the ServiceAccount in it.
+    offset: usize,
+    /// True for workloads without a namespace and a ServiceAccount in `default`.
+    may_be_elsewhere: bool,
+    acknowledged: bool,
 }
 
-/// A remark on a pod template, at the field that names its ServiceAccount.
-fn remark(outcome: &Outcome, account: &PodServiceAccount, finding: Finding) -> Remark {
-    let template = &outcome.template;
-    let (offset, pointer) = match account.field {
-        Some((field, offset)) => (offset, format!("{template}/spec/{field}")),
-        None => (
-            outcome.decision.offset.unwrap_or(outcome.offset),
-            template.clone(),
-        ),
-    };
-    let acknowledged = outcome.acknowledged.contains(finding.reason);
-    Remark {
+/// The workloads of one ServiceAccount that disables its token.
+struct WorkloadGroup<'o> {
+    key: GroupKey,
+    object: &'o Object,
+    /// The index of the entry that disables the token.
+    entry: usize,
+    workloads: Vec<&'o Identity>,
+}
+
+impl WorkloadGroup<'_> {
+    fn remark(&self) -> Option<(usize, Remark)> {
+        let entry = self.object.entries.get(self.entry)?;
+        let finding = Finding::new(
+            Reason::SaAutomountOff,
+            self.message(),
+            entry.offset,
+            &entry.pointer,
+        )
+        .with_help(HELP)
+        .acknowledged_if(self.key.acknowledged)
+        .note_if(self.key.may_be_elsewhere);
+        let (input, remark) = self.object.remark(finding);
+        let workloads = self
+            .workloads
+            .iter()
+            .map(|workload| Identity::clone(workload));
+        let remark = Remark {
+            workloads: workloads.collect(),
+            ..remark
+        };
+        Some((input, remark))
+    }
+
+    fn message(&self) -> String {
+        let name = &self.object.identity.name;
+        let workloads = self.names();
+        let (run, agents, exit) = match self.workloads.len() {
+            1 => ("runs", "agent", "exits"),
+            _ => ("run", "agents", "exit"),
+        };
+        if self.key.may_be_elsewhere {
+            return format!(
+                "ServiceAccount {name} in namespace {DEFAULT_NAMESPACE} disables its token; if {workloads} {run} there, the {agents} {exit}"
+            );
+        }
+        format!("ServiceAccount {name} disables its token, so the {agents} of {workloads} {exit}")
+    }
+
+    /// `Deployment/a, Deployment/b and 3 more`
+    fn names(&self) -> String {
+        let mut names = Vec::new();
+        for workload in self.workloads.iter().take(MAX_WORKLOADS) {
+            names.push(format!("{}/{}", workload.kind, workload.name));
+        }
+        let others = self.workloads.len() - names.len();
+        match (others, names.pop()) {
+            (_, None) => String::new(),
+            (0, Some(last)) if names.is_empty() => last,
+            (0, Some(last)) => format!("{} and {last}", names.join(", ")),
+            (others, Some(last)) => {
+                names.push(last);
+                format!("{} and {others} more", names.join(", "))
+            }
+        }
+    }
+}
+
+/// Returns the note about a ServiceAccount that is not in the input, at the field that names it.
+fn unknown(outcome: &Outcome, account: &PodServiceAccount) -> Option<Remark> {
+    // The ServiceAccount `default` of every namespace gives tokens, unless a user changed it.
+    let field = account.field.as_ref().filter(|_| account.name != "default");
+    let (field, offset) = field?;
+    if outcome.decision.reason == Reason::Unchanged {
+        return None;
+    }
+    // Without the name, so that pods with a ServiceAccount each get one message.
+    let message = "the ServiceAccount of the pod is not in the input; it may disable its token";
+    let pointer = format!("{}/spec/{field}", outcome.template);
+    let finding = Finding::new(Reason::SaAutomountUnknown, message, *offset, &pointer)
+        .with_help(format!("if it does, {HELP}"))
+        .acknowledged_if(outcome.acknowledged.contains(Reason::SaAutomountUnknown));
+    Some(Remark {
         identity: outcome.identity.clone(),
         offset: outcome.offset,
         file: outcome.file.clone(),
-        finding: Finding {
-            offset: Some(offset),
-            pointer,
-            ..finding
-        }
-        .acknowledged_if(acknowledged),
+        finding,
         unknown: None,
-    }
+        workloads: Vec::new(),
+    })
 }

@@ -243,7 +243,11 @@ pub(crate) fn explain<'i>(
         for reported in text.injection.diagnostics() {
             let is_shown = match reported.subject {
                 Subject::Text => !matches!(filter, Filter::Resource(_)),
-                Subject::Resource(remark) => filter.includes(&remark.identity, config),
+                Subject::Resource(remark) => {
+                    let mut workloads = remark.workloads.iter();
+                    filter.includes(&remark.identity, config)
+                        || workloads.any(|workload| filter.includes(workload, config))
+                }
                 // The view of the template has it.
                 Subject::PodTemplate(_) => false,
             };

@@ -81,6 +81,8 @@ pub struct Remark {
     pub finding: Finding,
     /// The resources that a note `unknown-template` counts.
     pub(crate) unknown: Option<UnknownTemplates>,
+    /// The workloads that a finding about another object concerns.
+    pub(crate) workloads: Vec<Identity>,
 }
 
 /// The resource that a finding is about.

@@ -325,6 +325,7 @@ impl ResourcePlanner<'_, '_> {
             file: self.file.clone(),
             finding,
             unknown: None,
+            workloads: Vec::new(),
         }
     }
 

@@ -507,6 +507,7 @@ mod tests {
             file: Some(("a.yaml".to_owned(), Some(1))),
             finding,
             unknown: None,
+            workloads: Vec::new(),
         };
         let answer = answered(
             text,

@@ -3,6 +3,9 @@
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+/// The namespace of resources that name none, unless the command that applies them names another one.
+pub(crate) const DEFAULT_NAMESPACE: &str = "default";
+
 /// API version, kind, namespace and name, as the manifest has them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]

@@ -103,6 +103,7 @@ fn rbac_present(other: &Unmanaged) -> Remark {
         file: other.file.clone(),
         finding: finding.with_help(help),
         unknown: None,
+        workloads: Vec::new(),
     }
 }
 

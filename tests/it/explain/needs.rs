@@ -228,26 +228,19 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
     let told = folder.run(&["inject", "--diff", "."]).stderr;
     assert!(
         told.contains(
-            "warning[sa-automount-off]: ServiceAccount web disables its token, so the agent exits"
-        ),
-        "{told}"
-    );
-    assert!(
-        told.contains(" = note: 2 more: b.yaml:") && told.contains(", c.yaml:"),
+            "warning[sa-automount-off]: ServiceAccount web disables its token, so the agents of Deployment/a, Deployment/b and Deployment/c exit\n --> sa.yaml:4:"
+        ) && told.contains("1 warning;"),
         "{told}"
     );
     let explained = folder.run(&["explain", "."]).stdout;
     assert!(
-        explained.contains("\nwarning[sa-automount-off]: Deployment/a: "),
-        "{explained}"
-    );
-    assert!(
-        explained.contains("\nwarning[sa-automount-off] at c.yaml:"),
+        explained.contains("\nwarning[sa-automount-off]: ServiceAccount/web: "),
         "{explained}"
     );
     let one = folder.run(&["explain", "--resource", "c", "."]).stdout;
     assert!(
-        one.contains("\nwarning[sa-automount-off]: Deployment/c: ") && !one.contains("/a"),
+        one.contains("\nwarning[sa-automount-off]: ServiceAccount/web: ")
+            && !one.contains("b.yaml"),
         "{one}"
     );
     let alone = Folder::with(&[
