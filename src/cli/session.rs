@@ -293,7 +293,11 @@ fn list_changes(list: &mut String, input: NamedText<'_>, injection: &Injection) 
         let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else {
             continue;
         };
-        let change = about.passive(Tense::Conditional, done);
+        let change = match outcome.decision.reason {
+            // The message names the settings that differ.
+            Reason::Updated => outcome.decision.message.clone(),
+            _ => about.passive(Tense::Conditional, done),
+        };
         let position = counter.position(outcome.offset);
         let resource = outcome.identity.full_name();
         lines.push(format!(

@@ -217,7 +217,7 @@ fn parts(existing: &ExistingComponent) -> Vec<Part> {
 }
 
 /// Splits the pointer of a difference into the number of its part and the pointer from there.
-fn split(pointer: &str) -> Option<(usize, &str)> {
+pub(super) fn split(pointer: &str) -> Option<(usize, &str)> {
     let path = pointer.strip_prefix('/')?;
     let (part, field) = path.split_at(path.find('/').unwrap_or(path.len()));
     Some((part.parse().ok()?, field))
@@ -246,7 +246,7 @@ pub(super) enum EditedSetting {
 
 impl EditedSetting {
     /// Returns the setting of a field of the agent's container or of a volume.
-    fn of_field(part: &Value, field: &str) -> Option<Self> {
+    pub(super) fn of_field(part: &Value, field: &str) -> Option<Self> {
         let tokens: Vec<&str> = field.split('/').skip(1).collect();
         match tokens[..] {
             ["env", index, ..] => Self::of_variable(part.pointer(&format!("/env/{index}"))?),

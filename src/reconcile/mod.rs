@@ -5,7 +5,7 @@
 //! | current | `agent/existing.rs`, `current.rs` | the existing injection, found by its record |
 //! | desired | `desired.rs`, `adopt.rs` | the plan: the decision about the template without it, with names and settings that are kept |
 //! | difference | `drift.rs`, `edited_fields.rs` | between the existing injection and its record: an edit by hand. `hand_edits.rs` refuses it, unless `--force` overwrites it or the plan has the same value |
-//! | | `update.rs` | between the existing injection and the plan: unchanged, updated or removed |
+//! | | `update.rs`, `changed_settings.rs` | between the existing injection and the plan: unchanged, updated or removed |
 //! | operations | `insertion.rs`, `removal.rs`, `apply.rs` | JSON Patch for the difference, and the edits of the text |
 //!
 //! An update removes the old components in memory and then adds the new ones. So a changed configuration gives, by
@@ -15,6 +15,7 @@
 mod adopt;
 mod agent_container;
 pub(crate) mod apply;
+mod changed_settings;
 mod current;
 mod desired;
 pub(crate) mod drift;

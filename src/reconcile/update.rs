@@ -9,6 +9,7 @@ use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::annotations::Annotation;
 use crate::reconcile::apply::{Action, Addition};
+use crate::reconcile::changed_settings::changed_settings;
 use crate::reconcile::current::CurrentState;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::{Reconciled, Reconciler, place};
@@ -74,7 +75,11 @@ impl Reconciler<'_, '_> {
             return self.refused(existing, refusal, warnings);
         }
         let no_agent = report.no_agent.as_ref();
-        let update = state.describe_update(self.options.tense, &plan, no_agent);
+        let mut update = state.describe_update(self.options.tense, &plan, no_agent);
+        if let Some(settings) = changed_settings(existing, &plan) {
+            update.message += &format!("; changed: {settings}");
+            update.has_details = true;
+        }
         let mut decision = self.finding(Reason::Updated, update.message);
         decision.has_details = update.has_details;
         Reconciled {

@@ -421,9 +421,9 @@ web.yaml
     assert_eq!(paths, expected);
 }
 
-/// An update of the agent alone is not explained beyond its id, also where wait-for stays.
+/// An update names the settings of the components that change, without their values.
 #[test]
-fn a_message_that_repeats_its_id_is_left_out() {
+fn an_update_names_the_settings_that_differ() {
     let folder = Folder::with(&[("web.yaml", WAITS)]);
     let image = ["--set", "waitFor.image=example/wait:1"];
     let injected = folder.run(&[&["inject", "web.yaml"][..], &image].concat());
@@ -434,13 +434,11 @@ fn a_message_that_repeats_its_id_is_left_out() {
             .stdout
     };
     let agent = explain(&image);
-    assert!(agent.contains("  would be updated  "), "{agent}");
-    assert!(!agent.contains("info[updated]"), "{agent}");
+    let changed = "info[updated]: the agent would be updated; changed: `agent.memo`\n";
+    assert!(agent.contains(changed), "{agent}");
     let both = explain(&["--set", "waitFor.image=example/wait:2"]);
-    assert!(
-        both.contains("info[updated]: the agent with wait-for would be updated\n"),
-        "{both}"
-    );
+    let changed = "info[updated]: the agent with wait-for would be updated; changed: `agent.memo`, `waitFor.image`\n";
+    assert!(both.contains(changed), "{both}");
 }
 
 const WAITS: &str = "\
