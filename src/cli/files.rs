@@ -32,7 +32,8 @@ pub(crate) fn run(
     for folder in &discovered.chart_templates {
         let reason = Reason::HelmTemplate;
         let help = "to inject it, render the chart first, for example with `helm template`";
-        let finding = Finding::about_input(reason, reason.sentence()).with_help(help);
+        let message = format!("skipped: {}", reason.sentence());
+        let finding = Finding::about_input(reason, message).with_help(help);
         let name = folder.display().to_string();
         findings::add_about_input(messages, &name, &finding, run.severity_policy())?;
     }

@@ -1,6 +1,6 @@
 //! Resources without a pod template, counted by kind.
 
-use crate::manifest::known_kinds::is_not_covered;
+use crate::manifest::known_kinds::Gap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -57,30 +57,37 @@ impl KindCounts {
         })
     }
 
-    /// Returns the lines of a report, each kind with its count, the most frequent first.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let mut all: Vec<KindCount<'_>> = self.each().collect();
-        all.sort_by_cached_key(|count| (Reverse(count.count), count.name()));
+    /// Returns the line about all kinds with their counts, the most frequent first; none without resources.
+    pub(crate) fn line(&self) -> Option<String> {
         let mut kinds = Vec::new();
-        let mut not_covered = Vec::new();
-        for count in all {
-            let line = format!("{} {}", count.count, count.name());
-            if is_not_covered(count.group, count.kind) {
-                not_covered.push(line.clone());
-            }
-            kinds.push(line);
+        for count in self.by_frequency() {
+            kinds.push(format!("{} {}", count.count, count.name()));
         }
+        (!kinds.is_empty()).then(|| format!("info: without pod template: {}", kinds.join(", ")))
+    }
+
+    /// Returns a line for each kind that leads to pods without an agent.
+    pub(crate) fn gap_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if !kinds.is_empty() {
-            lines.push(format!("info: without pod template: {}", kinds.join(", ")));
-        }
-        if !not_covered.is_empty() {
-            let kinds = not_covered.join(", ");
-            lines.push(format!(
-                "info: not covered: {kinds}; their pods get an agent from the webhook only"
-            ));
+        for kind in self.by_frequency() {
+            let (count, name) = (kind.count, kind.name());
+            match Gap::of(kind.group, kind.kind) {
+                Some(Gap::WebhookOnly) => lines.push(format!(
+                    "info: not covered: {count} {name}; their pods get an agent from the webhook only"
+                )),
+                Some(Gap::RenderedElsewhere) => lines.push(format!(
+                    "info: rendered elsewhere: {count} {name}; inject the rendered manifests, or use the webhook"
+                )),
+                None => {}
+            }
         }
         lines
+    }
+
+    fn by_frequency(&self) -> Vec<KindCount<'_>> {
+        let mut all: Vec<KindCount<'_>> = self.each().collect();
+        all.sort_by_cached_key(|count| (Reverse(count.count), count.name()));
+        all
     }
 }
 
@@ -100,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_named_once_and_those_with_pods_again() {
+    fn each_kind_is_named_once_and_those_that_lead_to_pods_again() {
         let mut counts = KindCounts::default();
         let mut more = KindCounts::default();
         for (group, kind) in [
@@ -108,16 +115,19 @@ mod tests {
             ("kafka.strimzi.io", "Kafka"),
             ("", "ConfigMap"),
             ("", "ConfigMap"),
+            ("argoproj.io", "Application"),
         ] {
             more.add(group, kind, 1);
         }
         counts.absorb(&more);
         counts.absorb(&more);
+        let line = "info: without pod template: 4 ConfigMap, 2 Service, 2 argoproj.io/Application, 2 kafka.strimzi.io/Kafka";
+        assert_eq!(counts.line().as_deref(), Some(line));
         let lines = [
-            "info: without pod template: 4 ConfigMap, 2 Service, 2 kafka.strimzi.io/Kafka",
+            "info: rendered elsewhere: 2 argoproj.io/Application; inject the rendered manifests, or use the webhook",
             "info: not covered: 2 kafka.strimzi.io/Kafka; their pods get an agent from the webhook only",
         ];
-        assert_eq!(counts.lines(), lines);
-        assert!(KindCounts::default().lines().is_empty());
+        assert_eq!(counts.gap_lines(), lines);
+        assert_eq!(KindCounts::default().line(), None);
     }
 }

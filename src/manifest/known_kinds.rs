@@ -277,9 +277,30 @@ pub(crate) fn may_lack_images(group: &str) -> bool {
     )
 }
 
+/// A reason why a kind without pod templates leads to pods without an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// A controller creates pods that only the webhook sees.
+    WebhookOnly,
+    /// A controller renders manifests that are not in the input.
+    RenderedElsewhere,
+}
+
+impl Gap {
+    /// Returns the gap that a kind leaves, if any.
+    pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
+        match (group, kind) {
+            ("argoproj.io", "Application" | "ApplicationSet")
+            | ("helm.toolkit.fluxcd.io", "HelmRelease")
+            | ("kustomize.toolkit.fluxcd.io", "Kustomization") => Some(Gap::RenderedElsewhere),
+            _ => is_for_webhook(group, kind).then_some(Gap::WebhookOnly),
+        }
+    }
+}
+
 /// Returns true for a kind that creates pods and holds no whole pod template: it has fields of its own, a bare PodSpec, one
 /// `container`, no annotations, or manifests of other kinds.
-pub(crate) fn is_not_covered(group: &str, kind: &str) -> bool {
+fn is_for_webhook(group: &str, kind: &str) -> bool {
     match group {
         "argoproj.io" => matches!(
             kind,

@@ -409,7 +409,10 @@ impl Messages {
         let errors = self.errors.pictures("error", None);
         let mut notes = self.notes.pictures("note", hint);
         if self.verbosity == Verbosity::Resources {
-            notes.extend(self.kinds_without_template.lines());
+            notes.extend(self.kinds_without_template.line());
+        }
+        if self.verbosity != Verbosity::FunctionCall {
+            notes.extend(self.kinds_without_template.gap_lines());
         }
         let summary = ending.map(|ending| self.summary(ending));
         let summary = Vec::from_iter(summary);
