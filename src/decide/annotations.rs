@@ -354,35 +354,49 @@ impl<'a> Evaluation<'a, '_> {
         self.warn_of_nested_annotations();
     }
 
-    /// Warns about `agent-injector: {contrib: {mackerel: {io/inject: "false"}}}`: Helm's `--set` splits a key at its dots.
+    /// Warns about `agent-injector: {contrib: {mackerel: {io/inject: "false"}}}`: Helm's `--set` splits a key at its dots. A chart
+    /// that quotes its annotations prints the mapping as Go does: `agent-injector: "map[contrib:map[mackerel:map[io/inject:false]]]"`.
     fn warn_of_nested_annotations(&mut self) {
-        let mut annotations = self.template.annotations.iter();
-        if annotations.all(|annotation| annotation.value.is_some()) {
-            return;
-        }
         let Some((path, domain)) = annotations::PREFIX.rsplit_once('.') else {
             return;
         };
-        let Some(nested) = self.nested_annotations(path) else {
-            return;
-        };
-        for (key, value) in self.tree.entries(self.tree.alias_target(nested)) {
-            let key_text = self.scalar(key);
-            let Some(name) = key_text.strip_prefix(domain) else {
-                continue;
-            };
-            let key_in_full = format!("{}{name}", annotations::PREFIX);
-            let message =
-                format!("annotation `{key_in_full}` is split into nested keys at its dots");
-            let help = format!(
-                "write it as one key: `{key_in_full}: \"{}\"`; with Helm's `--set`, write `\\.` for each dot",
-                self.scalar(value)
-            );
-            let pointer = self.annotation_pointer("agent-injector");
-            let start = self.tree.place(key).start;
-            let finding = Finding::new(Reason::UnknownAnnotation, message, start, &pointer);
-            self.warnings.push(finding.with_help(help));
+        let mut found = Vec::new();
+        if let Some(nested) = self.nested_annotations(path) {
+            for (key, value) in self.tree.entries(self.tree.alias_target(nested)) {
+                if let Some(name) = self.scalar(key).strip_prefix(domain) {
+                    let start = self.tree.place(key).start;
+                    found.push(self.split_annotation(name, &self.scalar(value), start));
+                }
+            }
         }
+        let first_key = path.split('.').next().unwrap_or_default();
+        for annotation in &self.template.annotations {
+            if annotation.key != first_key {
+                continue;
+            }
+            let printed = annotation.value.as_deref().unwrap_or_default();
+            for item in printed.split(['[', ' ']) {
+                if let Some((name, value)) = item
+                    .strip_prefix(domain)
+                    .and_then(|item| item.split_once(':'))
+                {
+                    let value = value.trim_end_matches(']');
+                    found.push(self.split_annotation(name, value, annotation.offset));
+                }
+            }
+        }
+        self.warnings.extend(found);
+    }
+
+    /// Returns the warning about an annotation whose key is split at its dots.
+    fn split_annotation(&self, name: &str, value: &str, start: usize) -> Finding {
+        let key = format!("{}{name}", annotations::PREFIX);
+        let message = format!("annotation `{key}` is split into nested keys at its dots");
+        let help = format!(
+            "write it as one key: `{key}: \"{value}\"`; with Helm's `--set`, write `\\.` for each dot"
+        );
+        let pointer = self.annotation_pointer("agent-injector");
+        Finding::new(Reason::UnknownAnnotation, message, start, &pointer).with_help(help)
     }
 
     /// Returns the mapping below `metadata.annotations` at a path of keys, joined by dots.
