@@ -11,6 +11,9 @@ pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
 /// The variable that says where the agent runs. The agent requires it, and nothing else reads it.
 pub(crate) const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
 
+/// The beginning of the names of variables about the kubelet and the pod, which only the agent reads.
+pub(crate) const KUBERNETES_VARIABLES: &str = "MACKEREL_KUBERNETES_";
+
 /// The value of the annotation `status`: the original injector skips pods that have it.
 pub(crate) const INJECTED: &str = "injected";
 
