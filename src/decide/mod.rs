@@ -7,7 +7,7 @@
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
 //! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
-//! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
+//! | 5 | is it a whole pod, for Linux? | `patches`, `windows`, `invalid_containers` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `invalid-containers` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
@@ -26,6 +26,7 @@ mod annotations;
 pub(crate) mod controller_owned;
 mod existing_agent;
 pub(crate) mod immutable_template;
+mod invalid_containers;
 mod knative;
 mod name_conflicts;
 mod native_sidecar;
@@ -340,7 +341,7 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Skips a template that cannot run the wanted components.
-    fn supported(&self, wanted: ComponentKinds) -> Result<(), NoAgent> {
+    fn supported(&mut self, wanted: ComponentKinds) -> Result<(), NoAgent> {
         self.not_a_named_patch()?;
         if let Some(windows) = self.windows(wanted) {
             return Err(NoAgent::skip(windows));
@@ -349,6 +350,7 @@ impl<'a> Evaluation<'a, '_> {
         let has_containers = containers.any(|one| one.list == ContainerList::Containers);
         // The value of a duplicate key that is not used may have them.
         if !has_containers && self.template.second_key(self.tree).is_none() {
+            self.warn_of_invalid_containers();
             let finding = self.finding_without_details(Reason::NoContainers);
             return Err(NoAgent::skip(finding));
         }
