@@ -237,6 +237,15 @@ impl<'a> ReadContext<'a> {
             None if group.is_empty() => format!("the fields are {}", listed(known)),
             None => format!("`{group}` has {}", listed(known)),
         };
+        self.no_setting(name, help);
+    }
+
+    /// Reports a setting whose name other places have.
+    pub(crate) fn misplaced_field(&mut self, name: &str, places: &[&str]) {
+        self.no_setting(name, format!("did you mean `{}`?", places.join("` or `")));
+    }
+
+    fn no_setting(&mut self, name: &str, help: String) {
         let what = format!("unknown setting `{}`", self.dotted_field(name));
         self.errors.push(ConfigError {
             span: self.name_span.clone(),

@@ -3,12 +3,30 @@
 use crate::config::constraint::Constraint;
 use crate::config::kubernetes_type;
 use crate::config::read_context::ReadContext;
+use crate::config::rows::rows as all_rows;
 use crate::config::scalar::shape_of;
 use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{ItemShape, ScalarShape, SettingRow, Shape};
 use crate::config::value::{ConfigValue, Member};
 use crate::config::violation::Violation;
 use serde_json::{Map, Value as Json};
+
+/// The most settings of one name that a message suggests.
+const MAX_PLACES: usize = 2;
+
+/// Returns the paths of the settings of this name; none if there are too many for a suggestion.
+fn places_of(name: &str) -> Vec<&'static str> {
+    let mut places = Vec::new();
+    for row in all_rows() {
+        if row.name == name {
+            places.push(row.path);
+        }
+    }
+    if places.len() > MAX_PLACES {
+        places.clear();
+    }
+    places
+}
 
 /// Reads a value into the part at `path` of a setting, whose JSON is `target`. If the value is wrong, the violations go to
 /// `context` and the old value stays.
@@ -77,8 +95,13 @@ fn row_of(
 ) -> Option<&'static SettingRow> {
     let row = rows.iter().find(|row| row.name == name);
     if row.is_none() {
-        let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
-        context.unknown_field(name, &known);
+        match &places_of(name)[..] {
+            [] => {
+                let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
+                context.unknown_field(name, &known);
+            }
+            places => context.misplaced_field(name, places),
+        }
     }
     row.copied()
 }
