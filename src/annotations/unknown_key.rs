@@ -110,8 +110,10 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let names = Annotation::ALL
         .iter()
         .flat_map(|annotation| annotation.names());
+    // `memory` is nearer to `memo` than to `memory-limit`.
+    let limit = named(&format!("{name}-limit"));
     Some(UnknownAnnotation::like(
-        closest(name, names).and_then(named),
+        limit.or_else(|| closest(name, names).and_then(named)),
     ))
 }
 
@@ -144,6 +146,10 @@ mod tests {
         assert_eq!(
             meant("agent-injector.contrib.mackerel.io/injekt"),
             Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/memory"),
+            Some(Some(Annotation::MemoryLimit))
         );
         assert_eq!(
             meant("agent-injector.contrib.mackerel.io/memory_limit"),
