@@ -122,7 +122,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredF
                 }
             }
             Ok(_) => {}
-            Err(error) => discovered.errors.push(error.to_string()),
+            Err(error) => discovered.errors.push(walk_message(&error)),
         }
     }
     discovered
@@ -131,6 +131,27 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredF
     // An error may be the cause.
     if is_empty && discovered.errors.len() == earlier_errors {
         discovered.empty.push(folder.to_owned());
+    }
+}
+
+/// Returns the message about a folder that cannot be read.
+fn walk_message(error: &ignore::Error) -> String {
+    // The text of the error names the path a second time.
+    let cause = error.io_error().map(|cause| cause.kind().into());
+    match (path_of(error), cause) {
+        (Some(path), Some(cause)) => format!("{}: {}", path.display(), io_message(&cause)),
+        _ => error.to_string(),
+    }
+}
+
+/// Returns the path that an error is about.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _ => None,
     }
 }
 
@@ -153,7 +174,8 @@ pub(crate) fn is_chart_template(file: &Path) -> bool {
 /// Returns true for a file with the extension of a manifest.
 pub(crate) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().and_then(OsStr::to_str);
-    matches!(extension, Some("yaml" | "yml" | "json"))
+    let extension = extension.map(str::to_ascii_lowercase);
+    matches!(extension.as_deref(), Some("yaml" | "yml" | "json"))
 }
 
 fn has_name_of_kustomization(path: &Path) -> bool {
@@ -197,13 +219,17 @@ mod tests {
             "a/z.yaml",
             "a/.hidden.yaml",
             "c.json",
+            "d.YAML",
             "d.txt",
             "out/gen.yaml",
             ".git/HEAD",
         ]);
         std::fs::write(root.path().join(".gitignore"), "out/\n").unwrap();
         let found = files(&[root.path().to_owned()]);
-        assert_eq!(names(root.path(), &found), ["a/z.yaml", "b.yml", "c.json"]);
+        assert_eq!(
+            names(root.path(), &found),
+            ["a/z.yaml", "b.yml", "c.json", "d.YAML"]
+        );
         assert!(
             found
                 .files

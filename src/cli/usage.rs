@@ -102,6 +102,9 @@ fn tip_for_argument(argument: &str) -> Option<String> {
         "-R" | "-r" | "--recursive" => "directories are always searched recursively",
         "-w" | "--write" | "--inplace" => "`inject -i` changes the files",
         "-c" => "use `--config`",
+        _ if argument.contains(' ') => {
+            "the argument contains a space; an option and its value are two arguments, or joined by `=`"
+        }
         _ => return tip_for_command(argument),
     };
     Some(tip.to_owned())
@@ -194,6 +197,11 @@ mod tests {
         assert_eq!(
             tip_for_argument("--dry-run").unwrap(),
             "`--diff` shows what would change, `--check` lists it"
+        );
+        assert!(
+            tip_for_argument("--namespace shop")
+                .unwrap()
+                .contains("a space")
         );
         assert_eq!(tip_for_argument("--nonsense"), None);
         assert_eq!(
