@@ -34,6 +34,8 @@ pub(crate) fn inject_list(
             config,
         );
         injection.requirements = around.requirements;
+        let scalings = around.scalings.into_iter().map(|(_, scaling)| scaling);
+        injection.scalings = scalings.collect();
         injection
             .remarks
             .extend(around.remarks.into_iter().map(|(_, remark)| remark));

@@ -1,9 +1,11 @@
-//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, quotas, ServiceAccounts.
+//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, quotas, ServiceAccounts. Reads the
+//! autoscalers that change the number of pods.
 //!
 //! The injection only notes their locations, since most of them have nothing to do with an agent. Those that may matter are
 //! parsed after it.
 
 mod agent_config;
+mod autoscaler;
 mod missing_key;
 mod objects;
 mod quota;
@@ -15,6 +17,7 @@ use crate::agent::prerequisites::{Presence, Requirement};
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::Remark;
+use crate::manifest::replicas::Scaling;
 use objects::Named;
 use std::collections::HashSet;
 
@@ -36,6 +39,8 @@ pub(crate) struct Checked {
     pub(crate) requirements: Vec<Requirement>,
     /// Warnings about objects of the input, each with the index of its text.
     pub(crate) remarks: Vec<(usize, Remark)>,
+    /// The ranges of the input's autoscalers, if explanations are asked for, each with the index of its text.
+    pub(crate) scalings: Vec<(usize, Scaling)>,
 }
 
 /// Checks the resources that the injected pods of all texts of a run need.
@@ -75,6 +80,7 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
     Checked {
         requirements,
         remarks,
+        scalings: autoscaler::scalings(&objects),
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Named<'r> {
     names: HashSet<ObjectKey<'r>>,
     /// Searches for the names, to skip texts without any of them; none if there are so many that parsing is cheaper.
     finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
+    /// True if a number of replicas is known: explanations are asked for.
+    counts_replicas: bool,
 }
 
 /// The maximum number of names of one kind to search a text for.
@@ -61,7 +63,12 @@ impl<'r> Named<'r> {
             let of_names = names.into_iter().map(Finder::new);
             finders.insert(kind, are_few.then(|| of_names.collect()));
         }
-        Self { names, finders }
+        let mut outcomes = inputs.iter().flat_map(|input| &input.injection.outcomes);
+        Self {
+            names,
+            finders,
+            counts_replicas: outcomes.any(|outcome| outcome.replicas.is_some()),
+        }
     }
 
     /// Returns false for a text that holds no named object of this kind.
@@ -73,6 +80,7 @@ impl<'r> Named<'r> {
                     || may_spell_otherwise(text)
             }
             Some(None) => true,
+            None if kind == RelatedKind::Autoscaler => self.counts_replicas,
             None => !kind.is_named(),
         }
     }
@@ -111,7 +119,7 @@ pub(crate) struct Object {
     pub(crate) is_source: bool,
 }
 
-/// A key with its value: of a Secret, ConfigMap or ServiceAccount, or a quota's `hard`.
+/// A key with its value: of a Secret, ConfigMap or ServiceAccount, a quota's `hard`, the bounds of a LimitRange, or an autoscaler's `spec` and target.
 #[derive(Debug, Clone)]
 pub(crate) struct DataEntry {
     pub(crate) key: String,
@@ -265,7 +273,10 @@ impl ObjectReader<'_> {
         let gvk = resource.gvk.as_ref();
         // The mapping with the name of the Secret that a controller makes; by default it is that of the resource.
         let target_path: &[&str] = match gvk.map(|gvk| (&*gvk.group, &*gvk.kind)) {
-            None | Some(("", _)) => &[],
+            None
+            | Some(
+                ("", _) | ("autoscaling", "HorizontalPodAutoscaler") | ("keda.sh", "ScaledObject"),
+            ) => &[],
             Some(("external-secrets.io", "ExternalSecret")) => &["spec", "target"],
             Some(("bitnami.com", "SealedSecret")) => &["spec", "template", "metadata"],
             Some(_) => return None,
@@ -334,8 +345,38 @@ impl ObjectReader<'_> {
                 let hard = spec.and_then(|spec| tree.member(spec, "hard"));
                 entries(tree, hard, "/spec/hard")
             }
-            RelatedKind::LimitRange => Vec::new(),
+            RelatedKind::LimitRange => self.bounds(object),
+            RelatedKind::Autoscaler => {
+                let spec = tree.member(object, "spec");
+                let target = spec.and_then(|spec| tree.member(spec, "scaleTargetRef"));
+                let target = entries(tree, target, "/spec/scaleTargetRef");
+                [entries(tree, spec, "/spec"), target].concat()
+            }
         }
+    }
+}
+
+impl ObjectReader<'_> {
+    /// Returns the bounds of a LimitRange for containers, with keys such as `max.memory`.
+    fn bounds(&self, object: NodeId) -> Vec<DataEntry> {
+        let tree = self.tree;
+        let mut bounds = Vec::new();
+        let Some(limits) = tree.member_at(object, ["spec", "limits"]) else {
+            return bounds;
+        };
+        for (index, item) in tree.items(tree.alias_target(limits)).enumerate() {
+            if tree.member_text(item, "type").as_deref() != Some("Container") {
+                continue;
+            }
+            for bound in ["max", "min"] {
+                let pointer = format!("/spec/limits/{index}/{bound}");
+                for mut entry in entries(tree, tree.member(item, bound), &pointer) {
+                    entry.key = format!("{bound}.{}", entry.key);
+                    bounds.push(entry);
+                }
+            }
+        }
+        bounds
     }
 }
 

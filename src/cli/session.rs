@@ -230,8 +230,14 @@ impl<'r> Session<'r> {
         let Checked {
             requirements,
             remarks,
+            scalings,
         } = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = requirements;
+        for (file, scaling) in scalings {
+            if let Some(file) = self.files.get_mut(file) {
+                file.injection.scalings.push(scaling);
+            }
+        }
         let remarks = remarks.into_iter();
         remarks
             .map(|(file, remark)| FileRemark { file, remark })

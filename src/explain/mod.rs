@@ -229,7 +229,7 @@ pub(crate) fn explain<'i>(
         errors,
         needed: needed(&shown, texts, requirements, config),
         permissions: permissions::permissions(&shown, texts, config),
-        mackerel: HostCount::of(&shown, texts),
+        mackerel: HostCount::of(&shown, texts, config),
         without_pod_template: 0,
     };
     let shows_settings = shown.len() == 1 || matches!(filter, Filter::Resource(_));

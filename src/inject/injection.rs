@@ -7,6 +7,7 @@ use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
+use crate::manifest::replicas::Scaling;
 use crate::report::{Class, Finding};
 use yaml_json_patch::edit::{self, Edit};
 
@@ -30,6 +31,8 @@ pub struct Injection {
     pub(crate) kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
     pub(crate) related: Vec<Location>,
+    /// The ranges of the text's autoscalers, if explanations are asked for.
+    pub(crate) scalings: Vec<Scaling>,
     /// Objects that must exist for the injected pods, by namespace, each with its presence in the text.
     pub requirements: Vec<Requirement>,
     /// Decides the severity of a finding in this run.
@@ -167,6 +170,7 @@ impl Injection {
             remarks,
             kinds_without_template,
             related,
+            scalings,
             requirements: _,
             severity_policy: _,
         } = later;
@@ -182,6 +186,7 @@ impl Injection {
         self.remarks.extend(remarks);
         self.kinds_without_template.absorb(&kinds_without_template);
         self.related.extend(related);
+        self.scalings.extend(scalings);
     }
 
     fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {

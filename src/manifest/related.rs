@@ -1,4 +1,4 @@
-//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts.
+//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts, autoscalers.
 
 use kube_core::TypeMeta;
 use serde::Serialize;
@@ -37,6 +37,8 @@ pub(crate) enum RelatedKind {
     LimitRange,
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
+    /// A HorizontalPodAutoscaler or ScaledObject, which changes the number of pods.
+    Autoscaler,
 }
 
 impl RelatedKind {
@@ -50,6 +52,7 @@ impl RelatedKind {
             "ResourceQuota" => Some(RelatedKind::Quota),
             "LimitRange" => Some(RelatedKind::LimitRange),
             "ServiceAccount" => Some(RelatedKind::ServiceAccount),
+            "HorizontalPodAutoscaler" | "ScaledObject" => Some(RelatedKind::Autoscaler),
             _ => None,
         }
     }
@@ -58,7 +61,7 @@ impl RelatedKind {
     pub(crate) fn is_named(self) -> bool {
         match self {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => true,
-            RelatedKind::Quota | RelatedKind::LimitRange => false,
+            RelatedKind::Quota | RelatedKind::LimitRange | RelatedKind::Autoscaler => false,
         }
     }
 }

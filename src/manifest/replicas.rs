@@ -1,4 +1,4 @@
-//! The number of pods that a workload asks for.
+//! The number of pods that a workload asks for, and the range that an autoscaler gives it.
 
 use crate::manifest::resource::Resource;
 use yaml_json_patch::{Kind, Tree};
@@ -26,4 +26,15 @@ pub(crate) fn replicas(tree: &Tree<'_>, resource: &Resource) -> Option<u64> {
     }
     tree.member_text(spec, "replicas")
         .map_or(Some(1), |number| number.parse().ok())
+}
+
+/// The range that an autoscaler gives the number of pods of a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scaling {
+    pub(crate) namespace: Option<String>,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) min: u64,
+    /// None if the manifest does not have it.
+    pub(crate) max: Option<u64>,
 }

@@ -38,7 +38,10 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
 #[test]
 fn hosts_are_counted_by_replicas() {
     let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
-    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 5}\n";
+    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 5, maxReplicas: 50}\n";
+    let keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}, minReplicaCount: 2, maxReplicaCount: 30}\n";
+    let other = scaler.replace("name: web}, min", "name: elsewhere}, min");
+    let idle = keda.replace(", minReplicaCount: 2, maxReplicaCount: 30", "");
     let report = WEB.replace("Deployment", "DaemonSet");
     let none = WEB.replace("name: web\nspec", "name: off\nspec").replace(
         "labels:",
@@ -56,11 +59,23 @@ fn hosts_are_counted_by_replicas() {
         ),
         (
             &[&three, scaler],
+            "Mackerel hosts: 5 to 50, one for each replica\n",
+        ),
+        (
+            &[&three, keda],
+            "Mackerel hosts: 2 to 30, one for each replica\n",
+        ),
+        (
+            &[&three, &idle],
+            "Mackerel hosts: 0 to 100, one for each replica\n",
+        ),
+        (
+            &[&three, &other],
             "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number\n",
         ),
         (
             &[&three, scaler, &report],
-            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number; \
+            "Mackerel hosts: 5 to 50, one for each replica; \
              unknown for 1 template without a number of replicas\n",
         ),
         (
@@ -81,7 +96,7 @@ fn hosts_are_counted_by_replicas() {
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(
         json["mackerel"],
-        json!({"hosts": 3, "hasAutoscalers": false, "unknownTemplates": 1})
+        json!({"hosts": 3, "maxHosts": 3, "hasAutoscalers": false, "unknownTemplates": 1})
     );
 }
 
