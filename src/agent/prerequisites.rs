@@ -56,6 +56,8 @@ pub(crate) struct Prerequisites {
     pub(crate) objects: Vec<KeyRef>,
     /// The agent's configuration file, if it is in a ConfigMap.
     pub(crate) agent_config: Option<KeyRef>,
+    /// The requests and limits of the container.
+    pub(crate) resources: Value,
     /// Requests and limits that the container lacks, as a ResourceQuota names them.
     pub(crate) without: Vec<&'static str>,
     /// Variables whose references the user has marked `optional`.
@@ -74,6 +76,7 @@ impl Prerequisites {
         let store = AgentSettings::host_id_store().variable_name();
         let mut needs = Self {
             without: without(&container["resources"]),
+            resources: container["resources"].clone(),
             optional,
             host_id_in_file: value_of(container, store) == Some(HostIdStore::File.as_str()),
             ..Self::default()

@@ -6,6 +6,7 @@
 
 mod agent_config;
 mod autoscaler;
+mod limit_range;
 mod missing_key;
 mod objects;
 mod quota;
@@ -118,6 +119,7 @@ fn warnings(
     let mut remarks = missing_key::remarks(objects, requirements);
     remarks.extend(agent_config::remarks(inputs, objects, config));
     remarks.extend(quota::remarks(inputs, objects, config));
+    remarks.extend(limit_range::remarks(inputs, objects, config));
     remarks.extend(service_account::remarks(inputs, objects, config));
     remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
     remarks

@@ -104,6 +104,7 @@ reasons! {
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent rejects or ignores a part of its configuration file";
     PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
     Quota = "quota", Warning, "a ResourceQuota in the input requires a value that the agent container does not set";
+    LimitRange = "limit-range", Warning, "a LimitRange in the input does not allow the requests or limits of the agent container";
     ShareProcessNamespace = "share-process-namespace", Warning, "other containers of the pod can read the API key of the agent";
     ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
     NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
