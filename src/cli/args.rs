@@ -40,9 +40,12 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Common {
-    /// Configuration file [env: MACKEREL_AGENT_INJECTOR_CONFIG]
+    /// Configuration file; default: `agent-injector.yaml` in the directory of PATH or above [env: MACKEREL_AGENT_INJECTOR_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Use the defaults instead of a configuration file
+    #[arg(long, global = true, conflicts_with = "config")]
+    pub(crate) no_config: bool,
     /// Set one field below `spec`, such as `agent.image=IMAGE` or `agent.roles=[shop:web, shop:api]`; repeatable
     #[arg(long, global = true, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
@@ -343,9 +346,9 @@ pub(crate) enum ConfigCommand {
     Schema,
     /// Print an example with all settings and their defaults, commented out
     Example,
-    /// Validate FILE, or the file of `--config`, with the values of `--set`
+    /// Validate FILE, or the file that `inject` would use, with the values of `--set`
     Validate {
-        /// Configuration file; `-` for stdin
+        /// Configuration file, or a directory to search from; `-` for stdin
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
         /// Refuse settings that the webhook does not support, as its server does

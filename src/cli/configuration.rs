@@ -1,16 +1,65 @@
-//! The configuration of a run. It comes from one source: a functionConfig, else `--config`, else the environment, else the
-//! defaults.
+//! The configuration of a run. It comes from one source: a functionConfig, else `--config`, else the environment, else a file
+//! that is found near the paths, else the defaults.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
-use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
+use crate::cli::discover::DiscoveredFiles;
+use crate::cli::find_config;
+use crate::cli::input::{STDIN, Unreadable, io_message, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Loads the configuration of a run without a functionConfig.
+/// Loads the configuration of a run over files.
+pub(crate) fn of_paths(
+    paths: &[PathBuf],
+    discovered: &DiscoveredFiles,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    if common.no_config || file(common).is_some() {
+        return base(ConfigReader::Manifests, common, messages);
+    }
+    let configurations = &discovered.configurations;
+    let Some(path) = find_config::for_paths(paths, configurations, &current_folder()?)? else {
+        return base(ConfigReader::Manifests, common, messages);
+    };
+    let name = path.display().to_string();
+    let text = match read_file(&path) {
+        Ok(file) => file.text,
+        Err(error) => return unreadable(&name, &error, messages),
+    };
+    let base = Base::Text {
+        name: &name,
+        text: &text,
+    };
+    let config = load_base(base, ConfigReader::Manifests, common, messages)?;
+    messages.set_found_configuration(&name);
+    Ok(config)
+}
+
+/// Notes a configuration file that a run over files would use. The manifests on stdin have no folder.
+pub(crate) fn note_unused(common: &Common, messages: &mut Messages) -> anyhow::Result<()> {
+    if common.no_config || file(common).is_some() {
+        return Ok(());
+    }
+    if let Some(path) = find_config::in_or_above(Path::new("."), &current_folder()?) {
+        let name = path.display();
+        messages.note_line(format!(
+            "info: {name} is not used for stdin; to use it, add `--config {name}`"
+        ))?;
+    }
+    Ok(())
+}
+
+fn current_folder() -> anyhow::Result<PathBuf> {
+    let current = std::env::current_dir();
+    current.map_err(|error| anyhow::anyhow!("the current directory: {}", io_message(&error)))
+}
+
+/// Loads the configuration of a run that has no functionConfig and finds no file.
 pub(crate) fn base(
     reader: ConfigReader,
     common: &Common,
@@ -43,9 +92,14 @@ pub(crate) fn of_call(
     let Some(function_config) = envelope.function_config() else {
         return base(ConfigReader::Manifests, common, messages);
     };
-    if common.config.is_some() {
+    let option = match (&common.config, common.no_config) {
+        (Some(_), _) => Some("--config"),
+        (None, true) => Some("--no-config"),
+        (None, false) => None,
+    };
+    if let Some(option) = option {
         anyhow::bail!(
-            "`--config` cannot be combined with the functionConfig of the ResourceList; remove one of them"
+            "`{option}` cannot be combined with the functionConfig of the ResourceList; remove one of them"
         );
     }
     if variable(CONFIG_VARIABLE).is_some() {
@@ -114,9 +168,12 @@ fn validate(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<String> {
-    let Some(path) = file.or_else(|| self::file(common)) else {
+    let Some(path) = file_to_validate(file, common)? else {
         if common.set.is_empty() && common.namespace.is_none() {
-            anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
+            anyhow::bail!(
+                "no configuration file; use `config validate FILE`, with `-` for stdin, or create {}",
+                find_config::FILE_NAME
+            );
         }
         load_base(Base::Defaults, reader, common, messages)?;
         return Ok("the options".to_owned());
@@ -139,8 +196,27 @@ fn validate(
     Ok(name)
 }
 
+/// Returns the file to validate: the argument, or the file that a run over the folder of the argument would use.
+fn file_to_validate(file: Option<PathBuf>, common: &Common) -> anyhow::Result<Option<PathBuf>> {
+    let folder = match file {
+        Some(path) if path.is_dir() => path,
+        Some(path) => return Ok(Some(path)),
+        None => PathBuf::from("."),
+    };
+    if common.no_config {
+        return Ok(None);
+    }
+    if let Some(path) = self::file(common) {
+        return Ok(Some(path));
+    }
+    Ok(find_config::in_or_above(&folder, &current_folder()?))
+}
+
 /// Returns the configuration file that `--config` or the environment names.
 pub(crate) fn file(common: &Common) -> Option<PathBuf> {
+    if common.no_config {
+        return None;
+    }
     common
         .config
         .clone()

@@ -1,6 +1,7 @@
 //! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out, as by git.
 
-use crate::cli::input::io_message;
+use crate::cli::find_config::is_configuration;
+use crate::cli::input::{canonical, io_message};
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -30,6 +31,8 @@ pub(crate) struct InputFile {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiscoveredFiles {
     pub(crate) files: Vec<InputFile>,
+    /// Configurations of this program, which are no manifests: `agent-injector.yaml`.
+    pub(crate) configurations: Vec<PathBuf>,
     /// Folders with the templates of Helm charts, which are no manifests.
     pub(crate) chart_templates: Vec<PathBuf>,
     /// Kustomizations. Those without an extension of YAML are not in `files`, unless the user named them.
@@ -38,6 +41,17 @@ pub(crate) struct DiscoveredFiles {
     pub(crate) empty: Vec<PathBuf>,
     /// Errors of the file system.
     pub(crate) errors: Vec<String>,
+}
+
+impl DiscoveredFiles {
+    /// Adds a file that is a manifest or a configuration.
+    fn add(&mut self, file: InputFile) {
+        if is_configuration(&file.path) {
+            self.configurations.push(file.path);
+        } else {
+            self.files.push(file);
+        }
+    }
 }
 
 /// Finds the files of the arguments.
@@ -54,7 +68,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
                 }
                 let canonical = canonical(path);
                 if seen.insert(canonical.clone()) {
-                    discovered.files.push(InputFile {
+                    discovered.add(InputFile {
                         path: path.clone(),
                         canonical,
                         found_by: FoundBy::Name,
@@ -114,7 +128,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredF
                     Err(_) => canonical(entry.path()),
                 };
                 if seen.insert(canonical.clone()) {
-                    discovered.files.push(InputFile {
+                    discovered.add(InputFile {
                         path: shown(entry.path()),
                         canonical,
                         found_by: FoundBy::Walk,
@@ -182,11 +196,6 @@ fn has_name_of_kustomization(path: &Path) -> bool {
     path.file_name()
         .and_then(OsStr::to_str)
         .is_some_and(is_kustomization)
-}
-
-/// Returns the canonical path, or the path itself if there is no such file.
-pub(crate) fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 /// Reads the files and folders, and ends the run.
 pub(crate) fn run(
     paths: &[PathBuf],
+    discovered: &DiscoveredFiles,
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let discovered = discover::files(paths);
     for error in &discovered.errors {
         messages.error(error)?;
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(
         let is_unexplained = !has_resources && !session.messages.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
             let name = folder.display().to_string();
-            let message = without_resources(folder, &discovered);
+            let message = without_resources(folder, discovered);
             session.warn(&name, Reason::NoResources, message)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Name of stdin in messages.
@@ -77,6 +77,11 @@ impl FileState {
             modified: metadata.modified().ok(),
         }
     }
+}
+
+/// Returns the canonical path, or the path itself if there is no such file.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Reads a file.

@@ -1,8 +1,8 @@
 //! The kustomizations of the input and of its parent folders: which files they use as patches, and which of them change a file
 //! after it is injected.
 
-use crate::cli::discover::{InputFile, canonical};
-use crate::cli::input::read_file;
+use crate::cli::discover::InputFile;
+use crate::cli::input::{canonical, read_file};
 use crate::cli::messages::plural;
 use crate::config::API_VERSION;
 use crate::diagnostic::LineCounter;

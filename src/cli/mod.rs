@@ -2,7 +2,7 @@
 //!
 //! - `args`, `usage`: arguments, and help for wrong ones
 //! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
-//! - `configuration`: the configuration of a run
+//! - `configuration`, `find_config`: the configuration of a run
 //! - `files`, `stdin`: a run over files, a run over stdin
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
@@ -15,6 +15,7 @@ mod configuration;
 mod diff;
 mod discover;
 mod files;
+mod find_config;
 mod findings;
 mod generate;
 mod in_place;
@@ -221,11 +222,16 @@ fn run_on_paths(
             stdin::run(EntryPoint::Command, request, common, messages)
         }
         (0, _) => {
-            let config = request.mode.configured(configuration::base(
-                ConfigReader::Manifests,
-                common,
-                messages,
-            )?);
+            let paths = request.paths;
+            let discovered = discover::files(paths);
+            // `uninject` needs no settings, so it must not fail for those of a file that it finds.
+            let config = match request.options.direction {
+                Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
+                Direction::Uninject => {
+                    configuration::base(ConfigReader::Manifests, common, messages)?
+                }
+            };
+            let config = request.mode.configured(config);
             if config.spec.rbac.generate && request.writes_manifests() {
                 let setting = Rbac::generate();
                 anyhow::bail!(
@@ -234,7 +240,7 @@ fn run_on_paths(
                 );
             }
             let run = RunContext::new(request, Permissions::Leave, common, &config);
-            files::run(request.paths, run, messages)
+            files::run(paths, &discovered, run, messages)
         }
         _ => anyhow::bail!(
             "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"

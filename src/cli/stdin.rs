@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::engine::inject;
 use crate::inject::Injection;
 use crate::krm_fn::{self, Call, CallStatus};
-use crate::options::Permissions;
+use crate::options::{Direction, Permissions};
 use crate::post_renderer;
 use crate::rbac::RbacCoverage;
 use crate::report::Reason;
@@ -35,6 +35,9 @@ pub(crate) fn run(
     };
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
         return answer_call(text, request, common, messages);
+    }
+    if entry_point == EntryPoint::Command && request.options.direction == Direction::Inject {
+        configuration::note_unused(common, messages)?;
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
     let config = request.mode.configured(config);

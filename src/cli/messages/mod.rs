@@ -136,6 +136,8 @@ pub(crate) struct Messages {
     warnings_option: Warnings,
     /// Found out for the first message.
     colour: OnceCell<Colour>,
+    /// The configuration file that the run has found, for the summary.
+    found_configuration: Option<String>,
 }
 
 impl Messages {
@@ -181,6 +183,11 @@ impl Messages {
     /// Sets the option `--strict`, for the summary.
     pub(crate) fn set_warnings_option(&mut self, warnings: Warnings) {
         self.warnings_option = warnings;
+    }
+
+    /// Sets the configuration file that the run has found, for the summary.
+    pub(crate) fn set_found_configuration(&mut self, name: &str) {
+        self.found_configuration = Some(visible(name).into_owned());
     }
 
     /// Adds a line about changes of ClusterRoles and bindings.
@@ -414,8 +421,12 @@ impl Messages {
         if self.verbosity != Verbosity::FunctionCall {
             notes.extend(self.kinds_without_template.gap_lines());
         }
-        let summary = ending.map(|ending| self.summary(ending));
-        let summary = Vec::from_iter(summary);
+        let summary = match (ending, &self.found_configuration) {
+            (Some(ending), _) => vec![self.summary(ending)],
+            // `explain` prints its totals to stdout.
+            (None, Some(name)) => vec![format!("configuration: {name}")],
+            (None, None) => Vec::new(),
+        };
         let required = self.requirements.clone();
         let parts = match self.verbosity {
             Verbosity::Errors if self.has_errors() => vec![errors, summary],

@@ -40,8 +40,17 @@ impl Ending<'_> {
 }
 
 impl Messages {
-    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
+    /// `3 injected, 1 skipped (opted-out), 12 without pod template; configuration: agent-injector.yaml`
     pub(super) fn summary(&self, ending: Ending<'_>) -> String {
+        let result = self.result(ending);
+        match &self.found_configuration {
+            Some(name) => format!("{result}; configuration: {name}"),
+            None => result,
+        }
+    }
+
+    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
+    fn result(&self, ending: Ending<'_>) -> String {
         match ending {
             Ending::FilesPrinted if self.has_changes() => format!(
                 "{}; printed to stdout (`-i` changes the files)",

@@ -1,5 +1,6 @@
 //! The command line's wiring: what is injected and why is tested elsewhere.
 
+mod found_configuration;
 mod inputs;
 mod messages;
 mod other_commands;

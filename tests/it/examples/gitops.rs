@@ -189,7 +189,7 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
         "{}",
         failed.stderr
     );
-    let corrected = step("\"$program\" inject -i --config agent-injector.yaml manifests");
+    let corrected = step("\"$program\" inject -i manifests");
     assert_eq!(corrected.code, 0, "{}", corrected.stderr);
     let passed = step(&check);
     assert_eq!((passed.code, &*passed.stdout), (0, ""), "{}", passed.stderr);

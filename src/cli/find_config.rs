@@ -1,0 +1,336 @@
+//! Finds the configuration file of a run over files: `agent-injector.yaml` in the folder of each path, or in a folder above it.
+//!
+//! A run has one configuration, so all of its paths have to find the same file, or none.
+
+use crate::cli::input::{Unreadable, canonical, read_file};
+use crate::config::{API_VERSION, KIND};
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+use yaml_json_patch as yaml;
+
+/// Name of a configuration file that is found.
+pub(crate) const FILE_NAME: &str = "agent-injector.yaml";
+
+/// A path with the configuration file that applies to it, as a canonical path.
+struct Applied {
+    path: PathBuf,
+    file: Option<PathBuf>,
+}
+
+const HELP: &str =
+    "run the command once for each, or use `--config FILE`, or `--no-config` for the defaults";
+
+/// Returns the configuration file that applies to all paths. `discovered` are the configuration files among and below them;
+/// `current` is the current folder.
+pub(crate) fn for_paths(
+    paths: &[PathBuf],
+    discovered: &[PathBuf],
+    current: &Path,
+) -> anyhow::Result<Option<PathBuf>> {
+    let mut applied: Vec<Applied> = Vec::new();
+    let mut folders = HashSet::new();
+    for path in paths {
+        let folder = if path.is_dir() { path } else { parent(path) };
+        // The run reports a path that does not exist.
+        if path.exists() && folders.insert(folder) {
+            applied.push(Applied {
+                path: path.clone(),
+                file: canonical_in_or_above(folder, current),
+            });
+        }
+    }
+    for file in discovered {
+        applied.push(Applied {
+            path: parent(file).to_owned(),
+            file: Some(canonical(file)),
+        });
+    }
+    let mut applied = applied.into_iter();
+    let Some(first) = applied.next() else {
+        return Ok(None);
+    };
+    if let Some(other) = applied.find(|other| other.file != first.file) {
+        let (one, other) = (sentence(&first, current), sentence(&other, current));
+        anyhow::bail!("different configurations: {one}, {other}; {HELP}");
+    }
+    Ok(first.file.map(|file| relative(&file, current)))
+}
+
+/// `deploy has deploy/agent-injector.yaml`, or `deploy has none`
+fn sentence(applied: &Applied, current: &Path) -> String {
+    let path = applied.path.display();
+    match &applied.file {
+        Some(file) => format!("{path} has {}", relative(file, current).display()),
+        None => format!("{path} has none"),
+    }
+}
+
+/// Returns the configuration file in a folder, or in the next folder above it: up to the root of the Git repository; without one, up
+/// to the current folder.
+pub(crate) fn in_or_above(folder: &Path, current: &Path) -> Option<PathBuf> {
+    let file = canonical_in_or_above(folder, current)?;
+    Some(relative(&file, current))
+}
+
+fn canonical_in_or_above(folder: &Path, current: &Path) -> Option<PathBuf> {
+    let (folder, current) = (canonical(folder), canonical(current));
+    let root = repository_root(&folder).unwrap_or(if folder.starts_with(&current) {
+        &current
+    } else {
+        &folder
+    });
+    for ancestor in folder.ancestors() {
+        let file = ancestor.join(FILE_NAME);
+        if is_configuration(&file) {
+            return Some(canonical(&file));
+        }
+        if ancestor == root {
+            break;
+        }
+    }
+    None
+}
+
+fn repository_root(folder: &Path) -> Option<&Path> {
+    let mut ancestors = folder.ancestors();
+    ancestors.find(|ancestor| ancestor.join(".git").exists())
+}
+
+/// Returns true for a configuration file with the name that is looked for. A Helm chart's values or a manifest may have the same
+/// name. A file that cannot be read counts, so that the run does not continue with the defaults.
+pub(crate) fn is_configuration(path: &Path) -> bool {
+    if path.file_name() != Some(FILE_NAME.as_ref()) || !path.is_file() {
+        return false;
+    }
+    match read_file(path) {
+        Ok(file) => has_configuration(&file.text),
+        // PowerShell writes UTF-16.
+        Err(Unreadable::NotText(binary)) => has_configuration(&binary.ascii()),
+        Err(Unreadable::Io(_)) => true,
+    }
+}
+
+/// Returns true if a document of the text is an `AgentInjector`, or may be one that is not valid YAML.
+fn has_configuration(text: &str) -> bool {
+    yaml::documents(text).any(|document| {
+        let text = &text[document.span];
+        let Ok(tree) = yaml::read(text) else {
+            return text.contains(KIND);
+        };
+        let Some(root) = tree.root() else {
+            return false;
+        };
+        let member = |name| tree.member_text(root, name);
+        member("kind").as_deref() == Some(KIND)
+            || member("apiVersion").as_deref() == Some(API_VERSION)
+    })
+}
+
+/// Returns the folder of a file.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Returns a canonical path as seen from the current folder: `deploy/agent-injector.yaml`, `../agent-injector.yaml`.
+fn relative(path: &Path, current: &Path) -> PathBuf {
+    let current = canonical(current);
+    let mut relative = PathBuf::new();
+    for folder in current.ancestors() {
+        if let Ok(rest) = path.strip_prefix(folder)
+            && folder.parent().is_some()
+        {
+            return relative.join(rest);
+        }
+        relative.push(Component::ParentDir);
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+
+    /// A folder with files of this text; those that end with `/` are folders.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if name.ends_with('/') {
+                std::fs::create_dir_all(path).unwrap();
+            } else {
+                std::fs::write(path, text).unwrap();
+            }
+        }
+        root
+    }
+
+    /// The file that the paths find from the folder `current`. `discovered` are the files below them.
+    fn find(
+        root: &Path,
+        current: &str,
+        paths: &[&str],
+        discovered: &[&str],
+    ) -> Result<Option<String>, String> {
+        let [paths, discovered] = [paths, discovered].map(|paths| {
+            let paths = paths.iter().map(|path| root.join(path));
+            paths.collect::<Vec<_>>()
+        });
+        let found = for_paths(&paths, &discovered, &root.join(current));
+        let shown = |path: PathBuf| path.display().to_string().replace('\\', "/");
+        let root = format!("{}/", root.display()).replace('\\', "/");
+        found
+            .map(|file| file.map(shown))
+            .map_err(|error| error.to_string().replace('\\', "/").replace(&root, ""))
+    }
+
+    #[test]
+    fn the_next_file_above_a_path_is_found_up_to_the_root_of_the_repository() {
+        let root = tree(&[
+            ("agent-injector.yaml", CONFIG),
+            ("repo/.git/HEAD", ""),
+            ("repo/agent-injector.yaml", CONFIG),
+            ("repo/deploy/shop/web.yaml", "a: 1\n"),
+            ("other/.git", "gitdir: elsewhere\n"),
+            ("other/web.yaml", "a: 1\n"),
+        ]);
+        for (current, path, expected) in [
+            ("repo", "repo/deploy", Some("agent-injector.yaml")),
+            (
+                "repo",
+                "repo/deploy/shop/web.yaml",
+                Some("agent-injector.yaml"),
+            ),
+            ("repo", "repo", Some("agent-injector.yaml")),
+            (
+                "repo/deploy/shop",
+                "repo/deploy/shop",
+                Some("../../agent-injector.yaml"),
+            ),
+            ("other", "repo/deploy", Some("../repo/agent-injector.yaml")),
+            ("repo", "other/web.yaml", None),
+            ("", "other", None),
+        ] {
+            assert_eq!(
+                find(root.path(), current, &[path], &[]),
+                Ok(expected.map(str::to_owned)),
+                "{path} from {current}"
+            );
+        }
+    }
+
+    #[test]
+    fn outside_of_a_repository_the_current_folder_is_the_last() {
+        let root = tree(&[
+            ("agent-injector.yaml", CONFIG),
+            ("shop/deploy/web.yaml", "a: 1\n"),
+            ("own/agent-injector.yaml", CONFIG),
+            ("own/web.yaml", "a: 1\n"),
+        ]);
+        for (current, path, expected) in [
+            ("", "shop/deploy/web.yaml", Some("agent-injector.yaml")),
+            ("shop", "shop/deploy", None),
+            ("shop", "own", Some("../own/agent-injector.yaml")),
+            ("own", "shop/deploy", None),
+        ] {
+            assert_eq!(
+                find(root.path(), current, &[path], &[]),
+                Ok(expected.map(str::to_owned)),
+                "{path} from {current}"
+            );
+        }
+    }
+
+    #[test]
+    fn paths_with_different_files_are_an_error_and_so_is_a_file_below() {
+        let root = tree(&[
+            ("repo/.git/HEAD", ""),
+            ("repo/a/agent-injector.yaml", CONFIG),
+            ("repo/a/web.yaml", "a: 1\n"),
+            ("repo/b/agent-injector.yaml", CONFIG),
+            ("repo/b/web.yaml", "a: 1\n"),
+            ("repo/c/web.yaml", "a: 1\n"),
+            ("repo/c/d/web.yaml", "a: 1\n"),
+            ("plain/agent-injector.yaml", CONFIG),
+            ("plain/below/agent-injector.yaml", CONFIG),
+        ]);
+        for (paths, discovered, expected) in [
+            (
+                &["repo/a", "repo/b/web.yaml"][..],
+                &["repo/a/agent-injector.yaml"][..],
+                "repo/a has a/agent-injector.yaml, repo/b/web.yaml has b/agent-injector.yaml",
+            ),
+            (
+                &["repo/c", "repo/c/d", "repo/a"],
+                &[],
+                "repo/c has none, repo/a has a/agent-injector.yaml",
+            ),
+            (
+                &["repo"],
+                &["repo/a/agent-injector.yaml"],
+                "repo has none, repo/a has a/agent-injector.yaml",
+            ),
+            (
+                &["plain"],
+                &[
+                    "plain/agent-injector.yaml",
+                    "plain/below/agent-injector.yaml",
+                ],
+                "plain has ../plain/agent-injector.yaml, plain/below has ../plain/below/agent-injector.yaml",
+            ),
+        ] {
+            let error = find(root.path(), "repo", paths, discovered).unwrap_err();
+            assert_eq!(
+                error,
+                format!("different configurations: {expected}; {HELP}")
+            );
+        }
+        let same = ["repo/a", "repo/a/web.yaml", "repo/a/agent-injector.yaml"];
+        assert_eq!(
+            find(root.path(), "repo", &same, &same[2..]),
+            Ok(Some("a/agent-injector.yaml".to_owned()))
+        );
+        assert_eq!(
+            find(root.path(), "repo", &["repo/c", "missing"], &[]),
+            Ok(None)
+        );
+    }
+
+    #[test]
+    fn only_an_agent_injector_counts() {
+        for (text, expected) in [
+            (CONFIG, true),
+            ("kind: AgentInjector\n", true),
+            ("a: 1\n---\nkind: AgentInjector\n", true),
+            ("kind: AgentInjector\nspec: [\n", true),
+            (
+                "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjecter\n",
+                true,
+            ),
+            ("kind: Deployment\n", false),
+            ("kind: ConfigMap\nmetadata: {name: AgentInjector}\n", false),
+            ("image: {tag: v1}\n", false),
+            ("a: [\n", false),
+            ("", false),
+        ] {
+            assert_eq!(has_configuration(text), expected, "{text:?}");
+        }
+        let root = tree(&[
+            ("agent-injector.yaml/", ""),
+            ("injector.yaml", CONFIG),
+            ("utf16/agent-injector.yaml", ""),
+        ]);
+        let utf16: Vec<u8> = CONFIG.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let path = root.path().join("utf16/agent-injector.yaml");
+        std::fs::write(&path, [&[0xff, 0xfe][..], &utf16].concat()).unwrap();
+        assert!(is_configuration(&path));
+        assert!(!is_configuration(&root.path().join("agent-injector.yaml")));
+        assert!(!is_configuration(&root.path().join("injector.yaml")));
+    }
+}

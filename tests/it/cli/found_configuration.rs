@@ -1,0 +1,198 @@
+//! `agent-injector.yaml`: which runs find it, and which do not.
+
+use super::{IMAGE, injected};
+use crate::program::{Folder, WEB};
+
+/// Injects only what asks for it.
+const ANNOTATED: &str = "\
+apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+kind: AgentInjector
+metadata: {name: found}
+spec:
+  injection: annotated
+";
+
+const FOUND: &str = "configuration: agent-injector.yaml\n";
+
+#[test]
+fn commands_over_files_find_the_configuration_and_name_it() {
+    let folder = Folder::with(&[
+        ("agent-injector.yaml", ANNOTATED),
+        ("deploy/shop/web.yaml", WEB),
+        ("mackerel.yaml", ANNOTATED),
+    ]);
+    for arguments in [
+        &["inject", "--check", "deploy"][..],
+        &["inject", "-i", "."],
+        &["inject", "deploy/shop/web.yaml"],
+        &["explain", "deploy"],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?} {ran:?}");
+        assert!(!ran.stdout.contains(IMAGE), "{arguments:?} {ran:?}");
+        assert!(ran.stderr.ends_with(FOUND), "{arguments:?} {ran:?}");
+        assert!(!ran.stderr.contains("warning"), "{arguments:?} {ran:?}");
+    }
+    let rbac = folder.run(&["rbac", "deploy"]).stderr;
+    assert!(rbac.contains("nothing to apply"), "{rbac}");
+    assert!(rbac.ends_with(FOUND), "{rbac}");
+    assert_eq!(folder.read("deploy/shop/web.yaml"), WEB);
+    let quiet = folder.run(&["inject", "--check", "-q", "deploy"]);
+    assert_eq!((quiet.code, &*quiet.stderr), (Some(0), ""));
+}
+
+#[test]
+fn uninject_and_no_config_find_none() {
+    let broken = "kind: AgentInjector\nspec: [\n";
+    let folder = Folder::with(&[("agent-injector.yaml", broken), ("web.yaml", WEB)]);
+    let manifest = injected();
+    let ran = folder.run(&["inject", "--no-config", "web.yaml"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), &*manifest), "{ran:?}");
+    assert!(!ran.stderr.contains("configuration:"), "{ran:?}");
+    folder.write("web.yaml", &manifest);
+    assert_eq!(folder.run(&["uninject", "-i", "."]).code, Some(0));
+    assert_eq!(folder.read("web.yaml"), WEB);
+
+    folder.write("other.yaml", ANNOTATED);
+    let mut command = folder.command(&["inject", "--no-config", "web.yaml"]);
+    command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "other.yaml");
+    assert_eq!(crate::program::ran(command, b"").stdout, manifest);
+    let both = folder.run(&["inject", "--no-config", "--config", "other.yaml", "."]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+}
+
+#[test]
+fn the_option_and_the_variable_end_the_search() {
+    let folder = Folder::with(&[
+        ("agent-injector.yaml", ANNOTATED),
+        ("all.yaml", &ANNOTATED.replace("annotated", "always")),
+        ("deploy/agent-injector.yaml", ANNOTATED),
+        ("deploy/web.yaml", WEB),
+    ]);
+    let option = folder.run(&["inject", "--config", "all.yaml", "deploy"]);
+    assert!(option.stdout.contains(IMAGE), "{option:?}");
+    let mut command = folder.command(&["inject", "deploy"]);
+    command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "all.yaml");
+    let variable = crate::program::ran(command, b"");
+    assert_eq!(variable, option);
+}
+
+#[test]
+fn the_configuration_is_not_printed_with_the_manifests() {
+    let always = ANNOTATED.replace("annotated", "always");
+    let folder = Folder::with(&[("agent-injector.yaml", &always), ("web.yaml", WEB)]);
+    for paths in [&["."][..], &["agent-injector.yaml", "web.yaml"]] {
+        for more in [&["inject"][..], &["inject", "--no-config"]] {
+            let ran = folder.run(&[more, paths].concat());
+            assert!(ran.stdout.contains(IMAGE), "{ran:?}");
+            assert!(!ran.stdout.contains("kind: AgentInjector"), "{ran:?}");
+        }
+        assert_eq!(folder.run(&[&["uninject"], paths].concat()).stdout, WEB);
+    }
+}
+
+#[test]
+fn different_configurations_are_an_error_that_names_both() {
+    let folder = Folder::with(&[
+        ("a/agent-injector.yaml", ANNOTATED),
+        ("a/web.yaml", WEB),
+        ("b/agent-injector.yaml", ANNOTATED),
+        ("b/web.yaml", WEB),
+        ("c/web.yaml", WEB),
+    ]);
+    for (paths, named) in [
+        (
+            &["a", "b"][..],
+            "a has a/agent-injector.yaml, b has b/agent-injector.yaml",
+        ),
+        (&["c", "a"], "c has none, a has a/agent-injector.yaml"),
+        (&["."], ". has none, a has a/agent-injector.yaml"),
+    ] {
+        for command in ["inject", "explain", "rbac"] {
+            let ran = folder.run(&[&[command], paths].concat());
+            let expected = format!(
+                "error: different configurations: {named}; run the command once for each, \
+                 or use `--config FILE`, or `--no-config` for the defaults\n"
+            );
+            assert_eq!((ran.code, ran.stderr), (Some(2), expected), "{command}");
+        }
+    }
+    assert_eq!(folder.run(&["inject", "--check", "a"]).code, Some(0));
+    assert_eq!(folder.run(&["inject", "--check", "c"]).code, Some(1));
+}
+
+#[test]
+fn a_broken_one_stops_the_run_and_another_object_of_the_name_is_passed_by() {
+    let folder = Folder::with(&[
+        (
+            "agent-injector.yaml",
+            &ANNOTATED.replace("injection", "injektion"),
+        ),
+        ("web.yaml", WEB),
+    ]);
+    let ran = folder.run(&["inject", "-i", "web.yaml"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("--> agent-injector.yaml:5:3"),
+        "{ran:?}"
+    );
+    assert_eq!(folder.read("web.yaml"), WEB);
+    folder.write("agent-injector.yaml", "image: {tag: v1}\n");
+    let ran = folder.run(&["inject", "web.yaml"]);
+    assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
+}
+
+#[test]
+fn a_command_over_stdin_says_that_the_file_is_unused_and_the_others_do_not_look() {
+    let folder = Folder::with(&[("agent-injector.yaml", ANNOTATED)]);
+    let note = "info: agent-injector.yaml is not used for stdin; to use it, add `--config agent-injector.yaml`\n";
+    for command in ["inject", "explain", "rbac"] {
+        let ran = folder.run_with(&[command, "-n", "shop", "-"], WEB);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.starts_with(note), "{command} {ran:?}");
+    }
+    assert_eq!(folder.run_with(&["inject"], WEB).stdout, injected());
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    for (arguments, input) in [
+        (&[][..], WEB),
+        (&[], list),
+        (&["inject", "-"], list),
+        (&["uninject", "-"], WEB),
+        (&["inject", "--no-config", "-"], WEB),
+        (&["inject", "--config", "agent-injector.yaml", "-"], WEB),
+    ] {
+        let ran = folder.run_with(arguments, input);
+        assert_eq!(ran.code, Some(0), "{arguments:?} {ran:?}");
+        assert!(!ran.stderr.contains("agent-injector.yaml"), "{ran:?}");
+    }
+    let function_config = ANNOTATED.trim_end().replace('\n', "\n  ");
+    let call = list.replace(
+        "items",
+        &format!("functionConfig:\n  {function_config}\nitems"),
+    );
+    let ran = folder.run_with(&["--no-config"], &call);
+    let start = "error: `--no-config` cannot be combined with the functionConfig";
+    assert!(ran.stderr.starts_with(start), "{ran:?}");
+}
+
+#[test]
+fn config_validate_finds_the_file_of_a_folder() {
+    let folder = Folder::with(&[
+        ("agent-injector.yaml", ANNOTATED),
+        ("deploy/web.yaml", WEB),
+        ("own/agent-injector.yaml", ANNOTATED),
+    ]);
+    for (arguments, name) in [
+        (&[][..], "agent-injector.yaml"),
+        (&["deploy"], "agent-injector.yaml"),
+        (&["own"], "own/agent-injector.yaml"),
+    ] {
+        let ran = folder.run(&[&["config", "validate"], arguments].concat());
+        assert_eq!(
+            (ran.code, ran.stdout),
+            (Some(0), format!("{name}: valid\n"))
+        );
+    }
+    let none = folder.run(&["config", "validate", "--no-config"]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+}
