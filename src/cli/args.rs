@@ -282,13 +282,13 @@ pub(crate) struct InjectArgs {
     /// List changes without writing; exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
-    /// Output format: `patch` for JSON Patches; with `--check`, `github` or `sarif` for code review
+    /// Output format: `patch` for JSON Patches; with `--check`, `github`, `gitlab` or `sarif` for code review
     #[arg(
         short,
         long,
         value_name = "FORMAT",
         hide_possible_values = true,
-        requires_ifs = [("github", "check"), ("sarif", "check")],
+        requires_ifs = [("github", "check"), ("gitlab", "check"), ("sarif", "check")],
     )]
     pub(crate) output: Option<Output>,
     /// Overwrite or remove agents that were modified after injection
@@ -326,6 +326,8 @@ pub(crate) enum ExplainFormat {
     Json,
     /// Changes, errors and warnings as workflow commands of GitHub Actions
     Github,
+    /// Changes, errors and warnings as a Code Quality report of GitLab
+    Gitlab,
     /// Changes, errors and warnings in SARIF 2.1.0, for code review tools
     Sarif,
 }
@@ -336,6 +338,8 @@ pub(crate) enum Output {
     Patch,
     /// With `--check`: changes, errors and warnings as workflow commands of GitHub Actions
     Github,
+    /// With `--check`: changes, errors and warnings as a Code Quality report of GitLab
+    Gitlab,
     /// With `--check`: changes, errors and warnings in SARIF 2.1.0, for code review tools
     Sarif,
 }

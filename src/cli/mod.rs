@@ -172,7 +172,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
 fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRequest<'_>> {
     if arguments.check && arguments.output == Some(Output::Patch) {
         anyhow::bail!(
-            "`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`"
+            "`--check` cannot be used with `--output patch`; use `--output github`, `--output gitlab` or `--output sarif`"
         );
     }
     let mode = OutputMode::from(arguments);

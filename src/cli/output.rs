@@ -8,7 +8,7 @@ use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
-use crate::explain::{Explanation, Filter, explain, github, sarif, text};
+use crate::explain::{Explanation, Filter, explain, github, gitlab, sarif, text};
 use crate::rbac;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -206,6 +206,7 @@ fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json
         ExplainFormat::Text => text::text(explanation),
         ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
         ExplainFormat::Github => github::github(explanation),
+        ExplainFormat::Gitlab => serde_json::to_string_pretty(&gitlab::gitlab(explanation))? + "\n",
         ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
     })
 }

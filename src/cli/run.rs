@@ -64,6 +64,7 @@ impl From<&InjectArgs> for OutputMode<'_> {
         }
         match (arguments.output, arguments.check, arguments.diff) {
             (Some(Output::Github), ..) => OutputMode::CheckReport(ExplainFormat::Github),
+            (Some(Output::Gitlab), ..) => OutputMode::CheckReport(ExplainFormat::Gitlab),
             (Some(Output::Sarif), ..) => OutputMode::CheckReport(ExplainFormat::Sarif),
             (Some(Output::Patch), ..) => OutputMode::Patches,
             (None, true, true) => OutputMode::CheckAndDiff,

@@ -1,6 +1,7 @@
-//! The decisions of a run with their causes, as data that is written as [`text`], JSON, [`sarif`] or for [`github`].
+//! The decisions of a run with their causes, as data that is written as [`text`], JSON, [`sarif`], or for [`github`] or [`gitlab`].
 
 pub(crate) mod github;
+pub(crate) mod gitlab;
 mod hosts;
 mod permissions;
 pub(crate) mod required;

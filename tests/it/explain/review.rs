@@ -138,6 +138,42 @@ fn a_check_says_which_workload_lacks_its_agent() {
     }
 }
 
+/// GitLab compares the report of a merge request with that of the target branch by the fingerprints.
+#[test]
+fn merge_requests_on_gitlab_get_a_code_quality_report() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("none/README.md", "")]);
+    let check = |args: &[&str]| -> Vec<Value> {
+        let ran = folder.run(&[&["inject", "--check", "--output", "gitlab"], args].concat());
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let fingerprint = check(&["./web.yaml"])[0]["fingerprint"].clone();
+    let entry = json!([{
+        "description": "Deployment/web: the agent would be added",
+        "check_name": "agent-missing",
+        "fingerprint": fingerprint,
+        "severity": "major",
+        "location": {"path": "web.yaml", "lines": {"begin": 1}},
+    }]);
+    assert_eq!(json!(check(&["web.yaml"])), entry);
+    folder.write("web.yaml", &format!("# moved\n---\n{WEB}---\n{WEB}"));
+    let moved = check(&["web.yaml"]);
+    assert_eq!(moved[0]["location"]["lines"]["begin"], 3);
+    assert_eq!(moved[0]["fingerprint"], fingerprint);
+    assert_eq!(moved.len(), 2);
+    assert_ne!(moved[1]["fingerprint"], fingerprint);
+
+    let warned = explained(&super::folder(), &["deploy", "--output", "gitlab"]);
+    let entries: Vec<Value> = serde_json::from_str(&warned.stdout).unwrap();
+    let severities: Vec<&Value> = entries.iter().map(|entry| &entry["severity"]).collect();
+    assert_eq!(severities, ["info", "minor", "major"]);
+    let empty = check(&["--strict", "none"]);
+    assert_eq!(
+        (&empty[0]["check_name"], &empty[0]["location"]["path"]),
+        (&json!("no-resources"), &json!("."))
+    );
+    assert_eq!(json!(check(&["--no-config", "none"])), json!([]));
+}
+
 /// They stand in no manifest, and a reviewer sees only what is annotated.
 #[test]
 fn errors_about_paths_are_annotations_without_a_file() {
