@@ -252,6 +252,33 @@ fn actionlint_accepts_the_workflow() {
     }
 }
 
+// GitLab CI
+
+#[test]
+fn the_job_of_gitlab_writes_the_report_that_the_readme_shows() {
+    if !tools::on_path(&["install"]) {
+        return;
+    }
+    let job = yaml(&read("gitlab-ci/manifests.gitlab-ci.yml"));
+    let lines = job["mackerel-agent"]["script"].as_sequence().unwrap();
+    let script: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+    let user = User::new();
+    // Cargo's part is another test's: the program is what it would install.
+    let before = "\
+cd examples/github-actions
+export MACKEREL_AGENT_INJECTOR=url MACKEREL_AGENT_INJECTOR_COMMIT=commit
+program=$PWD/../../with/mackerel-agent-injector
+cargo() { [ \"$*\" = \"install --locked --git url --rev commit --root $8 ${9}\" ] && install -D \"$program\" \"$8/bin/${9}\"; }
+";
+    let said = types(&user, &format!("{before}{}", script.join("\n")));
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let readme = Page::read("examples/gitlab-ci/README.md").blocks();
+    let report = readme.into_iter().find(|block| block.language == "json");
+    let written = fs::read_to_string(user.path("examples/github-actions/code-quality.json"));
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&report.unwrap().text), json(&written.unwrap()));
+}
+
 /// A file of this repository.
 fn repository_file(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()

@@ -116,7 +116,13 @@ const fn of(diff: &'static str, programs: &'static [Program], shows: Shows) -> E
 }
 
 /// Folders without commands that are run here, or with a test of their own.
-const OTHER_FOLDERS: [&str; 4] = ["cluster", "migration", "webhook-helm", "webhook-kustomize"];
+const OTHER_FOLDERS: [&str; 5] = [
+    "cluster",
+    "gitlab-ci",
+    "migration",
+    "webhook-helm",
+    "webhook-kustomize",
+];
 
 /// A manifest of an example: its name, and its text without and with the injector.
 pub(crate) type Shown = (String, String, String);
