@@ -8,10 +8,12 @@ mod agent_config;
 mod autoscaler;
 mod limit_range;
 mod missing_key;
+mod nothing_selected;
 mod objects;
 mod quota;
 mod service_account;
 
+pub(crate) use nothing_selected::TemplateNames;
 pub(crate) use objects::{Object, Objects};
 
 use crate::agent::prerequisites::{Presence, Requirement};

@@ -3,6 +3,7 @@
 //! A folder often has other files than manifests, such as `values.yaml` or templates of a chart. A file that the run found in
 //! a folder is therefore skipped with a warning where one that the user named is an error.
 
+use crate::checks::TemplateNames;
 use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile};
 use crate::cli::findings;
@@ -41,6 +42,7 @@ pub(crate) fn run(
         kustomizations: Kustomizations::read(&discovered.kustomizations, &discovered.files),
         session: Session::new(run, messages),
         shared: SharedWork::default(),
+        names: TemplateNames::default(),
         has_resources: false,
     };
     for file in &discovered.files {
@@ -49,13 +51,18 @@ pub(crate) fn run(
     let FileReader {
         kustomizations,
         mut session,
+        names,
         has_resources,
         ..
     } = reader;
     if let Some(note) = kustomizations.transformer_note() {
         session.messages.note_line(note)?;
     }
-    for folder in paths.iter().filter(|path| path.is_dir()) {
+    let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
+    if folders.peek().is_some() {
+        report_unmatched_lists(&names, &mut session)?;
+    }
+    for folder in folders {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.messages.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
@@ -67,6 +74,25 @@ pub(crate) fn run(
     let remarks = session.check_related();
     session.report_remarks(remarks)?;
     session.finish()
+}
+
+/// Reports the lists of `select` that match no pod template. A directory is the input as a whole; a single file may be one that a
+/// hook passes.
+fn report_unmatched_lists(names: &TemplateNames, session: &mut Session<'_>) -> io::Result<()> {
+    if session.run.options.direction == Direction::Uninject {
+        return Ok(());
+    }
+    for list in names.unmatched_lists(session.run.config) {
+        let (origin, finding) = (list.origin, list.finding);
+        if list.is_misspelt {
+            let policy = session.run.severity_policy();
+            findings::add_about_input(session.messages, &origin, &finding, policy)?;
+        } else {
+            let line = format!("info: {origin}: {}", finding.message);
+            session.messages.note_line(line)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the warning about a folder without resources.
@@ -87,6 +113,8 @@ struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
     shared: SharedWork,
+    /// The namespaces and kinds of all pod templates.
+    names: TemplateNames,
     /// True if a file has a resource.
     has_resources: bool,
 }
@@ -128,6 +156,9 @@ impl FileReader<'_> {
         let mut injection = inject_part(input, run.config, options, &mut self.shared);
         if run.options.direction == Direction::Inject {
             self.add_kustomizations(file, &mut injection);
+        }
+        for outcome in &injection.outcomes {
+            self.names.add(&outcome.identity, run.config);
         }
         let has_named = injection.kinds_without_template.has_named();
         self.has_resources |= !injection.outcomes.is_empty() || has_named;

@@ -469,7 +469,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 8] = [
+const ELSEWHERE: [Reason; 9] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
@@ -477,6 +477,7 @@ const ELSEWHERE: [Reason; 8] = [
     Reason::KustomizeCheck,
     Reason::UnreadableFile,
     Reason::NoResources,
+    Reason::NothingSelected,
     // The decision of `uninject` about a template without an agent.
     Reason::NotInjected,
     // A bug of this program.

@@ -269,3 +269,40 @@ fn a_file_that_is_no_manifest_is_called_so() {
         assert!(stderr.contains(&format!("= help: {help}\n")), "{stderr}");
     }
 }
+
+#[test]
+fn a_list_that_selects_nothing_in_a_directory_is_reported_with_its_place() {
+    let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  select:\n    namespaces: [shpo]\n";
+    let web = WEB.replace("  name: web\nspec", "  name: web\n  namespace: shop\nspec");
+    let folder = Folder::with(&[
+        ("agent-injector.yaml", config),
+        ("deploy/web.yaml", &web),
+        ("deploy/none.yaml", ""),
+    ]);
+    let run = |arguments: &[&str]| folder.run(&[&["inject", "--check"], arguments].concat());
+    let warning = "warning[nothing-selected]: `select.namespaces` matches no pod template of the input\n --> agent-injector.yaml:5:17\n  = help: did you mean `shop`?\n";
+    let ran = run(&["deploy"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert_eq!(run(&["--strict", "deploy"]).code, Some(2));
+    let is_silent = |arguments: &[&str]| !run(arguments).stderr.contains("matches no pod template");
+    assert!(is_silent(&["deploy/web.yaml"]));
+    assert!(is_silent(&["--set", "injection=disabled", "deploy"]));
+    assert!(is_silent(&[
+        "--set",
+        "select.namespaces=[shop, shpo]",
+        "deploy"
+    ]));
+
+    let other = run(&[
+        "--set",
+        "select.namespaces=[sh*]",
+        "--set",
+        "select.kinds=[CronJob]",
+        "--strict",
+        "deploy",
+    ]);
+    let note = "info: --set #2: `select.kinds` matches no pod template of the input\n";
+    assert!(other.stderr.contains(note), "{}", other.stderr);
+    assert_eq!(other.code, Some(0));
+}
