@@ -111,10 +111,7 @@ impl WorkloadGroup<'_> {
         .acknowledged_if(self.key.acknowledged)
         .note_if(self.key.may_be_elsewhere);
         let (input, remark) = self.object.remark(finding);
-        let workloads = self
-            .workloads
-            .iter()
-            .map(|workload| Identity::clone(workload));
+        let workloads = self.workloads.iter().copied().cloned();
         let remark = Remark {
             workloads: workloads.collect(),
             ..remark
