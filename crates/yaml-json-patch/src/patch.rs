@@ -1,4 +1,4 @@
-//! A patch, applied and checked: [`apply()`], [`edits`], [`Editor`], and their parts with [`splice`].
+//! A patch, applied and checked: [`apply()`], [`edits`], [`Editor`], and their parts with [`splice()`].
 
 use crate::edit::{self, Edit};
 use crate::read::read;

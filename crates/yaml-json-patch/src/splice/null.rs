@@ -8,7 +8,7 @@ use super::plan::{self, Element};
 use super::writer::Writer;
 use crate::tree::{NodeId, Style, Tree};
 
-/// Returns the text of the null at `value`, for [`Operation::RestoreNull`] to write it again.
+/// Returns the text of the null at `value`, for `Operation::RestoreNull` to write it again.
 #[must_use]
 pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
     let lines = Lines { text: tree.text() };
