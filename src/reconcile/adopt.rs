@@ -15,7 +15,7 @@ use crate::reconcile::agent_container::INSECURE_TLS;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::current::others;
 use crate::reconcile::kept_settings::{KeptSetting, Replacement};
-use crate::reconcile::lost_settings::LostSetting;
+use crate::reconcile::lost_settings::{AdoptionDifferences, LostSetting};
 use crate::reconcile::patch::{AdoptedContainer, ListPositions};
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
@@ -131,7 +131,7 @@ impl Reconciler<'_, '_> {
         let mut warnings = report.warnings;
         let replacement = self.replacement(adoption, agent);
         let differences = replacement.differences();
-        let mut message = self.adoption_message(adoption, &replacement, &differences.image);
+        let mut message = self.adoption_message(adoption, &replacement, &differences);
         if plan.wait_for().is_some() && self.existing.is_none() {
             let kinds = ComponentKinds::from(ComponentKind::WaitFor);
             message += &format!("; {}", kinds.passive(self.options.tense, "added"));
@@ -184,7 +184,7 @@ impl Reconciler<'_, '_> {
         &self,
         adoption: &Adoptable,
         replacement: &Replacement<'_>,
-        changed: &[LostSetting],
+        differences: &AdoptionDifferences,
     ) -> String {
         let (old, agent) = (&adoption.old, replacement.agent);
         let name = adoption.name();
@@ -199,8 +199,14 @@ impl Reconciler<'_, '_> {
         if old.list != agent.record.list {
             message += &format!(", moved to `{}`", agent.record.list.field());
         }
-        if !changed.is_empty() {
-            message += &format!("; changed: {}", listed(changed));
+        let AdoptionDifferences {
+            image, stricter, ..
+        } = differences;
+        if !image.is_empty() {
+            message += &format!("; changed: {}", listed(image));
+        }
+        if !stricter.is_empty() {
+            message += &format!("; stricter than before: {}", listed(stricter));
         }
         if !adoption.kept.is_empty() {
             let names = adoption.kept.iter().map(|kept| kept.annotation.name());

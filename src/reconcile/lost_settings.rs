@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
 
-/// A field of the old container, and the setting that would keep it. Its value is never shown: it may be an API key.
+/// A field, and the setting that would keep it as it was. Values of the old container are never shown: one may be an API key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct LostSetting {
     /// `env MACKEREL_ROLES`
@@ -34,14 +34,26 @@ pub(super) struct AdoptionDifferences {
     pub(super) image: Vec<LostSetting>,
     /// Everything else.
     pub(super) lost: Vec<LostSetting>,
+    /// Restrictions that only the new container has.
+    pub(super) stricter: Vec<LostSetting>,
 }
+
+/// Fields of a security context that forbid something.
+const SECURITY_RESTRICTIONS: [&str; 3] =
+    ["runAsUser", "readOnlyRootFilesystem", "capabilities/drop"];
+
+/// Fields of resources that limit a container.
+const LIMITS: [&str; 2] = ["limits/cpu", "limits/memory"];
 
 impl AdoptionDifferences {
     /// Compares two containers. `equal` are variables, and volumes of mounts, that differ in form only.
     pub(super) fn of(old: &Value, new: &Value, equal: &[&str], settings: &AgentSettings) -> Self {
+        let mut found = Self {
+            stricter: stricter(old, new),
+            ..Self::default()
+        };
         let old = canonicalize(&without_list_fields(old.clone()));
         let new = canonicalize(&without_list_fields(new.clone()));
-        let mut found = Self::default();
         let mut known = HashSet::new();
         for difference in differences(&with_real_paths(&old), &with_real_paths(&new)) {
             let Some(lost) = lost_setting(&old, &difference, equal, settings) else {
@@ -59,6 +71,37 @@ impl AdoptionDifferences {
         }
         found
     }
+}
+
+/// Returns the restrictions that only the new container has, those of one setting together.
+fn stricter(old: &Value, new: &Value) -> Vec<LostSetting> {
+    let mut stricter = Vec::new();
+    for (setting, restrictions) in [
+        (
+            AgentSettings::security_context(),
+            &SECURITY_RESTRICTIONS[..],
+        ),
+        (AgentSettings::resources(), &LIMITS[..]),
+    ] {
+        let mut fields = Vec::new();
+        for restriction in restrictions {
+            let pointer = format!("/{}/{restriction}", setting.name);
+            let is_set = |container: &Value| {
+                let value = container.pointer(&pointer);
+                value.is_some_and(|value| !value.is_null())
+            };
+            if is_set(new) && !is_set(old) {
+                fields.push(restriction.replace('/', "."));
+            }
+        }
+        if !fields.is_empty() {
+            stricter.push(LostSetting {
+                name: fields.join(", "),
+                setting: Some(setting.path),
+            });
+        }
+    }
+    stricter
 }
 
 /// Returns the setting that a difference loses; none for one that does not count, and for what only the new container has.
@@ -195,6 +238,21 @@ mod tests {
                 "the mount at /b (`agent.volumeMounts`)",
                 "readOnly of the mount at /d (`agent.volumeMounts`)",
                 "the mount at /var/tmp",
+            ]
+        );
+        let restricted = json!({
+            "securityContext": {"runAsUser": 65532, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
+            "resources": {"limits": {"memory": "128Mi"}},
+        });
+        let unrestricted =
+            json!({"securityContext": {"readOnlyRootFilesystem": false, "runAsUser": null}});
+        let found =
+            AdoptionDifferences::of(&unrestricted, &restricted, &[], &AgentSettings::default());
+        assert_eq!(
+            shown(&found.stricter),
+            [
+                "runAsUser, capabilities.drop (`agent.securityContext`)",
+                "limits.memory (`agent.resources`)",
             ]
         );
         assert_eq!(

@@ -413,7 +413,9 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
     let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be adopted\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
-    let said = "info[adopted]: container mackerel would be adopted, renamed to mackerel-container-agent; changed: image (`agent.image`)\n";
+    let said = "info[adopted]: container mackerel would be adopted, renamed to mackerel-container-agent; \
+                changed: image (`agent.image`); stricter than before: runAsUser, readOnlyRootFilesystem, capabilities.drop \
+                (`agent.securityContext`), limits.memory (`agent.resources`)\n";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
     assert!(
