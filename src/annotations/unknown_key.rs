@@ -80,12 +80,8 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
         let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
         return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
     }
-    if let Some(variable) = Annotation::variable(key) {
-        let is_unknown = VariableName::of(variable) == VariableName::Unknown;
-        return is_unknown.then(|| UnknownAnnotation::like(meant_by_variable(variable)));
-    }
     if Annotation::of(key).is_some() {
-        return None;
+        return unknown_variable(Annotation::variable(key)?);
     }
     let inject = Annotation::Inject;
     let word = normalize(name)
@@ -115,6 +111,12 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     Some(UnknownAnnotation::like(
         limit.or_else(|| closest(name, names).and_then(named)),
     ))
+}
+
+/// Recognises a variable of the agent without a setting.
+fn unknown_variable(name: &str) -> Option<UnknownAnnotation> {
+    let is_unknown = VariableName::of(name) == VariableName::Unknown;
+    is_unknown.then(|| UnknownAnnotation::like(meant_by_variable(name)))
 }
 
 /// Returns the annotation of the setting that gives a variable with nearly this name.
