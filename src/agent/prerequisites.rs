@@ -184,6 +184,15 @@ pub enum Presence {
 }
 
 impl Presence {
+    /// Returns the word in reports for programs.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Presence::Absent => "absent",
+            Presence::Present { .. } => "present",
+            Presence::WithoutKey => "without-key",
+        }
+    }
+
     /// Returns the words for reports.
     pub(crate) fn words(self) -> &'static str {
         match self {

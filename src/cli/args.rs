@@ -282,13 +282,13 @@ pub(crate) struct InjectArgs {
     /// List changes without writing; exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
-    /// Output format: `patch` for JSON Patches; with `--check`, `github`, `gitlab` or `sarif` for code review
+    /// Output format: `patch` for JSON Patches; with `--check`, `json` for programs, and `github`, `gitlab` or `sarif` for code review
     #[arg(
         short,
         long,
         value_name = "FORMAT",
         hide_possible_values = true,
-        requires_ifs = [("github", "check"), ("gitlab", "check"), ("sarif", "check")],
+        requires_ifs = [("json", "check"), ("github", "check"), ("gitlab", "check"), ("sarif", "check")],
     )]
     pub(crate) output: Option<Output>,
     /// Overwrite or remove agents that were modified after injection
@@ -322,7 +322,7 @@ pub(crate) struct ExplainArgs {
 pub(crate) enum ExplainFormat {
     /// Human-readable text
     Text,
-    /// Full report
+    /// Full report for programs, by a versioned schema
     Json,
     /// Changes, errors and warnings as workflow commands of GitHub Actions
     Github,
@@ -336,6 +336,8 @@ pub(crate) enum ExplainFormat {
 pub(crate) enum Output {
     /// Each changed resource with its JSON Patch, one line of JSON each
     Patch,
+    /// With `--check`: full report for programs, by a versioned schema
+    Json,
     /// With `--check`: changes, errors and warnings as workflow commands of GitHub Actions
     Github,
     /// With `--check`: changes, errors and warnings as a Code Quality report of GitLab

@@ -2,6 +2,7 @@
 
 use crate::cli::messages::{MessageKey, MessageLevel, MessageText, Messages, Visibility};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
+use crate::explain::InputFinding;
 use crate::inject::outcome::ResourceRef;
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::{Injection, ReportedFinding, Subject};
@@ -128,7 +129,14 @@ pub(crate) fn add_about_input(
             MessageLevel::RunError,
             format!("{name}: {}", finding.message),
         ),
-        level => (level, finding.message_with_help()),
+        level => {
+            messages.keep_input_finding(InputFinding {
+                about: name.to_owned(),
+                finding: finding.clone(),
+                policy,
+            });
+            (level, finding.message_with_help())
+        }
     };
     let key = MessageKey {
         level,

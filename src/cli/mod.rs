@@ -36,7 +36,7 @@ use crate::config::{ConfigReader, Rbac};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
 };
-use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE, Output};
+use args::{Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
@@ -172,7 +172,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
 fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRequest<'_>> {
     if arguments.check && arguments.output == Some(Output::Patch) {
         anyhow::bail!(
-            "`--check` cannot be used with `--output patch`; use `--output github`, `--output gitlab` or `--output sarif`"
+            "`--check` cannot be used with `--output patch`; use `--output json`, `--output github`, `--output gitlab` or `--output sarif`"
         );
     }
     let mode = OutputMode::from(arguments);
@@ -183,8 +183,12 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     if arguments.force {
         options.hand_edits = HandEdits::Overwrite;
     }
-    if matches!(mode, OutputMode::Patches) {
-        options.patches = Patches::Keep;
+    match mode {
+        OutputMode::Patches => options.patches = Patches::Keep,
+        OutputMode::CheckReport(ExplainFormat::Json) => {
+            options.explanations = Explanations::Keep;
+        }
+        _ => {}
     }
     Ok(RunRequest {
         paths: &arguments.read.paths,

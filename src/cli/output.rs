@@ -8,7 +8,7 @@ use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
-use crate::explain::{Explanation, Filter, explain, github, gitlab, sarif, text};
+use crate::explain::{Explanation, Filter, Report, explain, github, gitlab, sarif, text};
 use crate::rbac;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -126,7 +126,12 @@ impl Session<'_> {
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
-        let report = formatted(&self.explanation(&self.texts(), Filter::Check), format)?;
+        let filter = match format {
+            // The report has its own field for changes.
+            ExplainFormat::Json => Filter::All,
+            _ => Filter::Check,
+        };
+        let report = formatted(&self.explanation(&self.texts(), filter), format)?;
         let (ending, exit) = if self.messages.has_errors() {
             self.messages.log_summary(Ending::NoChangesPrinted)?;
             (Ending::NoChangesPrinted, Exit::Trouble)
@@ -168,8 +173,8 @@ impl Session<'_> {
         texts: &[ProcessedText<'s>],
         filter: Filter<'s>,
     ) -> Explanation<'s> {
-        let errors = self.messages.run_errors();
-        explain(texts, &self.requirements, errors, self.run.config, filter)
+        let of_run = self.messages.run_findings();
+        explain(texts, &self.requirements, of_run, self.run.config, filter)
     }
 
     /// Prints the RBAC manifests of the command `rbac`.
@@ -204,7 +209,7 @@ impl Session<'_> {
 fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
     Ok(match format {
         ExplainFormat::Text => text::text(explanation),
-        ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
+        ExplainFormat::Json => serde_json::to_string_pretty(&Report::of(explanation))? + "\n",
         ExplainFormat::Github => github::github(explanation),
         ExplainFormat::Gitlab => serde_json::to_string_pretty(&gitlab::gitlab(explanation))? + "\n",
         ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",

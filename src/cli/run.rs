@@ -34,7 +34,7 @@ pub(crate) enum OutputMode<'a> {
     Check,
     /// A list and a diff of the changes, with that exit code
     CheckAndDiff,
-    /// The changes and findings for tools of code review, with that exit code
+    /// The changes and findings for programs and tools of code review, with that exit code
     CheckReport(ExplainFormat),
     /// JSON Patches (RFC 6902)
     Patches,
@@ -63,6 +63,7 @@ impl From<&InjectArgs> for OutputMode<'_> {
             return OutputMode::InPlace;
         }
         match (arguments.output, arguments.check, arguments.diff) {
+            (Some(Output::Json), ..) => OutputMode::CheckReport(ExplainFormat::Json),
             (Some(Output::Github), ..) => OutputMode::CheckReport(ExplainFormat::Github),
             (Some(Output::Gitlab), ..) => OutputMode::CheckReport(ExplainFormat::Gitlab),
             (Some(Output::Sarif), ..) => OutputMode::CheckReport(ExplainFormat::Sarif),

@@ -11,9 +11,9 @@ use std::collections::{HashMap, HashSet};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostCount {
     /// Hosts of templates whose number of replicas is in the manifests; the least with autoscalers.
-    pub(crate) hosts: u64,
+    pub(crate) min: u64,
     /// The most hosts of these templates.
-    pub(crate) max_hosts: u64,
+    pub(crate) max: u64,
     /// True if the input has autoscalers whose workload or range is unknown.
     pub(crate) has_autoscalers: bool,
     /// Templates whose number of replicas is unknown.
@@ -54,8 +54,8 @@ impl HostCount {
         let workloads: HashSet<Workload<'_>> =
             all.map(|outcome| Workload::of(outcome, config)).collect();
         let mut count = Self {
-            hosts: 0,
-            max_hosts: 0,
+            min: 0,
+            max: 0,
             has_autoscalers: false,
             unknown_templates: 0,
         };
@@ -86,8 +86,8 @@ impl HostCount {
             });
             match range.or(fixed) {
                 Some(HostRange { min, max }) => {
-                    count.hosts = count.hosts.saturating_add(min);
-                    count.max_hosts = count.max_hosts.saturating_add(max);
+                    count.min = count.min.saturating_add(min);
+                    count.max = count.max.saturating_add(max);
                 }
                 None => count.unknown_templates += 1,
             }
@@ -99,7 +99,7 @@ impl HostCount {
     pub(super) fn line(self) -> Option<String> {
         // With an autoscaler of unknown range the number is no minimum, since it may also remove replicas.
         let is_minimum =
-            self.unknown_templates > 0 && !self.has_autoscalers && self.hosts == self.max_hosts;
+            self.unknown_templates > 0 && !self.has_autoscalers && self.min == self.max;
         let at_least = if is_minimum { "at least " } else { "" };
         let scaled = if self.has_autoscalers {
             "; the autoscalers of the input may change that number"
@@ -107,8 +107,8 @@ impl HostCount {
             ""
         };
         let mut parts = Vec::new();
-        if self.max_hosts > 0 {
-            let range = match (self.hosts, self.max_hosts) {
+        if self.max > 0 {
+            let range = match (self.min, self.max) {
                 (min, max) if min == max => min.to_string(),
                 (min, max) => format!("{min} to {max}"),
             };

@@ -1,9 +1,10 @@
-//! The decisions of a run with their causes, as data that is written as [`text`], JSON, [`sarif`], or for [`github`] or [`gitlab`].
+//! The decisions of a run with their causes, as data that is written as [`text`], JSON ([`report`]), [`sarif`], or for [`github`] or [`gitlab`].
 
 pub(crate) mod github;
 pub(crate) mod gitlab;
 mod hosts;
 mod permissions;
+mod report;
 pub(crate) mod required;
 pub(crate) mod sarif;
 mod settings;
@@ -11,6 +12,7 @@ pub(crate) mod text;
 
 pub(crate) use hosts::HostCount;
 pub(crate) use permissions::PermissionView;
+pub(crate) use report::Report;
 pub(crate) use required::RequirementView;
 pub(crate) use settings::ContainerSettings;
 
@@ -19,33 +21,36 @@ use crate::annotations;
 use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
 use crate::diagnostic::{LineCounter, Position, Severity};
+use crate::inject::severity::SeverityPolicy;
 use crate::inject::{Injection, Outcome, ReportedFinding, Subject};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
-use crate::report::{Cause, Class, Reason};
+use crate::report::{Cause, Class, Finding, PermissionChange, Reason};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Explanation of a run.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub(crate) struct Explanation<'i> {
     /// The pod templates, in the order of the inputs.
     pub(crate) templates: Vec<TemplateView<'i>>,
     /// Findings about no pod template.
     pub(crate) findings: Vec<LocatedFinding<'i>>,
+    /// Warnings and notes about an input or setting as a whole.
+    pub(crate) input_findings: Vec<LocatedFinding<'i>>,
     /// Errors about paths or the run as a whole.
-    #[serde(skip_serializing_if = "<[RunError]>::is_empty")]
     pub(crate) errors: &'i [RunError],
+    /// ClusterRoles and bindings that the run would change.
+    pub(crate) permission_changes: Vec<&'i (PermissionChange, Identity)>,
     /// Objects that must exist before the pods start.
     pub(crate) needed: Vec<RequirementView<'i>>,
     /// Permissions that the agents need.
     pub(crate) permissions: Vec<PermissionView>,
     /// Hosts in Mackerel.
-    pub(crate) mackerel: HostCount,
+    pub(crate) hosts: HostCount,
     /// Number of resources without a pod template.
     pub(crate) without_pod_template: usize,
 }
@@ -89,19 +94,21 @@ pub(crate) struct PlaceView<'i> {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TemplateView<'i> {
-    /// Kind and name of its resource.
-    #[serde(flatten)]
+    /// Place of the resource.
+    pub(crate) place: PlaceView<'i>,
+    /// Its resource.
     pub(crate) resource: &'i Identity,
     /// Path of the pod template in the resource; empty for a Pod.
     pub(crate) template: String,
-    /// Place of the resource.
-    pub(crate) place: PlaceView<'i>,
+    /// True if the run would change the template.
+    pub(crate) would_change: bool,
     /// The decision.
     pub(crate) decision: LocatedFinding<'i>,
     /// The cause of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) because: Option<CauseView>,
     /// Warnings and notes.
+    #[serde(rename = "findings")]
     pub(crate) warnings: Vec<LocatedFinding<'i>>,
     /// Settings of the agent, if the user asked about one resource.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,6 +126,8 @@ pub(crate) struct LocatedFinding<'i> {
     pub(crate) place: Option<PlaceView<'i>>,
     /// Place for a review. That of a change is the whole resource, as in the list of `--check`.
     pub(crate) review_place: Option<PlaceView<'i>>,
+    /// The input or setting that the finding is about as a whole.
+    pub(crate) about: Option<&'i str>,
 }
 
 impl LocatedFinding<'_> {
@@ -138,10 +147,19 @@ impl Serialize for LocatedFinding<'_> {
         let finding = self.reported.finding;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &finding.reason)?;
+        if self.reported.is_decision() {
+            map.serialize_entry("class", &finding.reason.class())?;
+        }
         map.serialize_entry("severity", &self.reported.severity)?;
         map.serialize_entry("message", &finding.message)?;
         if let Some(help) = &finding.help {
             map.serialize_entry("help", help)?;
+        }
+        if self.reported.is_acknowledged {
+            map.serialize_entry("acknowledged", &true)?;
+        }
+        if let Some(about) = self.about {
+            map.serialize_entry("about", about)?;
         }
         if let Some(place) = &self.place {
             map.serialize_entry("place", place)?;
@@ -167,6 +185,34 @@ pub(crate) struct RunError {
     pub(crate) message: String,
 }
 
+/// A warning or note about an input or setting as a whole.
+#[derive(Debug, Clone)]
+pub(crate) struct InputFinding {
+    /// The path of the input, or the place of the setting.
+    pub(crate) about: String,
+    pub(crate) finding: Finding,
+    pub(crate) policy: SeverityPolicy,
+}
+
+impl InputFinding {
+    fn located(&self) -> LocatedFinding<'_> {
+        LocatedFinding {
+            reported: self.policy.reported(&self.finding),
+            place: None,
+            review_place: None,
+            about: Some(&self.about),
+        }
+    }
+}
+
+/// Findings of a run that belong to no text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunFindings {
+    pub(crate) errors: Vec<RunError>,
+    /// Without errors.
+    pub(crate) inputs: Vec<InputFinding>,
+}
+
 /// The rule that made a decision.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -183,7 +229,7 @@ pub(crate) struct CauseView {
 /// Templates to explain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Filter<'a> {
-    /// All templates, with the settings of the agent if there is only one.
+    /// All templates, without settings.
     All,
     /// All templates. Each change and each missing agent is an error, as for `--check`.
     Check,
@@ -216,7 +262,7 @@ impl Filter<'_> {
 pub(crate) fn explain<'i>(
     texts: &[ProcessedText<'i>],
     requirements: &'i [Requirement],
-    errors: &'i [RunError],
+    of_run: &'i RunFindings,
     config: &'i Config,
     filter: Filter<'i>,
 ) -> Explanation<'i> {
@@ -227,13 +273,14 @@ pub(crate) fn explain<'i>(
     let mut explanation = Explanation {
         templates: Vec::new(),
         findings: Vec::new(),
-        errors,
+        input_findings: Vec::new(),
+        errors: &of_run.errors,
+        permission_changes: Vec::new(),
         needed: needed(&shown, texts, requirements, config),
         permissions: permissions::permissions(&shown, texts, config),
-        mackerel: HostCount::of(&shown, texts, config),
+        hosts: HostCount::of(&shown, texts, config),
         without_pod_template: 0,
     };
-    let shows_settings = shown.len() == 1 || matches!(filter, Filter::Resource(_));
     for text in texts {
         let mut builder = ExplanationBuilder {
             name: text.name,
@@ -259,7 +306,7 @@ pub(crate) fn explain<'i>(
         for outcome in &text.injection.outcomes {
             if filter.includes(&outcome.identity, config) {
                 let mut template = builder.template(outcome, text.injection);
-                if shows_settings {
+                if matches!(filter, Filter::Resource(_)) {
                     template.agent = builder.agent(outcome);
                     template.wait_for = builder.wait_for(outcome);
                 }
@@ -268,7 +315,13 @@ pub(crate) fn explain<'i>(
         }
         if !matches!(filter, Filter::Resource(_)) {
             explanation.without_pod_template += text.injection.without_template();
+            explanation
+                .permission_changes
+                .extend(&text.injection.permissions);
         }
+    }
+    for input in &of_run.inputs {
+        explanation.input_findings.push(input.located());
     }
     explanation
 }
@@ -331,6 +384,7 @@ impl<'a> ExplanationBuilder<'a> {
             resource: &outcome.identity,
             template: field_path(&outcome.template),
             place,
+            would_change: outcome.decision.reason.done().is_some(),
             decision,
             because: outcome.cause.as_ref().map(|cause| self.cause(cause)),
             warnings,
@@ -354,6 +408,7 @@ impl<'a> ExplanationBuilder<'a> {
                 None => place.or(resource_place),
             },
             place,
+            about: None,
             reported,
         }
     }

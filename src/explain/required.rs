@@ -1,8 +1,8 @@
 //! Objects that must exist before the injected pods start.
 
-use crate::agent::prerequisites::{KeyRef, Requirement};
+use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::explain::PlaceView;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -20,11 +20,19 @@ pub(crate) struct RequirementView<'i> {
     /// The object.
     #[serde(flatten)]
     pub(crate) need: &'i KeyRef,
-    /// Words about its presence in the input.
-    pub(crate) presence: &'static str,
+    /// Its presence in the input.
+    #[serde(serialize_with = "serialize_presence")]
+    pub(crate) presence: Presence,
     /// Place of the object, if it has the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<PlaceView<'i>>,
+}
+
+fn serialize_presence<S: Serializer>(
+    presence: &Presence,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(presence.id())
 }
 
 impl<'i> RequirementView<'i> {
@@ -32,7 +40,7 @@ impl<'i> RequirementView<'i> {
         Self {
             namespace: requirement.namespace.as_deref(),
             need: &requirement.need,
-            presence: requirement.presence.words(),
+            presence: requirement.presence,
             place,
         }
     }
@@ -43,7 +51,7 @@ impl fmt::Display for RequirementView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Some(place) => write!(f, "{} ({place})", self.need),
-            None => write!(f, "{} ({})", self.need, self.presence),
+            None => write!(f, "{} ({})", self.need, self.presence.words()),
         }
     }
 }
@@ -91,7 +99,6 @@ fn enumerated(namespaces: &[Option<&str>], limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::prerequisites::Presence;
     use crate::manifest::related::Source;
 
     fn requirements(namespaces: &[Option<&str>]) -> Vec<Requirement> {

@@ -12,10 +12,8 @@ use serde_json::Value;
 
 /// Settings of one container.
 #[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct ContainerSettings {
     /// Path of the list that holds the container.
-    #[serde(rename = "standsIn")]
     pub(crate) list: String,
     /// Every setting of it.
     pub(crate) settings: Vec<SettingView>,

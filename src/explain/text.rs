@@ -37,7 +37,7 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
         writer.gap();
         writer.line(&totals.join(", "));
     }
-    if let Some(hosts) = explanation.mackerel.line() {
+    if let Some(hosts) = explanation.hosts.line() {
         writer.line(&hosts);
     }
     writer.text

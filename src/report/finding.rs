@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Place, Severity, with_help};
 use crate::report::reason::Reason;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -157,7 +158,8 @@ pub enum Cause {
 }
 
 /// The change to a ClusterRole or binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PermissionChange {
     /// Newly written.
     Added,

@@ -29,7 +29,8 @@ macro_rules! reasons {
 }
 
 /// The class of a decision, or that of a warning beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Class {
     /// The agent is present or was removed, as requested.
     Done,

@@ -183,7 +183,7 @@ fn json_findings(text: &str, id: &str) -> String {
             )
             .unwrap();
         }
-        found += &selected(&template["warnings"], |finding| finding["id"] == id);
+        found += &selected(&template["findings"], |finding| finding["id"] == id);
     }
     found + &selected(&explanation["findings"], |finding| finding["id"] == id)
 }

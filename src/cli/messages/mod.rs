@@ -9,8 +9,8 @@ pub(crate) use summary::Ending;
 use crate::agent::prerequisites::{Permission, Presence, Requirement};
 use crate::cli::input::{STDIN, Unreadable, io_message};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
-use crate::explain::RunError;
 use crate::explain::required::{self, RequirementView};
+use crate::explain::{InputFinding, RunError, RunFindings};
 use crate::inject::kind_counts::KindCounts;
 use crate::options::Warnings;
 use crate::report::{Class, Reason};
@@ -119,7 +119,8 @@ pub(crate) struct Messages {
     /// Changes of ClusterRoles and bindings.
     permission_changes: Vec<String>,
     errors: MessageList,
-    run_errors: Vec<RunError>,
+    /// Findings that belong to no text, for reports.
+    run_findings: RunFindings,
     warnings: MessageList,
     notes: MessageList,
     /// Numbers of notes that only `-v` shows.
@@ -210,7 +211,7 @@ impl Messages {
         let limits = self.limits(&key);
         let MessageKey { level, reason, .. } = key;
         if level == MessageLevel::RunError {
-            self.run_errors.push(RunError {
+            self.run_findings.errors.push(RunError {
                 reason,
                 message: key.sentence.clone(),
             });
@@ -298,7 +299,17 @@ impl Messages {
     /// Returns the errors about a path, the configuration or the run as a whole, which belong to no finding. They name no place
     /// on stdin, since the user of an orchestrator does not see it.
     pub(crate) fn run_errors(&self) -> &[RunError] {
-        &self.run_errors
+        &self.run_findings.errors
+    }
+
+    /// Returns these errors, and the warnings and notes about inputs as a whole.
+    pub(crate) fn run_findings(&self) -> &RunFindings {
+        &self.run_findings
+    }
+
+    /// Keeps a warning or note about an input as a whole for reports.
+    pub(crate) fn keep_input_finding(&mut self, finding: InputFinding) {
+        self.run_findings.inputs.push(finding);
     }
 
     /// Adds an error without a place in a text.

@@ -27,6 +27,7 @@ const ENGLISH: CliPageWords = CliPageWords {
                    A function call returns its ResourceList as it came, with the errors in `results`.\n\n\
                    With `onError: skip`, `--check` exits with `1` for a template that is refused and has no agent, and for a document that cannot be read. With `--strict`, both are errors. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
                    resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources). With `--strict` it fails.\n\n\
+                   `--output json` prints a [report](report.md) for programs.\n\n\
                    Diagnostics and the summary are written to stderr. In the summary, `without pod template` counts resources that have \
                    none, such as Services, and custom resources of an unknown kind \
                    ([`unknown-template`](reasons.md#unknown-template)).\n\n\
@@ -47,6 +48,7 @@ const JAPANESE: CliPageWords = CliPageWords {
                    KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\n\n\
                    `onError: skip` でも、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメントがあれば、`--check` は `1` で終了します。`--strict` を付けると、どちらもエラーになります。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
+                   `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
                    メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソースと、\
                    未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）の数です。\n\n\
                    ディレクトリは再帰的に探索し、`*.yaml`、`*.yml`、`*.json` を読みます。隠しファイル、シンボリックリンク、Helm チャートの `templates/` はスキップします。\

@@ -191,6 +191,9 @@ fn shell(page: &Page, block: &CodeBlock, folder: &Folder) -> Option<String> {
         .iter()
         .flat_map(|command| command.split(' '))
         .collect();
+    if words.contains(&"jq") && !tools::on_path(&["jq"]) {
+        return None;
+    }
     for (tool, version) in [
         ("kustomize", "5.8."),
         ("kpt", ""),

@@ -1,6 +1,7 @@
 //! `explain`: its output for people, for programs and for tools of code review.
 
 mod needs;
+mod report;
 mod review;
 
 use crate::program::{Folder, Ran, WEB};
@@ -193,6 +194,8 @@ spec: {containers: [{name: web, image: web}]}
             "--set",
             &format!("agent.env=[{variables}]"),
             "web.yaml",
+            "--resource",
+            "web",
         ]);
         let line = ran
             .stdout
@@ -250,9 +253,9 @@ fn programs_get_the_same_as_json() {
         quiet["place"],
         json!({"file": "deploy/a shop.yaml", "line": 13, "column": 1})
     );
-    assert_eq!(quiet["warnings"][0]["id"], "misplaced-annotation");
+    assert_eq!(quiet["findings"][0]["id"], "misplaced-annotation");
     assert_eq!(told["needed"][0]["place"]["file"], "deploy/job.yaml");
-    assert_eq!(told["withoutPodTemplate"], 1);
+    assert_eq!(told["summary"]["withoutPodTemplate"], 1);
     assert!(told["templates"][0].get("agent").is_none());
     let one = explained(
         &folder(),
@@ -301,7 +304,14 @@ fn amounts_are_those_of_the_pod() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n";
     let folder = Folder::with(&[("pod.yaml", pod)]);
     let ran = folder.run(&[
-        "explain", "pod.yaml", "--set", "qos=keep", "--output", "json",
+        "explain",
+        "pod.yaml",
+        "--set",
+        "qos=keep",
+        "--output",
+        "json",
+        "--resource",
+        "a",
     ]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     let settings = told["templates"][0]["agent"]["settings"]
@@ -369,7 +379,7 @@ fn wait_for_comes_with_its_hosts_and_settings() {
         "--set",
         "waitFor.image=example/wait:1",
     ];
-    let ran = folder.run(&[&["explain", "web.yaml"][..], &set].concat());
+    let ran = folder.run(&[&["explain", "web.yaml", "--resource", "web"][..], &set].concat());
     let expected = "\
 web.yaml
   line 1  Deployment/shop/web spec.template  would be injected  annotation wait-for (web.yaml:6:75)
@@ -397,6 +407,8 @@ web.yaml
     let both = folder.run(&[
         "explain",
         "web.yaml",
+        "--resource",
+        "web",
         "--output",
         "json",
         "--set",
@@ -404,7 +416,7 @@ web.yaml
     ]);
     let both: Value = serde_json::from_str(&both.stdout).unwrap();
     let waits = &both["templates"][0]["waitFor"];
-    assert_eq!(waits["standsIn"], "spec.template.spec.initContainers");
+    assert_eq!(waits["list"], "spec.template.spec.initContainers");
     let paths: Vec<&Value> = waits["settings"]
         .as_array()
         .unwrap()

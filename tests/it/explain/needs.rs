@@ -95,8 +95,8 @@ fn hosts_are_counted_by_replicas() {
     );
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(
-        json["mackerel"],
-        json!({"hosts": 3, "maxHosts": 3, "hasAutoscalers": false, "unknownTemplates": 1})
+        json["hosts"],
+        json!({"min": 3, "max": 3, "hasAutoscalers": false, "unknownTemplates": 1})
     );
 }
 
