@@ -7,7 +7,7 @@
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
 //! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
-//! | 5 | is it a whole pod, for Linux? | `patches`, `windows`, `invalid_containers` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `invalid-containers` |
+//! | 5 | is it a whole pod, for Linux? | `patches`, `windows`, `invalid_containers`, `no_selector` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `invalid-containers`, `no-selector` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
@@ -30,6 +30,7 @@ mod invalid_containers;
 mod knative;
 mod name_conflicts;
 mod native_sidecar;
+mod no_selector;
 mod opt_in;
 mod patches;
 mod permissions;
@@ -356,7 +357,10 @@ impl<'a> Evaluation<'a, '_> {
         }
         match self.looks_like_a_patch() {
             Some(patch) => Err(NoAgent::skip(patch)),
-            None => Ok(()),
+            None => {
+                self.warn_of_missing_selector();
+                Ok(())
+            }
         }
     }
 

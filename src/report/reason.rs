@@ -83,6 +83,7 @@ reasons! {
     AnnotationNotAllowed = "annotation-not-allowed", Warning, "the configuration does not allow the annotation";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect because its template does not request injection";
     InvalidContainers = "invalid-containers", Warning, "the API server rejects the pod template, because its containers are no list under `containers`";
+    NoSelector = "no-selector", Warning, "the API server rejects the workload, because it has no `spec.selector`";
     UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";
     UnknownTemplate = "unknown-template", Note, "an unknown kind seems to have a pod template";
     UnreadableDocument = "unreadable-document", Warning, "a document that cannot be read was skipped; it does not request injection";

@@ -7,6 +7,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata: {annotations: {}}
     spec:

@@ -12,6 +12,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, annotations: {com.baeldung/wait-for-it: \"db:5432\"}}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {a.b/c: d}}
     spec:
@@ -24,6 +25,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: guaranteed, namespace: shop}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata: {annotations: {agent-injector.contrib.mackerel.io/wait-for: \"cache:6379\"}}
     spec:
@@ -38,12 +40,12 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: x, image: x}]
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
-spec: {template: {spec: {containers: [{name: x, image: x}]}}}
+spec: {selector: {matchLabels: {app: x}}, template: {spec: {containers: [{name: x, image: x}]}}}
 ---
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: node, namespace: kube-system}
-spec: {template: {spec: {containers: [{name: x, image: x}]}}}
+spec: {selector: {matchLabels: {app: x}}, template: {spec: {containers: [{name: x, image: x}]}}}
 ---
 apiVersion: batch/v1
 kind: Job

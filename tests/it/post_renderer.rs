@@ -72,7 +72,7 @@ fn an_error_leaves_stdout_empty_and_is_in_the_log_file() {
         ran.stderr
     );
     assert!(
-        folder.read("log").contains("<stdin>:18:"),
+        folder.read("log").contains("<stdin>:19:"),
         "{}",
         folder.read("log")
     );

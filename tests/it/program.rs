@@ -11,6 +11,7 @@ kind: Deployment
 metadata:
   name: web
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata:
       labels:

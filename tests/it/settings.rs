@@ -20,6 +20,7 @@ kind: Deployment
 metadata:
   name: web
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     spec:
       imagePullSecrets:

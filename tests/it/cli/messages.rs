@@ -103,7 +103,7 @@ fn quiet_says_nothing_and_verbose_says_each_resource() {
     assert_eq!(folder.run(&["inject", "-q", "web.yaml"]).stderr, "");
     let verbose = folder.run(&["inject", "-v", "web.yaml"]).stderr;
     assert!(
-        verbose.starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"),
+        verbose.starts_with("web.yaml:8:5: info[injected]: apps/v1/Deployment/web"),
         "{verbose}"
     );
 }
@@ -143,7 +143,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     let log = folder.read("log");
     let lines: Vec<_> = log.lines().collect();
     assert!(
-        lines[0].starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"),
+        lines[0].starts_with("web.yaml:8:5: info[injected]: apps/v1/Deployment/web"),
         "{log}"
     );
     let expected = format!(
@@ -183,7 +183,7 @@ fn an_agent_that_inject_takes_out_is_named() {
     let folder = Folder::with(&[("web.yaml", &injected())]);
     let ran = folder.run(&["inject", "-i", "--set", "injection=annotated", "web.yaml"]);
     let named = "info[removed]: the agent was removed: `injection` is `annotated`, and the template does not request injection\n \
-                 --> web.yaml:7:5\n  |\n7 |     metadata:\n  |     ^\n  = note: in apps/v1/Deployment/web spec.template\n";
+                 --> web.yaml:8:5\n  |\n8 |     metadata:\n  |     ^\n  = note: in apps/v1/Deployment/web spec.template\n";
     assert_eq!(ran.stderr, format!("{named}1 removed; 1 file changed\n"));
     let many = folder
         .run_with(
@@ -239,8 +239,8 @@ fn dry_runs_report_in_the_conditional() {
             "old.yaml",
         ]);
         for line in [
-            "new.yaml:7:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
-            "old.yaml:7:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated; changed: `agent.image`\n",
+            "new.yaml:8:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
+            "old.yaml:8:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated; changed: `agent.image`\n",
             "\n1 would be injected, 1 would be updated; no file was changed\n",
         ] {
             assert!(wanted.contains(line), "{give:?} {wanted}");
@@ -330,7 +330,7 @@ fn warnings_alike_do_not_hide_another_one() {
     );
     assert!(
         few.contains(
-            "   = note: 17 more: web.yaml:26:38, web.yaml:41:38, web.yaml:56:38 and 14 others (`-v` shows all)\n"
+            "   = note: 17 more: web.yaml:28:38, web.yaml:44:38, web.yaml:60:38 and 14 others (`-v` shows all)\n"
         ),
         "{few}"
     );

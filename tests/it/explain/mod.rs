@@ -23,6 +23,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata:
       annotations:
@@ -38,13 +39,14 @@ metadata:
   annotations:
     agent-injector.contrib.mackerel.io/inject: 'true'
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     spec: {containers: [{name: web, image: web}]}
 ---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db, namespace: shop}
-spec: {template: {spec: {containers: [{name: db, image: db}]}}}
+spec: {selector: {matchLabels: {app: db}}, template: {spec: {containers: [{name: db, image: db}]}}}
 ";
 
 const BROKEN: &str = "\
@@ -79,14 +81,14 @@ fn a_person_gets_a_table_with_the_rule_and_its_place() {
     let ran = explained(&folder(), &["deploy"]);
     let expected = "\
 deploy/a shop.yaml
-  line 1   Deployment/shop/web spec.template  would be injected   annotation inject (deploy/a shop.yaml:8:52)
-  line 13  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
+  line 1   Deployment/shop/web spec.template  would be injected   annotation inject (deploy/a shop.yaml:9:52)
+  line 14  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
       warning[misplaced-annotation]: annotation `agent-injector.contrib.mackerel.io/inject` has no effect on Deployment
-        --> line 18:5
+        --> line 19:5
         = help: move it to spec.template.metadata.annotations
-  line 23  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
+  line 25  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
       info[not-selected]: StatefulSet is not in `select.kinds`
-        --> line 26:18
+        --> line 28:54
 
 deploy/job.yaml
   line 1   Job/migrate spec.template          invalid-annotation  annotation inject (deploy/job.yaml:6:73)
@@ -141,7 +143,7 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
         assert_eq!(origin("agent.memo"), "--set #1");
         assert_eq!(
             origin("agent.resources.limits.memory"),
-            "annotation memory-limit at deploy/a shop.yaml:9:58"
+            "annotation memory-limit at deploy/a shop.yaml:10:58"
         );
         assert_eq!(origin("agent.resources.requests.memory"), "default");
         assert!(
@@ -251,7 +253,7 @@ fn programs_get_the_same_as_json() {
     );
     assert_eq!(
         quiet["place"],
-        json!({"file": "deploy/a shop.yaml", "line": 13, "column": 1})
+        json!({"file": "deploy/a shop.yaml", "line": 14, "column": 1})
     );
     assert_eq!(quiet["findings"][0]["id"], "misplaced-annotation");
     assert_eq!(told["needed"][0]["place"]["file"], "deploy/job.yaml");
@@ -382,12 +384,12 @@ fn wait_for_comes_with_its_hosts_and_settings() {
     let ran = folder.run(&[&["explain", "web.yaml", "--resource", "web"][..], &set].concat());
     let expected = "\
 web.yaml
-  line 1  Deployment/shop/web spec.template  would be injected  annotation wait-for (web.yaml:6:75)
+  line 1  Deployment/shop/web spec.template  would be injected  annotation wait-for (web.yaml:7:75)
       info[injected]: wait-for would be added; no agent: `injection` is `annotated`, and the template does not request injection
-        --> line 6:5
+        --> line 7:5
 
       settings of wait-for in spec.template.spec.initContainers:
-        annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:6:75
+        annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:7:75
         agent.imagePullPolicy                           IfNotPresent              default
         agent.imagePullSecrets                          []                        default
         agent.securityContext.allowPrivilegeEscalation  false                     default
@@ -458,6 +460,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
     metadata: {annotations: {agent-injector.contrib.mackerel.io/wait-for: 'db:5432, [::1]:6379'}}
     spec: {containers: [{name: web, image: web}]}

@@ -37,7 +37,7 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
 /// The manifest of a CronJob does not say how many pods there will be.
 #[test]
 fn hosts_are_counted_by_replicas() {
-    let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
+    let three = WEB.replace("\nspec:\n", "\nspec:\n  replicas: 3\n");
     let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 5, maxReplicas: 50}\n";
     let keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}, minReplicaCount: 2, maxReplicaCount: 30}\n";
     let other = scaler.replace("name: web}, min", "name: elsewhere}, min");

@@ -186,7 +186,7 @@ fn a_check_reports_what_would_change_and_what_was_found() {
                 "class": "done",
                 "severity": "info",
                 "message": "the agent would be added",
-                "place": {"file": "web.yaml", "line": 7, "column": 5},
+                "place": {"file": "web.yaml", "line": 8, "column": 5},
             },
             "because": {"rule": "injection", "value": "always", "origin": "default"},
             "findings": [],

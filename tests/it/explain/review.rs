@@ -47,7 +47,7 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
     assert_eq!(physical["artifactLocation"]["uri"], "deploy/a%20shop.yaml");
     assert_eq!(
         physical["region"],
-        json!({"startLine": 18, "startColumn": 5})
+        json!({"startLine": 19, "startColumn": 5})
     );
 }
 
@@ -57,7 +57,7 @@ fn pull_requests_on_github_are_annotated() {
     let ran = explained(&folder(), &["deploy", "--output", "github"]);
     let expected = "\
 ::notice file=deploy/a shop.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added
-::warning file=deploy/a shop.yaml,line=18,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
+::warning file=deploy/a shop.yaml,line=19,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
 `agent-injector.contrib.mackerel.io/inject` has no effect on Deployment; move it to spec.template.metadata.annotations
 ::error file=deploy/job.yaml,line=6,col=73,title=invalid-annotation::Job/migrate: annotation \
 `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`; write `\"true\"` or `\"false\"`, in quotes

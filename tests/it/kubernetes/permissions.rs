@@ -11,7 +11,7 @@ const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
 
 fn workload(namespace: &str, name: &str, annotation: &str) -> String {
     format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  template:\n    \
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    \
          metadata: {{labels: {{app: {name}}}, annotations: {{{annotation}}}}}\n    spec:\n      serviceAccountName: {name}\n      \
          containers: [{{name: {name}, image: \"{name}:1\"}}]\n---\n"
     )
