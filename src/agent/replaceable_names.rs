@@ -42,9 +42,10 @@ impl Rename {
         {
             return Rename::Generated;
         }
-        match current.contains(configured) {
-            true => Rename::Affixed,
-            false => Rename::Other,
+        if current.contains(configured) {
+            Rename::Affixed
+        } else {
+            Rename::Other
         }
     }
 }

@@ -86,17 +86,19 @@ pub(crate) fn canonical(path: &Path) -> PathBuf {
 
 /// Reads a file.
 pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
-    let mut file = File::open(path)?;
-    let state = FileState::of(&file.metadata()?);
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    // Unlike `File`, `Take` does not ask the system for the length a second time.
+    let bytes = read_all(file.take(u64::MAX), metadata.len())?;
     Ok(FileText {
-        text: text(read_all(&mut file)?)?,
-        state,
+        text: text(bytes)?,
+        state: FileState::of(&metadata),
     })
 }
 
 /// Reads stdin to its end.
 pub(crate) fn read_stdin() -> Result<String, Unreadable> {
-    text(read_all(&mut stdin_file()?)?)
+    text(read_all(stdin_file()?, 0)?)
 }
 
 /// Returns stdin as a file. Unlike `io::Stdin`, it knows its length if it is redirected from a file, and has no buffer.
@@ -111,8 +113,10 @@ fn stdin_file() -> io::Result<io::StdinLock<'static>> {
     Ok(io::stdin().lock())
 }
 
-fn read_all(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+/// Reads to the end, which probably comes after `length` bytes.
+fn read_all(mut reader: impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
     reader.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -349,7 +349,11 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
                     kustomizations.push(relative(kustomization));
                 }
             }
-            if folder.join(".git").exists() {
+            // The loop ends at a known folder anyway.
+            let is_below_known = folder
+                .parent()
+                .is_some_and(|parent| folders.contains(parent));
+            if is_below_known || folder.join(".git").exists() {
                 break;
             }
         }

@@ -30,7 +30,8 @@ pub enum Prefilter<'t> {
 /// Classifies one document by its lines without indentation. `holds` returns true for a kind that can hold a pod template in
 /// the API group of this `apiVersion`, or in any without one; kinds that end in `List` are always parsed.
 ///
-/// Where the line with the `apiVersion` is text of a scalar, the document has none, and no kind without one holds a template.
+/// A scalar may hold a line that begins with `apiVersion:`. The document then has no `apiVersion` of its own, and no kind without
+/// one has a template.
 pub fn prefilter(document: &str, holds: impl Fn(&str, Option<&str>) -> bool) -> Prefilter<'_> {
     match only_type(document) {
         Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind, api_version) => {

@@ -118,7 +118,7 @@ pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
 }
 
 /// The leading tabs between two nodes, but for those that go-yaml takes for a part of the plain scalar above, which might go on
-/// behind them.
+/// after them.
 fn rejected_tabs(
     text: &str,
     above: Option<&Range<usize>>,

@@ -5,7 +5,7 @@ use crate::pointer::unescape;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, other_name, scalar_value};
 
-/// The most merge keys that a lookup follows; behind them, a key counts as absent. People write one or two.
+/// The most merge keys that a lookup follows; beyond them, a key counts as absent. People write one or two.
 pub const MAX_MERGES: usize = 256;
 
 /// A member of a mapping.

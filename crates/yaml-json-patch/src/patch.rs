@@ -223,6 +223,9 @@ struct Checked {
 
 /// Turns operations, carried out in their order, into edits. The cache shares work between documents.
 ///
+/// The edits are not verified yet, except where the text of a moved or copied value goes with it: such text counts only if
+/// [`verify()`] has accepted it.
+///
 /// ```
 /// use std::sync::Arc;
 /// use yaml_json_patch::json_patch::jsonptr::PointerBuf;

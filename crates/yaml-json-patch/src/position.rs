@@ -12,7 +12,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Returns the position of a byte offset; of the end of the text for offsets behind it.
+    /// Returns the position of a byte offset; of the end of the text for offsets after it.
     ///
     /// ```
     /// use yaml_json_patch::{Patch, Position, apply};

@@ -10,7 +10,7 @@
 //!   `Operation::InsertBefore` (feature `kubernetes`) alone puts it in front of a member and of the comments above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
-//! - lines below its key replace a null, and `{}` or `[]` behind one blank in a block mapping; elsewhere these are filled in place
+//! - lines below its key replace a null, and `{}` or `[]` after one blank in a block mapping; elsewhere these are filled in place
 //!
 //! ```text
 //! a:            add /a/-      a:
@@ -142,7 +142,7 @@ pub fn find_uneditable(
 }
 
 #[cfg(feature = "kubernetes")]
-/// Returns the place for the lines of a new last member of a block mapping: behind the last member and its comments.
+/// Returns the place for the lines of a new last member of a block mapping: after the last member and its comments.
 ///
 /// The place is the beginning of a line, or the end of a text that ends without a line break.
 ///

@@ -258,8 +258,8 @@ impl<'t> Tree<'t> {
     /// may not: at the end of a text, and in a document with anchors or tags.
     #[must_use]
     pub fn portable(&self, id: NodeId) -> Option<(usize, &'t str)> {
-        let behind = self.text.as_bytes().get(self.span(id).end)?;
-        let is_portable = self.properties.is_empty() && matches!(behind, b'\n' | b'\r');
+        let next = self.text.as_bytes().get(self.span(id).end)?;
+        let is_portable = self.properties.is_empty() && matches!(next, b'\n' | b'\r');
         is_portable.then(|| (self.column(id), self.raw(id)))
     }
 

@@ -166,7 +166,7 @@ fn number(text: &str) -> Option<ScalarValue<'static>> {
     if let Some(float) = float(&digits) {
         return Some(ScalarValue::Float(float));
     }
-    // go-yaml reads the digits behind `0b` once more, now with a sign of their own: `0b-1` is -1.
+    // go-yaml reads the digits after `0b` once more, now with a sign of their own: `0b-1` is -1.
     let (negative, binary) = match digits.strip_prefix("-0b") {
         Some(rest) => (true, rest),
         None => (false, digits.strip_prefix("0b")?),

@@ -177,7 +177,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// A collection of the same bytes in the same column reads the same, whatever is around it. At the end of a text it
-    /// may not: a line break behind it can belong to a block scalar's value.
+    /// may not: a line break after it can belong to a block scalar's value.
     fn same_text(&self, before: NodeId, at: NodeId) -> bool {
         let (old, new) = (self.old, self.new);
         old.raw(before) == new.raw(at)

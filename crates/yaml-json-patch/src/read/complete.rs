@@ -253,7 +253,7 @@ impl TreeBuilder<'_> {
         }
         if matches!(style, Style::Literal | Style::Folded) {
             let header = block_scalar::header(self.tree.text, at);
-            // granit's span begins with the content, behind its indentation.
+            // granit's span begins with the content, after its indentation.
             let (indent, end) = if range.is_empty() || range.start < header.body {
                 block_scalar::blank(self.tree.text, &header)
             } else {

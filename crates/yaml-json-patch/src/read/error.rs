@@ -23,11 +23,11 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
         | E::TabInIndentation
         | E::TabAtBlockScalarStart
         | E::TabInPlainScalar => (locator.tab(), TAB),
-        E::SimpleKeyExpected | E::InvalidSimpleKey => (None, locator.missing_behind_key(noticed)),
+        E::SimpleKeyExpected | E::InvalidSimpleKey => (None, locator.missing_after_key(noticed)),
         E::MappingValueNotAllowed | E::InvalidColonPlacement | E::InvalidMappingValueWhitespace => {
             match locator.text_of_several_lines() {
                 Some(SeveralLines::Key { start }) => {
-                    (Some(start), locator.missing_behind_key(start))
+                    (Some(start), locator.missing_after_key(start))
                 }
                 Some(SeveralLines::Value { last_line }) => (
                     Some(last_line),
@@ -166,7 +166,7 @@ impl ErrorLocator<'_> {
     }
 
     /// The words for a key without its `: `, as in `a b` or `a:"b"`.
-    fn missing_behind_key(&self, key: usize) -> &'static str {
+    fn missing_after_key(&self, key: usize) -> &'static str {
         let line = self
             .text
             .get(key..)
@@ -189,7 +189,7 @@ impl ErrorLocator<'_> {
             match bytes.get(at)? {
                 b' ' | b'\t' | b'\n' | b'\r' => at += 1,
                 b'-' | b'?' if ends() => at += 1,
-                // JSON needs no space behind it.
+                // JSON needs no space after it.
                 b':' | b',' => at += 1,
                 b'#' => at = block_scalar::line_end(bytes, at).1,
                 b'&' | b'!' => at += bytes.get(at..)?.iter().position(u8::is_ascii_whitespace)?,

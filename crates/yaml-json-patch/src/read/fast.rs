@@ -206,7 +206,7 @@ impl<'b> FastReader<'b> {
         self.scan.rest(end)
     }
 
-    /// A new node, at the beginning of its line or behind a dash, whose column is then given.
+    /// A new node, at the beginning of its line or after a dash, whose column is then given.
     fn node(&mut self, start: usize, pos: usize, dash: Option<usize>) -> Option<usize> {
         let column = pos - start;
         // `- &a b: c` names the key, not the mapping.
@@ -252,7 +252,7 @@ impl<'b> FastReader<'b> {
         }
     }
 
-    /// A key and the text behind it.
+    /// A key and the text after it.
     fn entry(&mut self, pos: usize) -> Option<usize> {
         let (style, end) = self.scan.scalar(pos)?;
         self.entry_of(pos, style, end)

@@ -75,7 +75,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The rest of a line behind a token, if it holds no more than white space and a comment. Gives the next line.
+    /// The rest of a line after a token, if it holds no more than white space and a comment. Gives the next line.
     #[inline]
     pub(super) fn rest(self, at: usize) -> Option<usize> {
         let end = self.spaces(at);
@@ -107,7 +107,7 @@ impl Scan<'_> {
         .then_some(at)
     }
 
-    /// The name of an anchor or alias, behind its `&` or `*`: letters, digits, `-`, `_` and `.`, then white space.
+    /// The name of an anchor or alias, after its `&` or `*`: letters, digits, `-`, `_` and `.`, then white space.
     pub(super) fn name(self, at: usize) -> Option<usize> {
         let named = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         let end = at + self.0.get(at..)?.iter().take_while(named).count();

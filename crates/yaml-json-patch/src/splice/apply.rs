@@ -127,7 +127,7 @@ impl<'d, 't> OperationApplier<'d, 't> {
         Ok((at, path))
     }
 
-    /// Adds a member in front of the member `in_front`, or behind all others.
+    /// Adds a member in front of the member `in_front`, or after all others.
     fn add(
         &mut self,
         path: &Pointer,

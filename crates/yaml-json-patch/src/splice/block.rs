@@ -15,7 +15,7 @@ pub(super) struct BlockStyle {
     pub(super) kind: Kind,
     /// The column of its keys or dashes.
     pub(super) column: usize,
-    /// The number of blanks behind its dashes; 0 in a mapping.
+    /// The number of blanks after its dashes; 0 in a mapping.
     pub(super) gap: usize,
 }
 
@@ -72,7 +72,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Inserts the lines of the insertions from the step `at` on. They go behind the last element that stays before them, or
+    /// Inserts the lines of the insertions from the step `at` on. They go after the last element that stays before them, or
     /// to the place of the first element. Returns their number.
     fn insert(
         &mut self,
@@ -106,7 +106,7 @@ impl Writer<'_, '_> {
         Ok(new.len())
     }
 
-    /// New lines before the first element. That one may be behind the dash of a list around it.
+    /// New lines before the first element. That one may be after the dash of a list around it.
     ///
     /// The comments right above it belong to it: a new member that is to be the first goes above them. One that would
     /// be the last, where nothing can be appended, goes below them: they may be the head of the document.
@@ -222,7 +222,7 @@ impl Writer<'_, '_> {
         let stays = plan.stays;
         let Some(start) = self.own_lines(element) else {
             return match stays {
-                Some(stays) => self.remove_behind_dash(&plan.elements, stays),
+                Some(stays) => self.remove_after_dash(&plan.elements, stays),
                 None => {
                     self.out.delete(element.start..below);
                     Ok(())
@@ -239,12 +239,8 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// `- a: 1` without `a`: the first member that stays takes its place behind the dash.
-    fn remove_behind_dash(
-        &mut self,
-        elements: &[Element],
-        stays: usize,
-    ) -> Result<(), SpliceError> {
+    /// `- a: 1` without `a`: the first member that stays takes its place after the dash.
+    fn remove_after_dash(&mut self, elements: &[Element], stays: usize) -> Result<(), SpliceError> {
         let (Some(gone), Some(stays)) = (elements.get(..stays), elements.get(stays)) else {
             return Ok(());
         };

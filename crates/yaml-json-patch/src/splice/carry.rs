@@ -1,6 +1,6 @@
 //! The text that `move` and `copy` take along to a place in a block collection: comments, block scalars and spelling stay.
 //!
-//! Lines are indented anew. An anchor never comes along, and an alias only to a place behind its anchor. Where the text cannot
+//! Lines are indented anew. An anchor never comes along, and an alias only to a place after its anchor. Where the text cannot
 //! stand, the value is written key by key with the spelling of its scalars, or else as JSON would have it.
 
 use super::content::{Carrying, Content, has_plain_members, spelling};

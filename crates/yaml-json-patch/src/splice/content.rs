@@ -108,7 +108,7 @@ impl Name<'_> {
     }
 }
 
-/// The text of a scalar or alias as it is written, where it means the same at the new place. Anchors stay behind.
+/// The text of a scalar or alias as it is written, where it means the same at the new place. Anchors stay where they are.
 pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<String> {
     let raw = tree.raw(node);
     let is_plain = tree.style(node) == Style::Plain;

@@ -11,7 +11,7 @@ use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
-/// Comma and comment behind an element on its line.
+/// Comma and comment after an element on its line.
 #[derive(Debug, Clone, Copy)]
 struct Tail {
     /// The end of its comma.
@@ -218,7 +218,7 @@ impl<'t> Writer<'_, 't> {
         }
     }
 
-    /// Removes neighbours, from the first to the last. `followed`: new elements come behind them.
+    /// Removes neighbours, from the first to the last. `followed`: new elements come after them.
     fn remove_elements(
         &mut self,
         plan: &SplicePlan<'_>,

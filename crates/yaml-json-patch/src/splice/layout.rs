@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Layout {
     /// Columns from a key to the dashes of its sequence: 0 when they are flush.
     pub(crate) sequence_offset: usize,
-    /// The number of blanks behind a dash, at least 1.
+    /// The number of blanks after a dash, at least 1.
     pub(crate) dash_gap: usize,
     /// Columns from a key to the keys of its mapping.
     pub(crate) indent: usize,
@@ -184,7 +184,7 @@ pub(crate) fn first(tree: &Tree<'_>, node: NodeId) -> usize {
         .map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
 }
 
-/// The number of blanks behind a dash, in the first item that begins on the line of its dash.
+/// The number of blanks after a dash, in the first item that begins on the line of its dash.
 pub(crate) fn gap(tree: &Tree<'_>, lines: &Lines<'_>, sequence: NodeId) -> usize {
     let gap = |item: NodeId| {
         let span = tree.outer_start(item)..tree.span(item).end;

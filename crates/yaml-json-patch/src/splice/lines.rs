@@ -1,6 +1,6 @@
 //! Lines of a text: their beginnings, ends and white space.
 //!
-//! Places are byte offsets. When the text does not end with a line break, the place behind the break that is missing is
+//! Places are byte offsets. When the text does not end with a line break, the place after the break that is missing is
 //! `text.len() + 1`: the start of the line after the last one ([`super::edits`] turns it into a real place again).
 
 use super::error::{ErrorKind, SpliceError};
@@ -33,7 +33,7 @@ impl<'t> Lines<'t> {
             .unwrap_or_default()
     }
 
-    /// The place behind the text, and behind its last line.
+    /// The place after the text, and after its last line.
     pub(crate) fn end(&self) -> usize {
         let open = self.bytes().last().is_some_and(|last| !is_break(*last));
         self.text.len() + usize::from(open)
@@ -100,12 +100,12 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The first break at or behind `at`, else the text's end.
+    /// The first break at or after `at`, else the text's end.
     pub(crate) fn line_end(&self, at: usize) -> usize {
         block_scalar::line_end(self.bytes(), at).0
     }
 
-    /// The start of the line behind the one that holds `at`.
+    /// The start of the line after the one that holds `at`.
     fn next(&self, at: usize) -> usize {
         let (end, next) = block_scalar::line_end(self.bytes(), at);
         if next > end {
@@ -115,7 +115,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The start of the line behind the one on which content ends at `at`: at most a comment follows on it.
+    /// The start of the line after the one on which content ends at `at`: at most a comment follows on it.
     pub(crate) fn below(&self, at: usize) -> Result<usize, SpliceError> {
         let from = self.skip_blanks(at);
         let end = self.line_end(from);
@@ -156,7 +156,7 @@ impl<'t> Lines<'t> {
 
     /// Moves a line start over the comments that follow there and are indented deeper than `column`, and over blank
     /// lines in front of such comments. Lines that were commented out at the very left count as indented by the blanks
-    /// behind `#`, less the one that an editor may have put there.
+    /// after `#`, less the one that an editor may have put there.
     pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, SpliceError> {
         let mut place = from;
         let mut at = from;

@@ -16,7 +16,7 @@ pub(super) const SCANS: usize = 16;
 pub(crate) enum Key {
     Old(NodeId),
     New(String),
-    /// The member was removed. It keeps its place, so that those behind it keep theirs.
+    /// The member was removed. It keeps its place, so that those after it keep theirs.
     Removed,
 }
 
@@ -90,10 +90,10 @@ impl<V: Default> MemberList<V> {
         Ok(at.and_then(|at| self.list.get_mut(at)))
     }
 
-    /// Inserts a member in front of another one, or behind all others.
+    /// Inserts a member in front of another one, or after all others.
     pub(super) fn insert(&mut self, in_front: Option<usize>, name: String, value: V) {
         match in_front {
-            // Those behind it move, and few mappings get two.
+            // Those after it move, and few mappings get two.
             Some(_) => (self.scans, self.index) = (Cell::new(0), OnceCell::new()),
             None => {
                 let at = self.list.len();
@@ -305,7 +305,7 @@ impl<T> ItemList<T> {
         self.pieces.get_mut(piece)?.get_mut(at)
     }
 
-    /// Inserts an item; behind all others if `at` is their number.
+    /// Inserts an item; after all others if `at` is their number.
     pub(super) fn insert(&mut self, at: usize, item: T) {
         let (index, at) = self.place(at);
         let Some(piece) = self.pieces.get_mut(index) else {

@@ -43,7 +43,7 @@ impl Writer<'_, '_> {
         if !plan::is_inline(self.tree, element.value) {
             let first = layout::first(self.tree, element.value);
             if let Some(indentation) = self.lines.indentation(first) {
-                // A comment behind the key stays.
+                // A comment after the key stays.
                 end = self.properties_end(element.value).unwrap_or(mark).max(mark);
                 let below = self.lines.below(element.end)?;
                 self.out.delete(first - indentation.len()..below);

@@ -24,7 +24,7 @@ pub enum Operation {
         value: Arc<Value>,
     },
     #[cfg(feature = "kubernetes")]
-    /// Adds a member in front of the member `before` and its comments, or behind all others if there is none.
+    /// Adds a member in front of the member `before` and its comments, or after all others if there is none.
     ///
     /// ```text
     /// spec: 1     InsertBefore {path: /metadata, value: 2, before: "spec"}     metadata: 2

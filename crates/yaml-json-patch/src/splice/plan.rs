@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Element {
     /// The beginning of the element: the key with its anchor and tag, the dash, or in brackets the item.
     pub(crate) start: usize,
-    /// The place behind the colon or the dash; none where there is neither.
+    /// The place after the colon or the dash; none where there is neither.
     pub(crate) mark: Option<usize>,
     pub(crate) key: Option<NodeId>,
     pub(crate) value: NodeId,
@@ -105,7 +105,7 @@ pub(crate) fn mapping<'o>(
     members: &'o MemberList<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = elements_of(tree, lines, node)?;
-    // Behind the last old one that stays, new ones come behind removed ones, too.
+    // After the last old one that stays, new ones come after removed ones, too.
     let stays = members
         .iter()
         .rposition(|member| matches!(member.key, Key::Old(_)))

@@ -40,7 +40,7 @@ pub(crate) struct BlockPlace<'n> {
     pub(crate) name: Option<&'n str>,
     /// The column of its key or dash.
     pub(crate) column: usize,
-    /// The number of blanks behind its dash.
+    /// The number of blanks after its dash.
     pub(crate) gap: usize,
     /// The offset at which it is written.
     pub(crate) at: usize,
@@ -49,9 +49,9 @@ pub(crate) struct BlockPlace<'n> {
 /// The text of a value in a block collection.
 #[derive(Debug)]
 pub(crate) struct CarriedText {
-    /// The text behind the key or dash, on the same line; it may be empty.
+    /// The text after the key or dash, on the same line; it may be empty.
     pub(crate) first: String,
-    /// The comment behind it, with the blanks before it.
+    /// The comment after it, with the blanks before it.
     pub(crate) comment: String,
     /// The lines below, each with its line break.
     pub(crate) below: String,
@@ -59,7 +59,7 @@ pub(crate) struct CarriedText {
 
 impl CarriedText {
     /// The rest of the line of the key or dash, and the lines below.
-    pub(crate) fn behind_mark(&self, line_break: &str) -> String {
+    pub(crate) fn after_mark(&self, line_break: &str) -> String {
         [&self.first, &self.comment, line_break, &self.below].concat()
     }
 }
@@ -80,7 +80,7 @@ pub(crate) struct Block {
     line_break: &'static str,
     /// The offset that errors name.
     at: usize,
-    /// The next line is indented already: the first line behind a dash.
+    /// The next line is indented already: the first line after a dash.
     pub(crate) indented: bool,
     pub(crate) text: String,
 }
@@ -200,7 +200,7 @@ impl Block {
         self.parts(column + 1 + gap, value)
     }
 
-    /// A dash and the blanks behind it.
+    /// A dash and the blanks after it.
     fn dash(&mut self, column: usize, gap: usize) {
         self.indent(column);
         self.text.push('-');
@@ -223,7 +223,7 @@ impl Block {
             None if text.first.is_empty() => self.dash(place.column, 0),
             None => self.dash(place.column, place.gap),
         }
-        self.text.push_str(&text.behind_mark(self.line_break));
+        self.text.push_str(&text.after_mark(self.line_break));
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy)]
 struct Replaced {
     element: Element,
-    /// The place behind its colon or dash.
+    /// The place after its colon or dash.
     mark: usize,
     /// The collection that holds it.
     shape: BlockStyle,
@@ -51,7 +51,7 @@ impl Writer<'_, '_> {
         }
         let new = plan::new(None, new);
         let is_inline = plan::is_inline(self.tree, old);
-        // A scalar leaves the comment behind the old one. The text of a collection replaces all lines of the old value.
+        // A scalar leaves the comment after the old one. The text of a collection replaces all lines of the old value.
         if let Some(source) = new.source {
             if let Some(text) = self.carried_on_one_line(source).filter(|_| is_inline) {
                 self.token(replaced, text);
@@ -97,13 +97,13 @@ impl Writer<'_, '_> {
         let is_on_one_line =
             plan::is_inline(self.tree, element.value) && self.lines.line_end(mark) >= element.end;
         if text.first.is_empty() && text.comment.is_empty() && is_on_one_line {
-            // The comment behind the old value stays.
+            // The comment after the old value stays.
             self.out.delete(mark..element.end);
             self.out.insert(below, text.below);
             return Ok(true);
         }
         let blank = if text.first.is_empty() { "" } else { " " };
-        let text = text.behind_mark(self.lines.break_before(below));
+        let text = text.after_mark(self.lines.break_before(below));
         self.out.replace(mark..below, format!("{blank}{text}"));
         Ok(true)
     }

@@ -31,7 +31,7 @@ pub(crate) struct Writer<'a, 't> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Slot {
     Root,
-    /// The place behind a colon or a dash that ends here, or the place of a flow item.
+    /// The place after a colon or a dash that ends here, or the place of a flow item.
     Behind(usize),
 }
 

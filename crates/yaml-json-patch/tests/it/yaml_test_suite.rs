@@ -177,7 +177,7 @@ fn the_reference_reader_gives_the_suites_events() {
     );
 }
 
-/// Every node lies inside its parent and behind its elder sibling, and begins and ends with what its style demands.
+/// Every node lies inside its parent and after its elder sibling, and begins and ends with what its style demands.
 fn check_spans(tree: &Tree<'_>, name: &str) {
     let Some(root) = tree.root() else { return };
     let mut todo = vec![root];

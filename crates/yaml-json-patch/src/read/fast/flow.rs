@@ -22,7 +22,7 @@ pub(super) fn collection(reader: &mut FastReader<'_>, at: usize) -> Option<usize
                 return None;
             }
             reader.leaf(style, at, end, NONE);
-            // Only behind quotes may a value follow the colon at once.
+            // Only after quotes may a value follow the colon at once.
             let colon = reader.scan.spaces(end);
             let apart = matches!(reader.scan.byte(colon + 1), Some(b' ' | b'\n' | b'\r'));
             if reader.scan.byte(colon) != Some(b':') || (style == Style::Plain && !apart) {

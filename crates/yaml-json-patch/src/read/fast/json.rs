@@ -79,7 +79,7 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
 }
 
-/// The end of a string, behind its closing quote.
+/// The end of a string, after its closing quote.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes
         .get(at..)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use yaml_json_patch::ErrorKind;
 
 #[test]
-fn a_member_goes_behind_the_last_one() {
+fn a_member_goes_after_the_last_one() {
     given("a: 1\nb:\n  c: 2 # two\n  # deeper\n# flush\nd: 3\n")
         .add("/b/x", json!("w"))
         .gives("a: 1\nb:\n  c: 2 # two\n  x: w\n  # deeper\n# flush\nd: 3\n")

@@ -4,7 +4,7 @@ use super::given;
 use serde_json::json;
 
 #[test]
-fn an_item_goes_behind_the_last_one_and_its_comment() {
+fn an_item_goes_after_the_last_one_and_its_comment() {
     given("list:\n  - a # first\n  - b # last\nnext: 1\n")
         .add("/list/-", json!("c"))
         .gives("list:\n  - a # first\n  - b # last\n  - c\nnext: 1\n")
@@ -69,7 +69,7 @@ fn an_item_before_the_first_leaves_its_comment_to_it() {
 }
 
 #[test]
-fn the_space_behind_the_dash_is_kept() {
+fn the_space_after_the_dash_is_kept() {
     given("list:\n-   name: a\n    image: b\n")
         .add("/list/-", json!({"name": "c", "image": "d", "env": [{"name": "e"}]}))
         .gives("list:\n-   name: a\n    image: b\n-   name: c\n    image: d\n    env:\n    -   name: e\n")
@@ -135,7 +135,7 @@ fn a_removed_item_takes_its_own_lines_only() {
 }
 
 #[test]
-fn the_first_item_behind_another_dash_is_removed() {
+fn the_first_item_after_another_dash_is_removed() {
     given("- - a\n  - b\n").remove("/0/0").gives("- - b\n");
     given("- - a\n  # about b\n  - b\n")
         .remove("/0/0")
@@ -143,7 +143,7 @@ fn the_first_item_behind_another_dash_is_removed() {
 }
 
 #[test]
-fn several_behind_another_dash_are_removed() {
+fn several_after_another_dash_are_removed() {
     let both = json!([{"op": "remove", "path": "/0/0"}, {"op": "remove", "path": "/0/0"}]);
     given("- - a\n  - b\n  - c\n")
         .patched_with(both.clone())

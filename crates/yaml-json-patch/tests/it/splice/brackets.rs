@@ -4,7 +4,7 @@ use super::given;
 use serde_json::json;
 
 #[test]
-fn an_element_goes_behind_the_last_one_in_brackets() {
+fn an_element_goes_after_the_last_one_in_brackets() {
     given("a: [x, y]\n")
         .add("/a/-", json!("z"))
         .gives("a: [x, y, z]\n")
@@ -52,7 +52,7 @@ fn an_element_goes_behind_the_last_one_in_brackets() {
 }
 
 #[test]
-fn empty_brackets_behind_a_key_become_lines() {
+fn empty_brackets_after_a_key_become_lines() {
     given("a: [] # why\n  # deeper\nb: 1\n")
         .add("/a/-", json!({"b": "c"}))
         .gives("a: # why\n  - b: c\n  # deeper\nb: 1\n")

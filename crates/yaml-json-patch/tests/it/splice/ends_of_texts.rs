@@ -78,7 +78,7 @@ fn markers_stay_where_they_are() {
 }
 
 #[test]
-fn behind_a_block_scalar() {
+fn after_a_block_scalar() {
     given("a: |\n  x\n\nb: 1\n")
         .add("/c", json!(2))
         .gives("a: |\n  x\n\nb: 1\nc: 2\n");
@@ -93,7 +93,7 @@ fn behind_a_block_scalar() {
 }
 
 #[test]
-fn behind_a_block_scalar_that_the_texts_end_cuts_off() {
+fn after_a_block_scalar_that_the_texts_end_cuts_off() {
     given("a: |\n  x")
         .add("/c", json!(2))
         .gives("c: 2\na: |\n  x")
