@@ -439,7 +439,7 @@ fn adopted(field: &str, items: &str) -> Run {
         "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {{name: a, image: a:1}}\n  - {agent}\n"
     );
     let mut options = Options::new(Direction::Inject);
-    options.foreign_agents = ForeignAgents::Adopt;
+    options.foreign_agents = ForeignAgents::AdoptLossy;
     Box::new(move || drop(black_box(inject(&text, &Config::default(), options))))
 }
 

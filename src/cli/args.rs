@@ -76,6 +76,12 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ),
 ];
 
+/// The value of `--adopt`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Adoption {
+    Lossy,
+}
+
 // Only the arguments of the command that was typed are built. Documentation of their types would become the command's description.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
@@ -89,9 +95,9 @@ Examples:
     Inject {
         #[command(flatten)]
         arguments: InjectArgs,
-        /// Adopt agent containers that this tool did not inject, in place
-        #[arg(long)]
-        adopt: bool,
+        /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if a command, probes or mounts are lost
+        #[arg(long, value_name = "lossy", num_args = 0..=1, require_equals = true, hide_possible_values = true)]
+        adopt: Option<Option<Adoption>>,
     },
     /// Remove injected agents and restore the original manifests
     #[command(after_help = "\

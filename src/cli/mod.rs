@@ -36,7 +36,9 @@ use crate::config::{ConfigReader, Rbac};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
 };
-use args::{Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
+use args::{
+    Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output,
+};
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
@@ -121,9 +123,11 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
     match command {
         Command::Inject { arguments, adopt } => {
             let mut request = request(&arguments, Direction::Inject)?;
-            if adopt {
-                request.options.foreign_agents = ForeignAgents::Adopt;
-            }
+            request.options.foreign_agents = match adopt {
+                None => ForeignAgents::Respect,
+                Some(None) => ForeignAgents::Adopt,
+                Some(Some(Adoption::Lossy)) => ForeignAgents::AdoptLossy,
+            };
             return run_on_paths("inject", request, common, messages);
         }
         Command::Uninject(arguments) => {

@@ -11,6 +11,7 @@ use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, mounted_volumes,
 };
+use crate::options::ForeignAgents;
 use crate::reconcile::agent_container::INSECURE_TLS;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::current::others;
@@ -20,6 +21,7 @@ use crate::reconcile::patch::{AdoptedContainer, ListPositions};
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
 use std::collections::HashSet;
+use std::mem;
 use std::ops::Range;
 use yaml_json_patch::{Kind, NodeId, Tree, to_json};
 
@@ -130,17 +132,25 @@ impl Reconciler<'_, '_> {
         }
         let mut warnings = report.warnings;
         let replacement = self.replacement(adoption, agent);
-        let differences = replacement.differences();
-        let mut message = self.adoption_message(adoption, &replacement, &differences);
-        if plan.wait_for().is_some() && self.existing.is_none() {
-            let kinds = ComponentKinds::from(ComponentKind::WaitFor);
-            message += &format!("; {}", kinds.passive(self.options.tense, "added"));
+        let mut differences = replacement.differences();
+        if self.options.foreign_agents == ForeignAgents::AdoptLossy {
+            let essential = mem::take(&mut differences.essential);
+            differences.lost.splice(0..0, essential);
         }
         warnings.extend(self.lost_settings(
             adoption,
             &differences.lost,
             &replacement.not_allowed(),
         ));
+        if !differences.essential.is_empty() {
+            let refusal = self.refuse_loss(old, &differences.essential);
+            return Reconciled::of(refusal, warnings);
+        }
+        let mut message = self.adoption_message(adoption, &replacement, &differences);
+        if plan.wait_for().is_some() && self.existing.is_none() {
+            let kinds = ComponentKinds::from(ComponentKind::WaitFor);
+            message += &format!("; {}", kinds.passive(self.options.tense, "added"));
+        }
         let target = self.patch_target();
         let mut first = target.kept_annotations(&adoption.kept);
         if let Some(existing) = self.existing {
@@ -228,6 +238,23 @@ impl Reconciler<'_, '_> {
             }
         }
         message
+    }
+
+    /// Refuses to adopt an agent that would run, read or mount less than before.
+    fn refuse_loss(&self, old: &Container, essential: &[LostSetting]) -> Finding {
+        let name = old.name.as_deref().unwrap_or("without a name");
+        let message = format!(
+            "the adopted container {name} would lose {}",
+            listed(essential)
+        );
+        let lossy = "to adopt the agent without what is lost, use `inject --adopt=lossy`";
+        let help = if essential.iter().any(|lost| lost.setting.is_some()) {
+            format!("to keep a setting, set the field in parentheses after it; {lossy}")
+        } else {
+            lossy.to_owned()
+        };
+        let refusal = self.finding_at(old, Reason::AdoptRefused, message);
+        refusal.with_help(help)
     }
 
     /// Warns about the settings that the adoption loses, if any.

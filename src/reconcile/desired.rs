@@ -19,7 +19,7 @@ impl Reconciler<'_, '_> {
     /// Decides about the template. With `--adopt`, a foreign agent is taken out first, and its settings become annotations, which
     /// the decision then reads. A template with protected drift adopts nothing.
     pub(super) fn desired(&self, protected: Option<Drift>) -> Desired {
-        if self.options.foreign_agents != ForeignAgents::Adopt {
+        if self.options.foreign_agents == ForeignAgents::Respect {
             return Desired {
                 report: self.decide(self.template),
                 adoption: None,

@@ -32,11 +32,33 @@ impl fmt::Display for LostSetting {
 pub(super) struct AdoptionDifferences {
     /// The image's tag, which belongs to the configuration, and its pull policy.
     pub(super) image: Vec<LostSetting>,
+    /// Fields that say what the agent runs, reads and mounts, and when it is ready: only `--adopt=lossy` accepts their loss.
+    pub(super) essential: Vec<LostSetting>,
     /// Everything else.
     pub(super) lost: Vec<LostSetting>,
     /// Restrictions that only the new container has.
     pub(super) stricter: Vec<LostSetting>,
 }
+
+/// A field that is lost, and how much that matters.
+struct Loss {
+    field: LostSetting,
+    is_essential: bool,
+}
+
+/// Fields of a container that are essential and that no setting gives. A list of mounts is here as a whole; its items are compared
+/// one by one where each has a path.
+const ESSENTIAL_FIELDS: [&str; 9] = [
+    "command",
+    "args",
+    "envFrom",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "volumeDevices",
+    "volumeMounts",
+];
 
 /// Fields of a security context that forbid something.
 const SECURITY_RESTRICTIONS: [&str; 3] =
@@ -56,17 +78,19 @@ impl AdoptionDifferences {
         let new = canonicalize(&without_list_fields(new.clone()));
         let mut known = HashSet::new();
         for difference in differences(&with_real_paths(&old), &with_real_paths(&new)) {
-            let Some(lost) = lost_setting(&old, &difference, equal, settings) else {
+            let Some(loss) = loss(&old, &difference, equal, settings) else {
                 continue;
             };
-            if !known.insert(lost.clone()) {
+            if !known.insert(loss.field.clone()) {
                 continue;
             }
             // `image` and `imagePullPolicy`
             if difference.old.starts_with("/image") {
-                found.image.push(lost);
+                found.image.push(loss.field);
+            } else if loss.is_essential {
+                found.essential.push(loss.field);
             } else {
-                found.lost.push(lost);
+                found.lost.push(loss.field);
             }
         }
         found
@@ -104,13 +128,13 @@ fn stricter(old: &Value, new: &Value) -> Vec<LostSetting> {
     stricter
 }
 
-/// Returns the setting that a difference loses; none for one that does not count, and for what only the new container has.
-fn lost_setting(
+/// Returns the field that a difference loses; none for one that does not count, and for what only the new container has.
+fn loss(
     old: &Value,
     difference: &Difference,
     equal: &[&str],
     settings: &AgentSettings,
-) -> Option<LostSetting> {
+) -> Option<Loss> {
     let tokens: Vec<&str> = difference.old.split('/').skip(1).collect();
     let is_new = difference.kind == DifferenceKind::New;
     match tokens[..] {
@@ -118,28 +142,21 @@ fn lost_setting(
         ["env" | "volumeMounts"] if is_new => None,
         [list @ ("env" | "volumeMounts"), item, ref inner @ ..] => {
             let item = old.get(list)?.get(item.parse::<usize>().ok()?)?;
-            let text = |field: &str| item.get(field).and_then(Value::as_str);
-            let is_equal = text("name").is_some_and(|name| equal.contains(&name));
+            let name = item.get("name").and_then(Value::as_str);
+            let is_equal = name.is_some_and(|name| equal.contains(&name));
             if is_equal || (is_new && inner.is_empty()) {
                 return None;
             }
-            if list == "env" {
-                let variable = text("name").unwrap_or("without a name");
-                return Some(LostSetting {
+            if list == "volumeMounts" {
+                return Some(lost_mount(item, inner, settings));
+            }
+            let variable = name.unwrap_or("without a name");
+            Some(Loss {
+                field: LostSetting {
                     name: format!("env {variable}"),
                     setting: Some(setting_of(variable).path),
-                });
-            }
-            let path = text("mountPath").unwrap_or("without a path");
-            let mut injected = Volume::ALL.iter();
-            let is_injected = injected.any(|volume| text("name") == Some(volume.name()));
-            let can_be_set = !is_injected && !settings.is_taken(path);
-            Some(LostSetting {
-                name: match inner {
-                    [] | ["name"] => format!("the mount at {path}"),
-                    [field, ..] => format!("{field} of the mount at {path}"),
                 },
-                setting: can_be_set.then_some(AgentSettings::volume_mounts().path),
+                is_essential: false,
             })
         }
         _ if is_new => None,
@@ -147,11 +164,55 @@ fn lost_setting(
             // Lists are replaced as a whole.
             let fields = tokens.iter().copied();
             let fields = fields.take_while(|token| token.parse::<usize>().is_err());
-            Some(LostSetting {
-                name: fields.collect::<Vec<_>>().join("."),
-                setting: AgentSettings::of_field(field).map(|setting| setting.path),
+            Some(Loss {
+                field: LostSetting {
+                    name: fields.collect::<Vec<_>>().join("."),
+                    setting: AgentSettings::of_field(field).map(|setting| setting.path),
+                },
+                is_essential: ESSENTIAL_FIELDS.contains(&field),
             })
         }
+    }
+}
+
+/// Describes a mount that is lost, or one that differs in the field `inner`. A mount is essential unless the agent has another
+/// volume at its path, such as its scratch space; with the file that `agent.config.location` names, it is essential even then.
+fn lost_mount(mount: &Value, inner: &[&str], settings: &AgentSettings) -> Loss {
+    let text = |field: &str| mount.get(field).and_then(Value::as_str);
+    let path = text("mountPath").unwrap_or("without a path");
+    let is_taken = settings.is_taken(path);
+    let mut injected = Volume::ALL.iter();
+    let is_injected = injected.any(|volume| text("name") == Some(volume.name()));
+    let can_be_set = !is_injected && !is_taken;
+    let setting = can_be_set.then_some(AgentSettings::volume_mounts().path);
+    if let [field, ..] = inner
+        && *field != "name"
+    {
+        let name = format!("{field} of the mount at {path}");
+        return Loss {
+            field: LostSetting { name, setting },
+            is_essential: false,
+        };
+    }
+    let location = settings.config.location.as_deref();
+    let has_config = location.is_some_and(|location| is_at_or_below(location, path));
+    let name = match (has_config, is_taken) {
+        (true, _) => format!("the mount at {path} with the agent's configuration file"),
+        (false, true) => format!("the mount at {path}, where the agent has another volume"),
+        (false, false) => format!("the mount at {path}"),
+    };
+    Loss {
+        field: LostSetting { name, setting },
+        is_essential: has_config || !is_taken,
+    }
+}
+
+/// Returns true if a file is at a mount's path (by `subPath`) or below it.
+fn is_at_or_below(file: &str, mount_path: &str) -> bool {
+    let (file, mount_path) = (real_path(file), real_path(mount_path));
+    match file.strip_prefix(&mount_path) {
+        Some(below) => below.is_empty() || below.starts_with('/'),
+        None => false,
     }
 }
 
@@ -198,7 +259,7 @@ fn without_list_fields(mut container: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdoptionDifferences, LostSetting, without_list_fields};
+    use super::{AdoptionDifferences, LostSetting, is_at_or_below, without_list_fields};
     use crate::agent::canonical::canonicalize;
     use crate::config::AgentSettings;
     use serde_json::json;
@@ -227,17 +288,22 @@ mod tests {
         assert_eq!(
             shown(&found.lost),
             [
-                "args",
-                "command",
                 "env MACKEREL_APIKEY (`apiKey`)",
                 "env MACKEREL_ROLES (`agent.roles`)",
                 "env OTHER (`agent.env`)",
                 "resources.limits.cpu (`agent.resources`)",
                 "resources.limits.memory (`agent.resources`)",
+                "readOnly of the mount at /d (`agent.volumeMounts`)",
+                "the mount at /var/tmp, where the agent has another volume",
+            ]
+        );
+        assert_eq!(
+            shown(&found.essential),
+            [
+                "args",
+                "command",
                 "the mount at /a (`agent.volumeMounts`)",
                 "the mount at /b (`agent.volumeMounts`)",
-                "readOnly of the mount at /d (`agent.volumeMounts`)",
-                "the mount at /var/tmp",
             ]
         );
         let restricted = json!({
@@ -259,6 +325,22 @@ mod tests {
             AdoptionDifferences::of(&new, &new, &[], &AgentSettings::default()),
             AdoptionDifferences::default()
         );
+    }
+
+    #[test]
+    fn a_file_is_at_a_mount_or_below_it() {
+        for (file, mount_path, expected) in [
+            ("/etc/agent.yaml", "/etc/agent.yaml", true),
+            ("/var/run/agent/a.yaml", "/run/agent/", true),
+            ("/etc/agent.yaml", "/etc/agent", false),
+            ("https://example.com/etc/agent.yaml", "/etc", false),
+        ] {
+            assert_eq!(
+                is_at_or_below(file, mount_path),
+                expected,
+                "{file} and {mount_path}"
+            );
+        }
     }
 
     #[test]

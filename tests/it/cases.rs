@@ -100,6 +100,7 @@ impl Case {
             match word {
                 "uninject" => options.direction = Direction::Uninject,
                 "--adopt" => options.foreign_agents = ForeignAgents::Adopt,
+                "--adopt=lossy" => options.foreign_agents = ForeignAgents::AdoptLossy,
                 "--force" => options.hand_edits = HandEdits::Overwrite,
                 "--set" => sets.push(value()),
                 "--namespace" => namespace = Some(value()),

@@ -578,7 +578,7 @@ pub(crate) fn hold_for_any_text(text: &str) {
     let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
     let mut options = INJECT;
     if !text.len().is_multiple_of(2) {
-        options.foreign_agents = ForeignAgents::Adopt;
+        options.foreign_agents = ForeignAgents::AdoptLossy;
     }
     let hold = || {
         check(text, one, options)?;

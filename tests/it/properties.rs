@@ -71,7 +71,7 @@ fn generated_manifests_obey_the_laws_under_generated_configurations() {
 fn agents_of_others_are_adopted_within_the_laws() {
     let adopted = Cell::new(0);
     let mut adopt = laws::INJECT;
-    adopt.foreign_agents = ForeignAgents::Adopt;
+    adopt.foreign_agents = ForeignAgents::AdoptLossy;
     run(1500, &(tape(), tape()), |(manifest, config)| {
         let text = generators::stream(&mut Tape::new(&manifest));
         let (config, said) = generators::configuration(&mut Tape::new(&config));

@@ -400,6 +400,23 @@ fn force_overwrites_hand_edits() {
 }
 
 #[test]
+fn adopt_refuses_a_loss_that_lossy_accepts() {
+    let by_hand = WEB.to_owned()
+        + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n          command: [/agent]\n";
+    let folder = Folder::with(&[("web.yaml", &by_hand)]);
+    let refused = folder.run(&["inject", "-i", "--adopt", "web.yaml"]);
+    assert_eq!(refused.code, Some(2));
+    let loss = "error[adopt-refused]: the adopted container mackerel would lose command\n";
+    assert!(refused.stderr.contains(loss), "{}", refused.stderr);
+    assert_eq!(folder.read("web.yaml"), by_hand);
+    let adopted = folder.run(&["inject", "-i", "--adopt=lossy", "web.yaml"]);
+    assert_eq!(adopted.code, Some(0));
+    let loss = "warning[adopt-loses-settings]: container mackerel has settings that no annotation keeps: command\n";
+    assert!(adopted.stderr.contains(loss), "{}", adopted.stderr);
+    assert!(!folder.read("web.yaml").contains("command: [/agent]"));
+}
+
+#[test]
 fn adopt_takes_over_what_others_put_there_by_every_door() {
     let by_hand = WEB.to_owned()
         + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n"

@@ -43,7 +43,7 @@ impl InjectedPair {
 pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<InjectedPair> {
     let injection = inject(text, config, options);
     let after = edit::apply(text, &injection.edits);
-    if options.foreign_agents == ForeignAgents::Adopt {
+    if options.foreign_agents != ForeignAgents::Respect {
         // Warnings about the adopted container must not excuse warnings about the agent.
         paired(&without_agent(&after, config), &after, config)
     } else if carries_record(text) {
