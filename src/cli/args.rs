@@ -104,7 +104,7 @@ Examples:
 Examples:
   mackerel-agent-injector uninject --diff deploy/
   mackerel-agent-injector uninject -i deploy/web.yaml
-  mackerel-agent-injector uninject --check -q deploy/ && echo no agent found")]
+  mackerel-agent-injector uninject --check -q deploy/ && echo no injected agent")]
     Uninject(InjectArgs),
     /// Show what `inject` would do with each pod template, and why
     #[command(after_help = "\

@@ -8,7 +8,7 @@ use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
 use crate::manifest::replicas::Scaling;
-use crate::report::{Class, Finding};
+use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::edit::{self, Edit};
 
 /// The result for one text.
@@ -113,7 +113,8 @@ impl<'i> ReportedFinding<'i> {
     }
 
     /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
-    /// lets the other templates be written, and does not make a missing agent right.
+    /// lets the other templates be written, and does not make a missing agent right. An agent without its record can neither be
+    /// updated nor removed, so a check must not pass as if it were up to date, or absent.
     pub(crate) fn fails_check(&self) -> bool {
         match self.finding.reason.class() {
             Class::Done => self.finding.reason.done().is_some(),
@@ -121,7 +122,8 @@ impl<'i> ReportedFinding<'i> {
                 let outcome = self.subject.outcome();
                 !outcome.is_some_and(|outcome| outcome.has_wanted_agent)
             }
-            Class::Skipped | Class::Warning | Class::Note => false,
+            Class::Warning => self.finding.reason == Reason::RecordLost && !self.is_acknowledged,
+            Class::Skipped | Class::Note => false,
         }
     }
 }

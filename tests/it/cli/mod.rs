@@ -399,6 +399,32 @@ fn force_overwrites_hand_edits() {
     assert_eq!(folder.read("web.yaml"), injected());
 }
 
+/// Neither `inject` nor `uninject` can change such an agent, so a check says that it is there.
+#[test]
+fn a_check_fails_for_an_agent_without_its_record() {
+    let injected = injected();
+    let lines = injected.lines().filter(|line| !line.contains("/record:"));
+    let lost: String = lines.map(|line| format!("{line}\n")).collect();
+    let folder = Folder::with(&[("web.yaml", &lost)]);
+    for command in ["inject", "uninject"] {
+        for arguments in [&["--check"][..], &["--check", "-q"]] {
+            let arguments = [&[command], arguments, &["web.yaml"]].concat();
+            let ran = folder.run(&arguments);
+            assert_eq!((ran.code, &*ran.stdout), (Some(1), ""), "{ran:?}");
+        }
+        let ran = folder.run(&[command, "--check", "web.yaml"]);
+        assert!(ran.stderr.contains("warning[record-lost]"), "{ran:?}");
+        assert_eq!(folder.run(&[command, "web.yaml"]).code, Some(0));
+    }
+    let ignored = lost.replace(
+        "        agent-injector.contrib.mackerel.io/status",
+        "        agent-injector.contrib.mackerel.io/ignore-warnings: record-lost\n        agent-injector.contrib.mackerel.io/status",
+    );
+    folder.write("web.yaml", &ignored);
+    let ran = folder.run(&["inject", "--check", "web.yaml"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
 #[test]
 fn adopt_refuses_a_loss_that_lossy_accepts() {
     let by_hand = WEB.to_owned()
