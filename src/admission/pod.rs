@@ -8,6 +8,7 @@ use crate::decide::{Decision, decide};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
+use crate::options::Direction;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{Class, Finding, Reason};
@@ -92,7 +93,7 @@ pub(super) fn copied_record(
     let is_absent = existing.kinds().contains(ComponentKind::Agent)
         && existing.container(ComponentKind::Agent).is_none();
     let drift = Drift::detect(existing).filter(|_| is_absent)?;
-    let description = drift.describe(tree, existing, None);
+    let description = drift.describe(tree, existing, None, Direction::Inject);
     let pointer = format!("{at}{}", description.pointer);
     let help = format!(
         "to get the agent, remove the annotation `{}`",

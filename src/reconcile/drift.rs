@@ -6,7 +6,9 @@ use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::mackerel::annotations::Annotation;
+use crate::options::Direction;
 use crate::reconcile::edited_fields::{EditedField, EditedSetting};
+use crate::reconcile::only_edit::only_edit;
 use serde_json::Value;
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;
@@ -44,6 +46,15 @@ pub(crate) struct DriftDescription {
     pub(crate) pointer: String,
     /// The settings that the edited fields have their values from.
     pub(super) settings: Vec<EditedSetting>,
+    pub(super) edits: NamedEdits,
+}
+
+/// The edits that a message names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedEdits {
+    All,
+    /// The plan is not the recorded one, so fields that differ from it need not be edits.
+    Unknown,
 }
 
 impl ExistingComponent {
@@ -72,12 +83,13 @@ impl Drift {
     }
 
     /// Describes the drift. The message names the fields that differ from `wanted`, the plan of today; if that is the recorded one, also
-    /// both values.
+    /// both values. A removal may run without the configuration of the injection: it names only what was edited for certain.
     pub(crate) fn describe(
         self,
         tree: &Tree<'_>,
         existing: &ExistingInjection,
         wanted: Option<&Plan>,
+        direction: Direction,
     ) -> DriftDescription {
         let message = match self {
             Drift::NewerRecord => {
@@ -93,7 +105,7 @@ impl Drift {
                     .and_then(|plan| plan.component(kind))
                     .map(|new| &**new);
                 if let Some(component) = existing.component(kind)
-                    && let Some(description) = describe_change(tree, component, wanted)
+                    && let Some(description) = describe_change(tree, component, wanted, direction)
                 {
                     return description;
                 }
@@ -108,6 +120,7 @@ impl Drift {
             offset: existing.offset,
             pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
             settings: Vec::new(),
+            edits: NamedEdits::All,
         }
     }
 
@@ -148,24 +161,14 @@ impl Drift {
         existing: &ExistingInjection,
         wanted: Option<&Plan>,
     ) -> String {
-        let Drift::Changed(kind) = self else {
-            return match self {
-                Drift::NewerRecord => USE_NEWER.to_owned(),
-                _ => REMOVE_EDITED.to_owned(),
-            };
-        };
+        if self == Drift::NewerRecord {
+            return USE_NEWER.to_owned();
+        }
         if wanted.is_some_and(|plan| self.is_wanted(existing, plan)) {
             let first = "the configuration has the same value: run `inject` first to record the edit, then `uninject`";
             return format!("{first}; or run `uninject --force` on the file to remove the agent");
         }
-        let component = existing.component(kind);
-        let plan = wanted.and_then(|plan| plan.component(kind));
-        match (component, plan) {
-            (Some(component), Some(plan)) if !component.is_recorded(plan) => format!(
-                "{REMOVE_EDITED}; run `uninject` with the configuration of the injection, so that only edits are named"
-            ),
-            _ => REMOVE_EDITED.to_owned(),
-        }
+        REMOVE_EDITED.to_owned()
     }
 }
 
@@ -196,33 +199,44 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
     Some(format!("the pull secret `{name}` was removed or renamed"))
 }
 
-/// Describes the fields of a component that differ from the plan of today, or the component as a whole where nothing is planned.
+/// Describes the fields of a component that were edited: those that differ from the recorded plan, or the one whose recorded value
+/// is known. Else it describes the fields that differ from the plan of today, or the component as a whole.
 fn describe_change(
     tree: &Tree<'_>,
     existing: &ExistingComponent,
     wanted: Option<&Component>,
+    direction: Direction,
 ) -> Option<DriftDescription> {
-    let subject = ComponentKinds::from(existing.kind).subject();
-    let fields = match wanted {
+    let mut fields = match wanted {
         Some(wanted) => EditedField::all(tree, existing, wanted),
         None => Vec::new(),
     };
-    let same_plan = wanted.is_some_and(|wanted| existing.is_recorded(wanted));
+    let mut edits = NamedEdits::Unknown;
+    if wanted.is_some_and(|wanted| existing.is_recorded(wanted) || fields.is_empty()) {
+        edits = NamedEdits::All;
+    } else if let Some(only) = wanted.and_then(|wanted| only_edit(existing, wanted)) {
+        fields.retain(|field| field.is_of(&only));
+        edits = NamedEdits::All;
+    } else if direction == Direction::Uninject {
+        fields.clear();
+    }
     // With another configuration, what is absent may be new in it: any other field is more likely an edit.
-    let mut edits = fields
+    let mut likely = fields
         .iter()
-        .filter(|field| same_plan || field.kind != DifferenceKind::Gone);
-    let Some(first) = edits.next().or(fields.first()) else {
+        .filter(|field| edits == NamedEdits::All || field.kind != DifferenceKind::Gone);
+    let subject = ComponentKinds::from(existing.kind).subject();
+    let Some(first) = likely.next().or(fields.first()) else {
         let container = existing.container.as_ref()?;
         return Some(DriftDescription {
             message: format!("{subject} was modified after injection"),
             offset: tree.place(container.node).start,
             pointer: format!("/spec/{}/{}", container.list.field(), container.index),
             settings: Vec::new(),
+            edits,
         });
     };
-    let message = if same_plan {
-        let others: Vec<&EditedField> = edits.collect();
+    let message = if edits == NamedEdits::All {
+        let others: Vec<&EditedField> = likely.collect();
         match names(&others) {
             Some(others) => format!("{}; also modified: {others}", first.sentence()),
             None => first.sentence(),
@@ -245,6 +259,7 @@ fn describe_change(
         offset: first.offset(tree),
         pointer: first.pointer(),
         settings,
+        edits,
     })
 }
 

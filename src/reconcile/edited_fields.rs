@@ -37,6 +37,8 @@ pub(super) struct EditedField {
     part: Part,
     /// JSON Pointer from there to its place.
     below: String,
+    /// The difference that the field was found by.
+    difference: Difference,
 }
 
 /// The container or a volume of an existing component.
@@ -118,7 +120,13 @@ impl EditedField {
             setting,
             part: parts.get(part)?.clone(),
             below: below.to_owned(),
+            difference: difference.clone(),
         })
+    }
+
+    /// Returns true if the field was found by this difference.
+    pub(super) fn is_of(&self, difference: &Difference) -> bool {
+        self.difference == *difference
     }
 
     /// Returns the JSON Pointer from the template.

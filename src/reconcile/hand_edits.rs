@@ -7,8 +7,12 @@ use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::mounts;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
-use crate::reconcile::drift::Drift;
+use crate::reconcile::drift::{Drift, NamedEdits};
 use crate::report::{Finding, Reason};
+
+/// The advice for the removal of an agent whose edits are unknown.
+const WITH_CONFIGURATION: &str =
+    "to see what was edited, run `uninject --config FILE` with the configuration of the injection";
 
 impl Reconciler<'_, '_> {
     /// Returns the drift that must not be overwritten: any without `--force`, and always that of a later version's record.
@@ -26,12 +30,13 @@ impl Reconciler<'_, '_> {
         existing: &ExistingInjection,
         wanted: Option<&Plan>,
     ) -> Finding {
-        let description = drift.describe(self.tree, existing, wanted);
+        let direction = self.options.direction;
+        let description = drift.describe(self.tree, existing, wanted, direction);
         let renamed = match drift {
             Drift::Gone => self.renamed_agent(existing),
             Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed(_) => None,
         };
-        let help = match (renamed, self.options.direction) {
+        let help = match (renamed, direction) {
             (Some(renamed), Direction::Inject) => format!(
                 "{renamed}; otherwise, remove that container and run `inject --force` on the file"
             ),
@@ -45,7 +50,13 @@ impl Reconciler<'_, '_> {
                 }
                 drift.help_to_inject(&settings)
             }
-            (None, Direction::Uninject) => drift.help_to_uninject(existing, wanted),
+            (None, Direction::Uninject) => {
+                let help = drift.help_to_uninject(existing, wanted);
+                match description.edits {
+                    NamedEdits::All => help,
+                    NamedEdits::Unknown => format!("{help}; {WITH_CONFIGURATION}"),
+                }
+            }
         };
         let pointer = format!("{}{}", self.at, description.pointer);
         let (message, offset) = (description.message, description.offset);

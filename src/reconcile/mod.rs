@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | current | `agent/existing.rs`, `current.rs` | the existing injection, found by its record |
 //! | desired | `desired.rs`, `adopt.rs` | the plan: the decision about the template without it, with names and settings that are kept |
-//! | difference | `drift.rs`, `edited_fields.rs` | between the existing injection and its record: an edit by hand. `hand_edits.rs` refuses it, unless `--force` overwrites it or the plan has the same value |
+//! | difference | `drift.rs`, `edited_fields.rs`, `only_edit.rs` | between the existing injection and its record: an edit by hand. `hand_edits.rs` refuses it, unless `--force` overwrites it or the plan has the same value |
 //! | | `update.rs`, `changed_settings.rs` | between the existing injection and the plan: unchanged, updated or removed |
 //! | operations | `insertion.rs`, `removal.rs`, `apply.rs` | JSON Patch for the difference, and the edits of the text |
 //!
@@ -24,6 +24,7 @@ mod hand_edits;
 mod insertion;
 mod kept_settings;
 mod lost_settings;
+mod only_edit;
 pub(crate) mod own_annotations;
 pub(crate) mod patch;
 mod removal;
@@ -144,7 +145,7 @@ impl Reconciler<'_, '_> {
         };
         let refusal = match self.protected_drift(existing) {
             Some(drift) => {
-                // The plan of today shows which field was edited, unless the configuration has changed too.
+                // The plan of today shows which field was edited, if it is the recorded one.
                 let decision = self.decide(self.template).decision;
                 Some(self.refuse_drift(drift, existing, decision.plan()))
             }
