@@ -38,8 +38,17 @@ impl Evaluation<'_, '_> {
             }
             if !self.has_volume(name) {
                 let message = format!("the pod has no volume `{name}`, {consequence}");
-                let finding = self.finding_in_spec(Reason::VolumeMissing, message, "volumes");
-                let help = format!("add the volume to the pod, or remove `{item}`");
+                // Without a volume of its own, the pod may still have those of an earlier injection.
+                let field = match self.template.volumes.is_empty() {
+                    true => "containers",
+                    false => "volumes",
+                };
+                let finding = self.finding_in_spec(Reason::VolumeMissing, message, field);
+                let help = format!(
+                    "add the volume to the pod, or remove `{item}`; if the agent does not need it in this pod, add `{}` to the \
+                     annotation `ignore-warnings`",
+                    Reason::VolumeMissing.id(),
+                );
                 self.warnings.push(finding.with_help(help));
                 continue;
             }

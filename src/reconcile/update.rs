@@ -254,7 +254,7 @@ impl Reconciler<'_, '_> {
             format!("keeping `{setting}` at {current}, which was changed after injection");
         let help = match self.is_explicit(name) {
             true => "if kustomize has not added the prefix or suffix, restore the configured name",
-            false => &format!("set `{setting}` to override it"),
+            false => &format!("to override it, set `{setting}` in the configuration"),
         };
         self.finding(Reason::ValueKept, message).with_help(help)
     }
