@@ -40,18 +40,12 @@ pub(crate) fn of_paths(
     Ok(config)
 }
 
-/// Notes a configuration file that a run over files would use. The manifests on stdin have no folder.
-pub(crate) fn note_unused(common: &Common, messages: &mut Messages) -> anyhow::Result<()> {
+/// Returns the configuration file that a run over files would use, and a run over stdin does not: the manifests there have no folder.
+pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
     if common.no_config || file(common).is_some() {
-        return Ok(());
+        return Ok(None);
     }
-    if let Some(path) = find_config::in_or_above(Path::new("."), &current_folder()?) {
-        let name = path.display();
-        messages.note_line(format!(
-            "info: {name} is not used for stdin; to use it, add `--config {name}`"
-        ))?;
-    }
-    Ok(())
+    Ok(find_config::in_or_above(Path::new("."), &current_folder()?))
 }
 
 fn current_folder() -> anyhow::Result<PathBuf> {

@@ -15,7 +15,8 @@ use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::{Direction, Permissions};
 use crate::post_renderer;
 use crate::rbac::RbacCoverage;
-use crate::report::Reason;
+use crate::report::{Finding, Reason};
+use std::io;
 use std::path::Path;
 use yaml_json_patch::edit::pieces;
 
@@ -36,8 +37,9 @@ pub(crate) fn run(
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
         return answer_call(text, request, common, messages);
     }
+    let mut unused = None;
     if entry_point == EntryPoint::Command && request.options.direction == Direction::Inject {
-        configuration::note_unused(common, messages)?;
+        unused = configuration::unused(common)?;
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
     let config = request.mode.configured(config);
@@ -49,9 +51,34 @@ pub(crate) fn run(
         }
     };
     if entry_point == EntryPoint::Command {
+        if let Some(file) = unused {
+            report_unused(&file, &injection, run, messages)?;
+        }
         return finish_command(text, injection, run, messages);
     }
     finish(text, injection, Session::new(run, messages))
+}
+
+/// Reports a configuration file that is not used: as a warning where an injected agent changes, which may lose what the file gave it.
+fn report_unused(
+    file: &Path,
+    injection: &Injection,
+    run: RunContext<'_>,
+    messages: &mut Messages,
+) -> io::Result<()> {
+    let name = file.display();
+    let message = format!("{name} is not used for stdin");
+    let advice = format!("to use it, add `--config {name}`");
+    let mut outcomes = injection.outcomes.iter();
+    let is_agent_changed = outcomes
+        .any(|outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed));
+    if !is_agent_changed || matches!(run.mode, OutputMode::Permissions) {
+        return messages.note_line(format!("info: {message}; {advice}"));
+    }
+    let message = format!("{message}, where an injected agent differs from the defaults");
+    let help = format!("{advice}; for the defaults, add `--no-config`");
+    let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
+    findings::add_about_input(messages, STDIN, &finding, run.severity_policy())
 }
 
 /// Reports and writes the result of a command, which warns of an input without resources.

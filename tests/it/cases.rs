@@ -470,7 +470,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 9] = [
+const ELSEWHERE: [Reason; 10] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
@@ -479,6 +479,7 @@ const ELSEWHERE: [Reason; 9] = [
     Reason::UnreadableFile,
     Reason::NoResources,
     Reason::NothingSelected,
+    Reason::ConfigurationUnused,
     // The decision of `uninject` about a template without an agent.
     Reason::NotInjected,
     // A bug of this program.

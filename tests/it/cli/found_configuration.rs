@@ -12,6 +12,15 @@ spec:
   injection: annotated
 ";
 
+/// Gives the agents a memo.
+const MEMO: &str = "\
+apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+kind: AgentInjector
+metadata: {name: found}
+spec:
+  agent: {memo: shop}
+";
+
 const FOUND: &str = "configuration: agent-injector.yaml\n";
 
 #[test]
@@ -140,6 +149,38 @@ fn a_broken_one_stops_the_run_and_another_object_of_the_name_is_passed_by() {
     folder.write("agent-injector.yaml", "image: {tag: v1}\n");
     let ran = folder.run(&["inject", "web.yaml"]);
     assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
+}
+
+#[test]
+fn an_injected_agent_on_stdin_does_not_lose_the_unused_file_without_a_warning() {
+    let folder = Folder::with(&[("agent-injector.yaml", MEMO), ("web.yaml", WEB)]);
+    folder.run(&["inject", "-i", "web.yaml"]);
+    let with_memo = folder.read("web.yaml");
+    let warning = "warning[configuration-unused]: agent-injector.yaml is not used for stdin, where an injected agent differs from the defaults\n \
+                   --> <stdin>\n  = help: to use it, add `--config agent-injector.yaml`; for the defaults, add `--no-config`\n";
+    for command in ["inject", "explain"] {
+        let ran = folder.run_with(&[command, "-"], &with_memo);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.contains(warning), "{command} {ran:?}");
+        let ran = folder.run_with(&[command, "--strict", "-"], &with_memo);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+    }
+    let unchanged = folder.run_with(&["inject", "-"], injected());
+    assert!(
+        unchanged
+            .stderr
+            .starts_with("info: agent-injector.yaml is not used"),
+        "{unchanged:?}"
+    );
+    for arguments in [
+        &["inject", "--no-config", "-"][..],
+        &["inject", "--config", "agent-injector.yaml", "-"],
+        &["rbac", "-"],
+        &["uninject", "-"],
+    ] {
+        let ran = folder.run_with(arguments, &with_memo);
+        assert!(!ran.stderr.contains("configuration-unused"), "{ran:?}");
+    }
 }
 
 #[test]

@@ -210,15 +210,19 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
         }
         (None, Some(run)) => {
             let files = sentence["files"].as_object();
+            let stdin = match sentence["stdin"].as_str() {
+                Some(file) => root().join(file),
+                None => "/dev/null".into(),
+            };
             let said = match files {
                 Some(files) => {
                     let texts: Vec<(&str, &str)> = files
                         .iter()
                         .map(|(name, text)| (name.as_str(), text.as_str().unwrap()))
                         .collect();
-                    says(Folder::with(&texts).root(), run)
+                    says_of(&stdin, Folder::with(&texts).root(), run)
                 }
-                None => says(&root().join("examples"), run),
+                None => says_of(&stdin, &root().join("examples"), run),
             };
             (format!("mackerel-agent-injector {run}"), said)
         }
@@ -245,10 +249,6 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
 }
 
 /// Runs the program. Returns its standard error.
-fn says(folder: &Path, arguments: &str) -> String {
-    says_of(Path::new("/dev/null"), folder, arguments)
-}
-
 fn says_of(stdin: &Path, folder: &Path, arguments: &str) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
     for variable in ["CONFIG", "LOG_FILE"] {
