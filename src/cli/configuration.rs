@@ -45,7 +45,7 @@ pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
     if common.no_config || file(common).is_some() {
         return Ok(None);
     }
-    Ok(find_config::in_or_above(Path::new("."), &current_folder()?))
+    find_config::in_or_above(Path::new("."), &current_folder()?)
 }
 
 fn current_folder() -> anyhow::Result<PathBuf> {
@@ -203,7 +203,7 @@ fn file_to_validate(file: Option<PathBuf>, common: &Common) -> anyhow::Result<Op
     if let Some(path) = self::file(common) {
         return Ok(Some(path));
     }
-    Ok(find_config::in_or_above(&folder, &current_folder()?))
+    find_config::in_or_above(&folder, &current_folder()?)
 }
 
 /// Returns the configuration file that `--config` or the environment names.

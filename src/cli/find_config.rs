@@ -1,4 +1,5 @@
-//! Finds the configuration file of a run over files: `agent-injector.yaml` in the folder of each path, or in a folder above it.
+//! Finds the configuration file of a run over files: `agent-injector.yaml` (or `.yml`) in the folder of each path, or in a folder
+//! above it.
 //!
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
@@ -6,10 +7,13 @@ use crate::cli::input::{Unreadable, canonical, read_file};
 use crate::config::{API_VERSION, KIND};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use yaml_json_patch as yaml;
+use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// Name of a configuration file that is found.
 pub(crate) const FILE_NAME: &str = "agent-injector.yaml";
+
+/// Names of configuration files that are found. A folder has one of them.
+const FILE_NAMES: [&str; 2] = [FILE_NAME, "agent-injector.yml"];
 
 /// A path with the configuration file that applies to it, as a canonical path.
 struct Applied {
@@ -35,7 +39,7 @@ pub(crate) fn for_paths(
         if path.exists() && folders.insert(folder) {
             applied.push(Applied {
                 path: path.clone(),
-                file: canonical_in_or_above(folder, current),
+                file: canonical_in_or_above(folder, current)?,
             });
         }
     }
@@ -67,12 +71,12 @@ fn sentence(applied: &Applied, current: &Path) -> String {
 
 /// Returns the configuration file in a folder, or in the next folder above it: up to the root of the Git repository; without one, up
 /// to the current folder.
-pub(crate) fn in_or_above(folder: &Path, current: &Path) -> Option<PathBuf> {
+pub(crate) fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let file = canonical_in_or_above(folder, current)?;
-    Some(relative(&file, current))
+    Ok(file.map(|file| relative(&file, current)))
 }
 
-fn canonical_in_or_above(folder: &Path, current: &Path) -> Option<PathBuf> {
+fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = repository_root(&folder).unwrap_or(if folder.starts_with(&current) {
         &current
@@ -80,15 +84,22 @@ fn canonical_in_or_above(folder: &Path, current: &Path) -> Option<PathBuf> {
         &folder
     });
     for ancestor in folder.ancestors() {
-        let file = ancestor.join(FILE_NAME);
-        if is_configuration(&file) {
-            return Some(canonical(&file));
+        let files = FILE_NAMES.iter().map(|name| ancestor.join(name));
+        let mut files = files.filter(|file| is_configuration(file));
+        if let Some(file) = files.next() {
+            let file = canonical(&file);
+            if let Some(other) = files.next() {
+                let (one, other) = (relative(&file, &current), relative(&other, &current));
+                let (one, other) = (one.display(), other.display());
+                anyhow::bail!("two configurations in one directory: {one}, {other}; remove one");
+            }
+            return Ok(Some(file));
         }
         if ancestor == root {
             break;
         }
     }
-    None
+    Ok(None)
 }
 
 fn repository_root(folder: &Path) -> Option<&Path> {
@@ -96,10 +107,12 @@ fn repository_root(folder: &Path) -> Option<&Path> {
     ancestors.find(|ancestor| ancestor.join(".git").exists())
 }
 
-/// Returns true for a configuration file with the name that is looked for. A Helm chart's values or a manifest may have the same
+/// Returns true for a configuration file with a name that is looked for. A Helm chart's values or a manifest may have the same
 /// name. A file that cannot be read counts, so that the run does not continue with the defaults.
 pub(crate) fn is_configuration(path: &Path) -> bool {
-    if path.file_name() != Some(FILE_NAME.as_ref()) || !path.is_file() {
+    let name = path.file_name();
+    let has_name = FILE_NAMES.iter().any(|known| name == Some(known.as_ref()));
+    if !has_name || !path.is_file() {
         return false;
     }
     match read_file(path) {
@@ -110,20 +123,33 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
     }
 }
 
-/// Returns true if a document of the text is an `AgentInjector`, or may be one that is not valid YAML.
+/// Returns true if a document of the text is an `AgentInjector`, or may be one that is not valid YAML or lacks its type. An empty
+/// text counts too: its settings are still to be written.
 fn has_configuration(text: &str) -> bool {
-    yaml::documents(text).any(|document| {
+    let mut is_empty = true;
+    for document in yaml::documents(text) {
         let text = &text[document.span];
-        let Ok(tree) = yaml::read(text) else {
-            return text.contains(KIND);
+        let is_meant = match yaml::read(text) {
+            Ok(tree) => match tree.root() {
+                Some(root) => is_meant_as_configuration(&tree, root),
+                None => continue,
+            },
+            Err(_) => text.contains(KIND),
         };
-        let Some(root) = tree.root() else {
-            return false;
-        };
-        let member = |name| tree.member_text(root, name);
-        member("kind").as_deref() == Some(KIND)
-            || member("apiVersion").as_deref() == Some(API_VERSION)
-    })
+        if is_meant {
+            return true;
+        }
+        is_empty = false;
+    }
+    is_empty
+}
+
+fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
+    let member = |name| tree.member_text(root, name);
+    match (member("apiVersion"), member("kind")) {
+        (None, None) => tree.member(root, "spec").is_some(),
+        (version, kind) => version.as_deref() == Some(API_VERSION) || kind.as_deref() == Some(KIND),
+    }
 }
 
 /// Returns the folder of a file.
@@ -317,12 +343,16 @@ mod tests {
             ("kind: ConfigMap\nmetadata: {name: AgentInjector}\n", false),
             ("image: {tag: v1}\n", false),
             ("a: [\n", false),
-            ("", false),
+            ("", true),
+            ("# settings\n---\n", true),
+            ("spec: {injection: annotated}\n", true),
+            ("kind: Deployment\nspec: {}\n", false),
         ] {
             assert_eq!(has_configuration(text), expected, "{text:?}");
         }
         let root = tree(&[
             ("agent-injector.yaml/", ""),
+            ("yml/agent-injector.yml", CONFIG),
             ("injector.yaml", CONFIG),
             ("utf16/agent-injector.yaml", ""),
         ]);
@@ -330,6 +360,9 @@ mod tests {
         let path = root.path().join("utf16/agent-injector.yaml");
         std::fs::write(&path, [&[0xff, 0xfe][..], &utf16].concat()).unwrap();
         assert!(is_configuration(&path));
+        assert!(is_configuration(
+            &root.path().join("yml/agent-injector.yml")
+        ));
         assert!(!is_configuration(&root.path().join("agent-injector.yaml")));
         assert!(!is_configuration(&root.path().join("injector.yaml")));
     }

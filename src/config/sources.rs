@@ -211,7 +211,7 @@ fn parse_file<'a>(text: &'a str, context: &mut ReadContext<'_>) -> Option<Config
             let object = root.filter(|root| !root.is_nothing());
             if object.is_none() {
                 let help = format!(
-                    "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or omit the option"
+                    "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`; for the defaults, use `--no-config`"
                 );
                 context.error(0..0, Violation::new("is empty").with_help(help));
             }

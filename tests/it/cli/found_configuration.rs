@@ -151,6 +151,52 @@ fn a_broken_one_stops_the_run_and_another_object_of_the_name_is_passed_by() {
     assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
 }
 
+/// Such a file is no other object of that name: its author meant settings.
+#[test]
+fn one_without_a_type_or_settings_stops_the_run() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    for (text, error) in [
+        ("", "the configuration is empty"),
+        ("# to do\n", "the configuration is empty"),
+        (
+            "spec: {injection: annotated}\n",
+            "the configuration has no `apiVersion`",
+        ),
+    ] {
+        folder.write("agent-injector.yaml", text);
+        for path in [".", "web.yaml"] {
+            let ran = folder.run(&["inject", "-i", path]);
+            assert_eq!(ran.code, Some(2), "{ran:?}");
+            let expected = format!("error: {error}\n --> agent-injector.yaml:1:1\n");
+            assert!(ran.stderr.starts_with(&expected), "{ran:?}");
+        }
+    }
+    assert_eq!(folder.read("web.yaml"), WEB);
+    let ran = folder.run(&["inject", "--no-config", "web.yaml"]);
+    assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
+}
+
+#[test]
+fn the_short_extension_counts_too_and_a_directory_has_one_file() {
+    let folder = Folder::with(&[("agent-injector.yml", ANNOTATED), ("deploy/web.yaml", WEB)]);
+    for path in ["deploy", "."] {
+        let ran = folder.run(&["inject", "--check", path]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let found = "configuration: agent-injector.yml\n";
+        assert!(ran.stderr.ends_with(found), "{ran:?}");
+    }
+    folder.write("agent-injector.yaml", ANNOTATED);
+    let error = "error: two configurations in one directory: agent-injector.yaml, agent-injector.yml; remove one\n";
+    for arguments in [
+        &["inject", "."][..],
+        &["rbac", "deploy"],
+        &["config", "validate"],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!((ran.code, &*ran.stderr), (Some(2), error));
+    }
+}
+
 #[test]
 fn an_injected_agent_on_stdin_does_not_lose_the_unused_file_without_a_warning() {
     let folder = Folder::with(&[("agent-injector.yaml", MEMO), ("web.yaml", WEB)]);
