@@ -14,7 +14,7 @@ use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::InjectionMode;
 use crate::engine::inject_part;
-use crate::inject::{Injection, Input, SharedWork, asks_for_nothing};
+use crate::inject::{Injection, Input, Outcome, SharedWork, asks_for_nothing};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -44,9 +44,13 @@ pub(crate) fn run(
         shared: SharedWork::default(),
         names: TemplateNames::default(),
         has_resources: false,
+        has_workloads: false,
     };
     for file in &discovered.files {
         reader.read(file)?;
+    }
+    if !reader.has_workloads && reader.may_be_injected_by_kustomize() {
+        reader.kustomizations.note_transformer_alone();
     }
     let FileReader {
         kustomizations,
@@ -117,6 +121,8 @@ struct FileReader<'r> {
     names: TemplateNames,
     /// True if a file has a resource.
     has_resources: bool,
+    /// True if a file has a pod template that is no patch.
+    has_workloads: bool,
 }
 
 impl FileReader<'_> {
@@ -162,6 +168,8 @@ impl FileReader<'_> {
         }
         let has_named = injection.kinds_without_template.has_named();
         self.has_resources |= !injection.outcomes.is_empty() || has_named;
+        let mut outcomes = injection.outcomes.iter();
+        self.has_workloads |= outcomes.any(|outcome| !is_patch(outcome));
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
             let name = file.path.display().to_string();
             self.session
@@ -188,11 +196,15 @@ impl FileReader<'_> {
     fn add_kustomizations(&mut self, file: &InputFile, injection: &mut Injection) {
         self.kustomizations
             .add_findings(file, &mut injection.outcomes);
-        // The transformer adds agents, not the permissions that `rbac` prints.
-        let prints_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
-        if !prints_permissions && !injection.edits.is_empty() {
+        if self.may_be_injected_by_kustomize() && !injection.edits.is_empty() {
             self.kustomizations.note_transformer(file);
         }
+    }
+
+    /// Returns true if a transformer may do what the run does. It adds agents, not the permissions that `rbac` prints.
+    fn may_be_injected_by_kustomize(&self) -> bool {
+        let run = &self.session.run;
+        run.options.direction == Direction::Inject && !matches!(run.mode, OutputMode::Permissions)
     }
 
     /// Warns of an unreadable file that may be no manifest, instead of an error.
@@ -211,6 +223,13 @@ impl FileReader<'_> {
             && !matches!(run.mode, OutputMode::Manifests)
             && asks_for_nothing(text, run.config)
     }
+}
+
+fn is_patch(outcome: &Outcome) -> bool {
+    matches!(
+        outcome.decision.reason,
+        Reason::Patch | Reason::KustomizePatch
+    )
 }
 
 /// Returns true for a file of a folder that may be no manifest at all.

@@ -32,13 +32,14 @@ pub(crate) struct Kustomizations {
     transformer_note: Option<TransformerNote>,
 }
 
-/// The files that a transformer of a kustomization injects.
+/// A kustomization that injects files by a transformer.
 #[derive(Debug)]
 struct TransformerNote {
     kustomization: PathBuf,
     /// The argument of `kustomize build`.
     build_folder: PathBuf,
-    first_file: PathBuf,
+    /// The first of the files; none if the input has no workload.
+    first_file: Option<PathBuf>,
     other_files: usize,
 }
 
@@ -47,13 +48,15 @@ impl TransformerNote {
     fn line(&self) -> String {
         let kustomization = self.kustomization.display();
         let folder = self.build_folder.display();
-        let file = self.first_file.display();
-        let others = match self.other_files {
-            0 => String::new(),
-            others => format!(" and {}", plural(others, "other file")),
+        let files = match (&self.first_file, self.other_files) {
+            (None, _) => "workloads that are not in the input".to_owned(),
+            (Some(file), 0) => file.display().to_string(),
+            (Some(file), others) => {
+                format!("{} and {}", file.display(), plural(others, "other file"))
+            }
         };
         format!(
-            "info: {kustomization} runs this program as a transformer, so `kustomize build` adds the agent to {file}{others}; \
+            "info: {kustomization} runs this program as a transformer, so `kustomize build` adds the agent to {files}; \
              to check the result, run `kustomize build --enable-alpha-plugins --enable-exec {folder} | \
              mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE"
         )
@@ -168,7 +171,19 @@ impl Kustomizations {
         self.transformer_note = Some(TransformerNote {
             kustomization,
             build_folder,
-            first_file: file.path.clone(),
+            first_file: Some(file.path.clone()),
+            other_files: 0,
+        });
+    }
+
+    /// Notes a kustomization with a transformer in an input without workloads. A check of such an input says nothing about the
+    /// workloads that the kustomization builds.
+    pub(crate) fn note_transformer_alone(&mut self) {
+        let layer = self.layers.iter().find(|layer| layer.runs_injector());
+        self.transformer_note = layer.map(|layer| TransformerNote {
+            kustomization: layer.path.clone(),
+            build_folder: layer.build_folder(),
+            first_file: None,
             other_files: 0,
         });
     }

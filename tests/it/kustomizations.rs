@@ -478,6 +478,24 @@ metadata:
     config.kubernetes.io/function: '{exec: {path: mackerel-agent-injector}}'
 ";
 
+#[test]
+fn a_check_of_an_overlay_alone_names_the_check_of_the_build() {
+    let folder = with_overlay(&format!("{OF_FILE}transformers: [agent.yaml]\n"));
+    folder.write("overlay/agent.yaml", FUNCTION);
+    let note = "info: overlay/kustomization.yaml runs this program as a transformer, so `kustomize build` adds the agent to workloads that are not in the input; \
+                to check the result, run `kustomize build --enable-alpha-plugins --enable-exec overlay | \
+                mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE\n";
+    for command in [&["inject", "--check", "--strict"][..], &["explain"]] {
+        let ran = folder.run(&[command, &["overlay"]].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.starts_with(note), "{ran:?}");
+    }
+    for command in [&["uninject", "--check"][..], &["rbac"]] {
+        let ran = folder.run(&[command, &["overlay"]].concat());
+        assert!(!ran.stderr.contains("transformer"), "{ran:?}");
+    }
+}
+
 /// Lines of `inject --check` that name a transformer.
 fn transformer_notes(folder: &Folder) -> Vec<String> {
     let ran = folder.run(&["inject", "--check", "."]);

@@ -41,6 +41,26 @@ fn three_overlays_of_kustomize_share_one_function() {
     }
 }
 
+/// The documents say which missing option makes kustomize leave out the agents, and which makes it fail.
+#[test]
+fn kustomize_without_one_of_the_options() {
+    let folder = "examples/kustomize/overlays/staging";
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        let silent = user.tries(&kustomize, &["build", "--enable-alpha-plugins", folder]);
+        assert_eq!((silent.code, &*silent.stderr), (0, ""));
+        assert!(!silent.stdout.contains("mackerel-container-agent"));
+        for options in [&["build", folder][..], &["build", "--enable-exec", folder]] {
+            let failed = user.tries(&kustomize, options);
+            assert_eq!(failed.code, 1, "{}", failed.stdout);
+            assert!(failed.stderr.contains("external plugins disabled"));
+        }
+    }
+}
+
 /// The transformers of a Component run before the overlay sets the namespace.
 #[test]
 fn a_component_of_kustomize_sees_no_namespace() {
