@@ -4,6 +4,7 @@ use crate::annotations::variable::{OF_AGENT, VariableName};
 use crate::annotations::{Annotation, PREFIX, meant_boolean};
 use crate::config::{of_variable, variables};
 use crate::diagnostic::closest::{closest, is_within, normalize};
+use crate::mackerel::annotations::VARIABLE;
 use std::borrow::Cow;
 
 /// A key that looks like one of the injector's annotations but is none.
@@ -26,9 +27,13 @@ impl UnknownAnnotation {
         }
     }
 
-    /// Returns what to write instead: the key, and for `inject` the value that means the same as this one.
+    /// Returns what to write instead of a key: another key, and for `inject` the value that means the same as this one.
     #[must_use]
-    pub fn suggestion(&self, value: &str) -> Option<String> {
+    pub fn suggestion(&self, key: &str, value: &str) -> Option<String> {
+        if self.meant == Some(Annotation::Env) {
+            let (_, name) = key.split_once('/')?;
+            return Some(format!("{PREFIX}{VARIABLE}{}", variable_like(name)?));
+        }
         let key = self.meant?.key();
         let injects = match meant_boolean(value) {
             Some(meant) => Some(meant != self.is_opposite),
@@ -71,8 +76,9 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
             named(name).or(name.is_empty().then_some(Annotation::Inject)),
         ));
     };
+    let of_variable = variable_like(name).map(|_| Annotation::Env);
     if prefix != known {
-        let meant = named(name)?;
+        let meant = named(name).or(of_variable)?;
         let is_first_part = known
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.starts_with('.'));
@@ -108,9 +114,15 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
         .flat_map(|annotation| annotation.names());
     // `memory` is nearer to `memo` than to `memory-limit`.
     let limit = named(&format!("{name}-limit"));
-    Some(UnknownAnnotation::like(
-        limit.or_else(|| closest(name, names).and_then(named)),
-    ))
+    let near = || closest(name, names).and_then(named);
+    Some(UnknownAnnotation::like(of_variable.or(limit).or_else(near)))
+}
+
+/// Returns the name of the variable in a name that resembles `env.NAME`: `ENV.FOO` or `env_FOO` -> `FOO`
+fn variable_like(name: &str) -> Option<&str> {
+    let (env, variable) = name.split_once(['.', '_', '-', '/'])?;
+    let is_variable = VariableName::of(variable) != VariableName::Invalid;
+    (env.eq_ignore_ascii_case("env") && is_variable).then_some(variable)
 }
 
 /// Recognises a variable of the agent without a setting.
@@ -194,5 +206,26 @@ mod tests {
             assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
         }
         assert_eq!(meant("app.kubernetes.io/name"), None);
+        assert_eq!(meant("agent-injector.contrib.mackerel.io/env.FOO"), None);
+        assert_eq!(meant("example.com/env.FOO"), None);
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_recognised_with_its_name() {
+        for (key, expected) in [
+            ("agent-injector.contrib.mackerel.io/ENV.FOO", Some("FOO")),
+            ("agent-injector.contrib.mackerel.io/env_FOO", Some("FOO")),
+            ("agent-injector.contrib.mackerel.io/env-a", Some("a")),
+            ("agent-injector.contrib.mackerel.io/env/FOO", Some("FOO")),
+            ("agent-injector.contrib.mackerel.com/env.FOO", Some("FOO")),
+            ("mackerel.io/env.FOO", Some("FOO")),
+            ("agent-injector.contrib.mackerel.io/ENV.A-B", None),
+            ("agent-injector.contrib.mackerel.io/env", None),
+        ] {
+            let suggestion = unknown(key).and_then(|unknown| unknown.suggestion(key, "x"));
+            let expected =
+                expected.map(|name| format!("agent-injector.contrib.mackerel.io/env.{name}"));
+            assert_eq!(suggestion, expected, "{key}");
+        }
     }
 }

@@ -124,7 +124,10 @@ impl<'r> Session<'r> {
             name: &name,
             text: &text,
         };
-        if !matches!(self.run.mode, OutputMode::Explanation(_)) {
+        if matches!(self.run.mode, OutputMode::Explanation(_)) {
+            let kinds = &injection.kinds_without_template;
+            self.messages.count_without_template(kinds);
+        } else {
             let writer = MessageWriter::source_lines(input, self.messages.colour());
             findings::report(self.messages, writer, &injection, self.run.options)?;
         }

@@ -58,6 +58,9 @@ impl fmt::Display for WarningId {
 
 texts!(WarningId);
 
+/// The advice about a text that resembles no id.
+const IDS: &str = "the id is the word in brackets in a message, such as `host-network` in `warning[host-network]`";
+
 impl Scalar for WarningId {
     fn parse(text: &str) -> Result<Self, Violation> {
         match Reason::ALL.iter().find(|reason| reason.id() == text) {
@@ -66,11 +69,12 @@ impl Scalar for WarningId {
                 "must be a warning that can be ignored, found `{text}`"
             ))),
             None => {
-                let help = closest(text, ids()).map(|id| format!("did you mean `{id}`?"));
-                Err(Violation {
-                    what: format!("must be the id of a warning, found `{text}`"),
-                    help,
-                })
+                let help = match closest(text, ids()) {
+                    Some(id) => format!("did you mean `{id}`?"),
+                    None => IDS.to_owned(),
+                };
+                let what = format!("must be the id of a warning, found `{text}`");
+                Err(Violation::new(what).with_help(help))
             }
         }
     }

@@ -285,7 +285,7 @@ impl<'a> Evaluation<'a, '_> {
             field_path(&format!("{}/metadata/annotations", self.at))
         );
         if let Some(unknown) = annotations::unknown(&name)
-            && let Some(suggestion) = unknown.suggestion(&self.scalar(misplaced.value))
+            && let Some(suggestion) = unknown.suggestion(&name, &self.scalar(misplaced.value))
         {
             help += &format!(", as `{suggestion}`");
         }
@@ -331,7 +331,7 @@ impl<'a> Evaluation<'a, '_> {
         unknown: UnknownAnnotation,
     ) -> Finding {
         let message = format!("unknown annotation `{}`", annotation.key);
-        let suggestion = unknown.suggestion(&self.written_value(annotation));
+        let suggestion = unknown.suggestion(&annotation.key, &self.written_value(annotation));
         Finding {
             help: suggestion.map(|suggestion| format!("did you mean `{suggestion}`?")),
             ..self.finding_at_key(reason, message, annotation)

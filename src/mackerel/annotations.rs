@@ -4,7 +4,7 @@
 pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 
 /// Beginning of the names that set a variable.
-const VARIABLE: &str = "env.";
+pub(crate) const VARIABLE: &str = "env.";
 
 macro_rules! annotations {
     ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal;)*) => {

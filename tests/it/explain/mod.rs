@@ -465,3 +465,16 @@ spec:
     metadata: {annotations: {agent-injector.contrib.mackerel.io/wait-for: 'db:5432, [::1]:6379'}}
     spec: {containers: [{name: web, image: web}]}
 ";
+
+/// Their pods are in no table, and get no agent.
+#[test]
+fn kinds_that_are_rendered_elsewhere_are_named() {
+    let release =
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\n";
+    let folder = Folder::with(&[("release.yaml", release)]);
+    for command in [&["inject", "--check"][..], &["explain"]] {
+        let ran = folder.run(&[command, &["release.yaml"]].concat());
+        let line = "info: rendered elsewhere: 1 helm.toolkit.fluxcd.io/HelmRelease; inject the rendered manifests, or use the webhook\n";
+        assert!(ran.stderr.starts_with(line), "{ran:?}");
+    }
+}
