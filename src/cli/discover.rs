@@ -192,7 +192,7 @@ pub(crate) fn is_manifest(path: &Path) -> bool {
     matches!(extension.as_deref(), Some("yaml" | "yml" | "json"))
 }
 
-fn has_name_of_kustomization(path: &Path) -> bool {
+pub(crate) fn has_name_of_kustomization(path: &Path) -> bool {
     path.file_name()
         .and_then(OsStr::to_str)
         .is_some_and(is_kustomization)

@@ -5,7 +5,7 @@
 
 use crate::checks::TemplateNames;
 use crate::cli::Exit;
-use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile};
+use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::findings;
 use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
@@ -167,7 +167,9 @@ impl FileReader<'_> {
             self.names.add(&outcome.identity, run.config);
         }
         let has_named = injection.kinds_without_template.has_named();
-        self.has_resources |= !injection.outcomes.is_empty() || has_named;
+        let has_templates = !injection.outcomes.is_empty();
+        // A kustomization needs no kind.
+        self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
         let mut outcomes = injection.outcomes.iter();
         self.has_workloads |= outcomes.any(|outcome| !is_patch(outcome));
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {

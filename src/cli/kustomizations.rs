@@ -135,7 +135,8 @@ impl Kustomizations {
         for index in &reached {
             let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
             let layer = &mut self.layers[*index];
-            if layer.is_reported {
+            // Its transformer runs after its patches.
+            if layer.is_reported || layer.runs_injector() {
                 continue;
             }
             let Some(finding) = layer.finding(&build_folder) else {

@@ -478,10 +478,22 @@ metadata:
     config.kubernetes.io/function: '{exec: {path: mackerel-agent-injector}}'
 ";
 
+/// Kustomize runs transformers after patches, so the annotation of the patch has an effect.
 #[test]
-fn a_check_of_an_overlay_alone_names_the_check_of_the_build() {
+fn patches_before_a_transformer_are_no_finding() {
     let folder = with_overlay(&format!("{OF_FILE}transformers: [agent.yaml]\n"));
     folder.write("overlay/agent.yaml", FUNCTION);
+    assert_eq!(remarks(&folder, &["."]), [""; 0]);
+}
+
+#[test]
+fn a_check_of_an_overlay_alone_names_the_check_of_the_build() {
+    let overlay = "resources: [../base]\ntransformers: [../shared]\n";
+    let folder = Folder::with(&[
+        ("overlay/kustomization.yaml", overlay),
+        ("shared/kustomization.yaml", "resources: [agent.yaml]\n"),
+        ("shared/agent.yaml", FUNCTION),
+    ]);
     let note = "info: overlay/kustomization.yaml runs this program as a transformer, so `kustomize build` adds the agent to workloads that are not in the input; \
                 to check the result, run `kustomize build --enable-alpha-plugins --enable-exec overlay | \
                 mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE\n";
@@ -489,7 +501,15 @@ fn a_check_of_an_overlay_alone_names_the_check_of_the_build() {
         let ran = folder.run(&[command, &["overlay"]].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(ran.stderr.starts_with(note), "{ran:?}");
+        assert!(!ran.stderr.contains("no-resources"), "{ran:?}");
     }
+    folder.write(
+        "overlay/kustomization.yaml",
+        &format!("{overlay}patches: [{{path: patch.yaml}}]\n"),
+    );
+    folder.write("overlay/patch.yaml", &opt_out());
+    let patched = folder.run(&["inject", "--check", "overlay"]);
+    assert!(patched.stderr.starts_with(note), "{patched:?}");
     for command in [&["uninject", "--check"][..], &["rbac"]] {
         let ran = folder.run(&[command, &["overlay"]].concat());
         assert!(!ran.stderr.contains("transformer"), "{ran:?}");
