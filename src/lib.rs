@@ -169,6 +169,9 @@ pub mod engine;
 
 pub mod admission;
 
+// The agents of living pods.
+mod status;
+
 // The front ends; `webhook` and `cli` alone do I/O.
 pub mod krm_fn;
 mod post_renderer;

@@ -33,6 +33,7 @@ mod response;
 mod review;
 mod workload;
 
+pub(crate) use pod::copied_record;
 pub use response::{Answer, Subject};
 pub use review::Malformed;
 

@@ -85,7 +85,7 @@ impl Reviewer {
 
 /// Returns the warning about a record whose agent is absent: it was copied, or the agent was removed by hand. Either way it is an
 /// opt-out.
-pub(super) fn copied_record(
+pub(crate) fn copied_record(
     tree: &Tree<'_>,
     existing: &ExistingInjection,
     at: &str,

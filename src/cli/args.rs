@@ -120,6 +120,19 @@ Examples:
   mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
   helm template web ./web | mackerel-agent-injector rbac -n shop -")]
     Rbac(ReadArgs),
+    /// Show which pods of a cluster lack the agent, and what to restart
+    #[command(after_help = "\
+Examples:
+  kubectl get pods -A -o json | mackerel-agent-injector status -
+  kubectl get pods,replicasets,jobs -n shop -o json | mackerel-agent-injector status -v -
+  kubectl get pods,namespaces -A -o json |
+    mackerel-agent-injector status --namespace-selector mackerel=enabled -
+
+The configuration is that of `inject`: add the `--config` and `--set` of your manifests or release.
+With ReplicaSets and Jobs in the input, pods are listed by their topmost owner.
+
+Exit codes: 0 success, 1 a pod missed the agent, or its agent is not ready, 2 error.")]
+    Status(StatusArgs),
     /// Print the configuration schema or an example, or validate a configuration
     #[command(
         subcommand,
@@ -322,6 +335,37 @@ pub(crate) struct ExplainArgs {
     /// Treat warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+// Input and output of `status`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct StatusArgs {
+    /// Files and directories with pods; `-` or none for stdin
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Count only pods in namespaces with these labels, as `label=value,...` or as a LabelSelector; requires Namespaces in the input
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) namespace_selector: Option<String>,
+    /// Output format; default: text
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) output: Option<StatusFormat>,
+    /// Exit with 1 for pods that are outdated or refused, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print errors only
+    #[arg(short, long, conflicts_with_all = ["verbose", "output"])]
+    pub(crate) quiet: bool,
+    /// Print workloads without a problem, too, and those that are skipped
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusFormat {
+    /// Human-readable text
+    Text,
+    /// Full report
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@
 //! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
 //! - `configuration`, `find_config`: the configuration of a run
 //! - `files`, `stdin`: a run over files, a run over stdin
+//! - `status`: a run over living pods
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
 //! - `output`, `stdout`, `concatenate`, `diff`, `in_place`: output
@@ -25,6 +26,7 @@ mod messages;
 mod output;
 mod run;
 mod session;
+mod status;
 mod stdin;
 mod stdout;
 mod usage;
@@ -107,12 +109,15 @@ pub fn run() -> ExitCode {
 
 /// Returns the verbosity that `-q` or `-v` asks for.
 fn verbosity(command: &Command) -> Verbosity {
-    let arguments = match command {
-        Command::Inject { arguments, .. } | Command::Uninject(arguments) => &arguments.read,
-        Command::Rbac(arguments) => arguments,
+    let (quiet, verbose) = match command {
+        Command::Inject { arguments, .. } | Command::Uninject(arguments) => {
+            (arguments.read.quiet, arguments.read.verbose)
+        }
+        Command::Rbac(arguments) => (arguments.quiet, arguments.verbose),
+        Command::Status(arguments) => (arguments.quiet, arguments.verbose),
         _ => return Verbosity::Summary,
     };
-    match (arguments.quiet, arguments.verbose) {
+    match (quiet, verbose) {
         (true, _) => Verbosity::Errors,
         (_, true) => Verbosity::Resources,
         _ => Verbosity::Summary,
@@ -154,6 +159,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             };
             return run_on_paths("rbac", request, common, messages);
         }
+        Command::Status(arguments) => return status::run(&arguments, common, messages),
         Command::WaitFor {
             endpoints,
             timeout,
@@ -216,40 +222,42 @@ fn run_on_paths(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let stdin_arguments = request.paths.iter().filter(|path| path.as_os_str() == "-");
-    match (stdin_arguments.count(), request.paths.len()) {
-        (0, 0) | (1, 1) => {
-            if matches!(request.mode, OutputMode::InPlace) {
-                anyhow::bail!(
-                    "`-i` requires files; name at least one, or omit `-i` to write to stdout"
-                );
-            }
-            if request.paths.is_empty() && io::stdin().is_terminal() {
-                return Ok(help(Some(command)));
-            }
-            stdin::run(EntryPoint::Command, request, common, messages)
+    if reads_stdin(request.paths)? {
+        if matches!(request.mode, OutputMode::InPlace) {
+            anyhow::bail!(
+                "`-i` requires files; name at least one, or omit `-i` to write to stdout"
+            );
         }
-        (0, _) => {
-            let paths = request.paths;
-            let discovered = discover::files(paths);
-            // `uninject` needs no settings, so it must not fail for those of a file that it finds.
-            let config = match request.options.direction {
-                Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
-                Direction::Uninject => {
-                    configuration::base(ConfigReader::Manifests, common, messages)?
-                }
-            };
-            let config = request.mode.configured(config);
-            if config.spec.rbac.generate && request.writes_manifests() {
-                let setting = Rbac::generate();
-                anyhow::bail!(
-                    "`{setting}` is not supported for files; \
-                     add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
-                );
-            }
-            let run = RunContext::new(request, Permissions::Leave, common, &config);
-            files::run(paths, &discovered, run, messages)
+        if request.paths.is_empty() && io::stdin().is_terminal() {
+            return Ok(help(Some(command)));
         }
+        return stdin::run(EntryPoint::Command, request, common, messages);
+    }
+    let paths = request.paths;
+    let discovered = discover::files(paths);
+    // `uninject` needs no settings, so it must not fail for those of a file that it finds.
+    let config = match request.options.direction {
+        Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
+        Direction::Uninject => configuration::base(ConfigReader::Manifests, common, messages)?,
+    };
+    let config = request.mode.configured(config);
+    if config.spec.rbac.generate && request.writes_manifests() {
+        let setting = Rbac::generate();
+        anyhow::bail!(
+            "`{setting}` is not supported for files; \
+             add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
+        );
+    }
+    let run = RunContext::new(request, Permissions::Leave, common, &config);
+    files::run(paths, &discovered, run, messages)
+}
+
+/// Returns true if the paths of a command are `-` or none.
+fn reads_stdin(paths: &[PathBuf]) -> anyhow::Result<bool> {
+    let stdin_arguments = paths.iter().filter(|path| path.as_os_str() == "-");
+    match (stdin_arguments.count(), paths.len()) {
+        (0, 0) | (1, 1) => Ok(true),
+        (0, _) => Ok(false),
         _ => anyhow::bail!(
             "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"
         ),

@@ -127,6 +127,11 @@ impl Select {
             .any(|exclusion| exclusion.is_of_namespace(namespace));
         (!is_selected || is_excluded).then_some(Reason::NotSelected)
     }
+
+    /// Returns true if it selects or excludes by the kind or name of a workload.
+    pub(crate) fn names_workloads(&self) -> bool {
+        !self.kinds.is_empty() || self.exclude.iter().any(Exclusion::names_workload)
+    }
 }
 
 impl ListItem for LabelRequirement {

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 const MAX_SETTINGS: usize = 5;
 
 /// Returns `` `agent.image`, `agent.roles` and 2 more``; none where no difference is known.
-pub(super) fn changed_settings(existing: &ExistingInjection, plan: &Plan) -> Option<String> {
+pub(crate) fn changed_settings(existing: &ExistingInjection, plan: &Plan) -> Option<String> {
     let mut changed = ChangedSettings::default();
     for new in &plan.components {
         if let Some(old) = existing.component(new.kind) {

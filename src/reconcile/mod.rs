@@ -15,7 +15,7 @@
 mod adopt;
 mod agent_container;
 pub(crate) mod apply;
-mod changed_settings;
+pub(crate) mod changed_settings;
 mod current;
 mod desired;
 pub(crate) mod drift;

@@ -56,6 +56,8 @@ mod readme;
 #[cfg(unix)]
 mod real_tools;
 mod settings;
+#[cfg(unix)]
+mod status;
 mod threads;
 mod tools;
 mod uninject_after_reprint;

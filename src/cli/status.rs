@@ -1,0 +1,164 @@
+//! `status`: the agents of living pods.
+
+use crate::cli::args::{Common, StatusArgs, StatusFormat};
+use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
+use crate::cli::messages::Messages;
+use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
+use crate::config::{Config, ConfigReader, LabelSelector, label_selector};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::status::{State, StatusError, StatusReport, report, text};
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+/// The option that selects namespaces.
+const NAMESPACE_SELECTOR: &str = "--namespace-selector";
+
+/// The note about rules that were applied to ReplicaSets and Jobs instead of Deployments and CronJobs.
+const LACKS_OWNERS: &str = "info: `select.kinds` and `select.exclude` need the owners of pods; \
+     use `kubectl get pods,replicasets,jobs -A -o json`";
+
+/// A text of the input.
+struct NamedText {
+    name: String,
+    text: String,
+}
+
+/// Reads the pods, and prints the report.
+pub(super) fn run(
+    arguments: &StatusArgs,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let reads_stdin = reads_stdin(&arguments.paths)?;
+    if arguments.paths.is_empty() && io::stdin().is_terminal() {
+        return Ok(help(Some("status")));
+    }
+    let namespaces = namespaces(arguments, messages)?;
+    let input = match reads_stdin {
+        true => Input::of_stdin(common, messages)?,
+        false => Input::of_files(&arguments.paths, common, messages)?,
+    };
+    let texts: Vec<&str> = input.texts.iter().map(|named| &*named.text).collect();
+    let report = match report(&texts, &input.config, namespaces.as_ref()) {
+        Ok(report) => report,
+        Err(error) => return fail(&error, &input.texts, messages),
+    };
+    let output = match arguments.output {
+        _ if arguments.quiet => String::new(),
+        Some(StatusFormat::Json) => serde_json::to_string_pretty(&report)? + "\n",
+        Some(StatusFormat::Text) | None => text::text(&report, arguments.verbose),
+    };
+    stdout::write([&*output])?;
+    if report.lacks_owners {
+        messages.note_line(LACKS_OWNERS.to_owned())?;
+    }
+    messages.show(None);
+    Ok(exit(&report, arguments.strict))
+}
+
+/// The texts and the configuration of a run.
+struct Input {
+    texts: Vec<NamedText>,
+    config: Config,
+}
+
+impl Input {
+    fn of_stdin(common: &Common, messages: &mut Messages) -> anyhow::Result<Self> {
+        let texts = vec![named(STDIN.to_owned(), read_stdin(), messages)?];
+        configuration::note_unused(common, messages)?;
+        let config = configuration::base(ConfigReader::Manifests, common, messages)?;
+        Ok(Self { texts, config })
+    }
+
+    fn of_files(
+        paths: &[PathBuf],
+        common: &Common,
+        messages: &mut Messages,
+    ) -> anyhow::Result<Self> {
+        let discovered = discover::files(paths);
+        for error in &discovered.errors {
+            messages.error(error)?;
+        }
+        if messages.has_errors() {
+            return Err(AlreadyReported.into());
+        }
+        let config = configuration::of_paths(paths, &discovered, common, messages)?;
+        let mut texts = Vec::new();
+        for file in &discovered.files {
+            let text = read_file(&file.path).map(|file| file.text);
+            texts.push(named(file.path.display().to_string(), text, messages)?);
+        }
+        Ok(Self { texts, config })
+    }
+}
+
+/// Returns a text with its name, or reports why it cannot be read.
+fn named(
+    name: String,
+    text: Result<String, Unreadable>,
+    messages: &mut Messages,
+) -> anyhow::Result<NamedText> {
+    match text {
+        Ok(text) => Ok(NamedText { name, text }),
+        Err(error) => {
+            messages.unreadable(&name, &error)?;
+            Err(AlreadyReported.into())
+        }
+    }
+}
+
+/// Reads `--namespace-selector`.
+fn namespaces(
+    arguments: &StatusArgs,
+    messages: &mut Messages,
+) -> anyhow::Result<Option<LabelSelector>> {
+    let Some(text) = &arguments.namespace_selector else {
+        return Ok(None);
+    };
+    match label_selector(NAMESPACE_SELECTOR, text) {
+        Ok(selector) => Ok(Some(selector)),
+        Err(diagnostics) => {
+            for diagnostic in &diagnostics {
+                messages.diagnostic(diagnostic)?;
+            }
+            Err(AlreadyReported.into())
+        }
+    }
+}
+
+/// Reports an input that gives no report.
+fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> anyhow::Result<Exit> {
+    match error {
+        StatusError::Unreadable { text, error } => {
+            let mut diagnostic = Diagnostic::error(format!("not valid YAML: {}", error.message));
+            if let Some(NamedText { name, text }) = texts.get(*text) {
+                let span = error.offset..error.offset.saturating_add(1);
+                diagnostic = diagnostic.at(Place::of_lines(&**name, text.as_bytes(), span));
+            }
+            messages.diagnostic(&diagnostic)?;
+            Err(AlreadyReported.into())
+        }
+        StatusError::NoPods => anyhow::bail!(
+            "the input has no Pod, so nothing is known about agents; \
+             use `kubectl get pods -A -o json | mackerel-agent-injector status -`"
+        ),
+        StatusError::NoNamespace(namespace) => anyhow::bail!(
+            "`{NAMESPACE_SELECTOR}` needs the labels of the Namespace {namespace}, which is not in the input; \
+             use `kubectl get pods,namespaces -A -o json`"
+        ),
+    }
+}
+
+/// Returns the exit code for the pods that lack their agent.
+fn exit(report: &StatusReport, is_strict: bool) -> Exit {
+    let mut found = report.workloads.iter();
+    let fails = found.any(|row| match row.state {
+        State::Missed | State::NotReady => true,
+        State::Refused | State::Outdated => is_strict,
+        State::Ready | State::Skipped => false,
+    });
+    match fails {
+        true => Exit::Found,
+        false => Exit::Done,
+    }
+}

@@ -1,0 +1,35 @@
+//! The cause of a pod's state.
+
+use crate::report::Finding;
+use serde::Serialize;
+
+/// The cause of a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Cause {
+    /// The reason of a decision, or that of the kubelet, such as `CrashLoopBackOff`. Pods of one workload with one id share a line.
+    pub(crate) id: String,
+    /// One sentence; empty where the id says all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) message: String,
+}
+
+impl Cause {
+    pub(super) fn new(id: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self::new(finding.reason.id(), &*finding.message)
+    }
+
+    /// `CrashLoopBackOff: last end: Error, exit code 1`
+    pub(super) fn text(&self) -> String {
+        match self.message.is_empty() {
+            true => self.id.clone(),
+            false => format!("{}: {}", self.id, self.message),
+        }
+    }
+}

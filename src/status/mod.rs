@@ -1,0 +1,193 @@
+//! The agents of living pods: from what `kubectl get pods -o json` prints to one row for each workload and state. It asks no cluster.
+//!
+//! A pod is decided about as the webhook would, see [`pod`]. Rules about kinds and names of resources apply to its topmost owner among
+//! the objects of the input, see [`owners`].
+
+mod cause;
+mod container;
+mod next_step;
+mod owners;
+mod pod;
+mod read;
+mod state;
+pub(crate) mod text;
+
+use crate::config::{API_VERSION, Config, LabelSelector};
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::Resource;
+use cause::Cause;
+use next_step::NextStep;
+use owners::{Objects, Workload};
+use pod::{PodReader, counts};
+use read::{ReadPiece, pieces};
+use serde::Serialize;
+use state::PodState;
+pub(crate) use state::State;
+use std::collections::BTreeMap;
+use yaml_json_patch::{Buffer, Tree, YamlError};
+
+/// The pods of one workload that are in one state.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Row {
+    #[serde(rename = "resource")]
+    pub(crate) workload: Workload,
+    pub(crate) state: State,
+    /// The cause of the first pod's state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<NextStep>,
+    /// Names of the pods.
+    pub(crate) pods: Vec<String>,
+}
+
+/// The agents of the pods of all texts. A change of its schema (`docs/status.schema.json`) that readers may not expect needs another
+/// API version.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StatusReport {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Numbers of pods by state.
+    pub(crate) summary: BTreeMap<State, usize>,
+    /// In the order of states, then by namespace, kind and name.
+    pub(crate) workloads: Vec<Row>,
+    /// True if rules about kinds and names were applied to a ReplicaSet or Job whose owner is not known.
+    #[serde(skip)]
+    pub(crate) lacks_owners: bool,
+}
+
+/// The reason why there is no report.
+pub(crate) enum StatusError {
+    /// A text, by its index, is not valid YAML.
+    Unreadable { text: usize, error: YamlError },
+    /// The input has no pod.
+    NoPods,
+    /// The input lacks the Namespace of a pod, whose labels `--namespace-selector` needs.
+    NoNamespace(String),
+}
+
+/// Reports on the pods of texts that belong together. `namespaces` selects the namespaces whose pods count, by their labels.
+///
+/// # Errors
+/// See [`StatusError`].
+pub(crate) fn report(
+    texts: &[&str],
+    config: &Config,
+    namespaces: Option<&LabelSelector>,
+) -> Result<StatusReport, StatusError> {
+    let mut objects = Objects::default();
+    each_resource(texts, |tree, resource| {
+        if !is_pod(resource) {
+            objects.add(tree, resource);
+        }
+        Ok(())
+    })?;
+    let mut reporter = Reporter {
+        objects,
+        namespaces,
+        reader: PodReader::new(config),
+        rows: BTreeMap::new(),
+        has_pods: false,
+        lacks_owners: false,
+    };
+    each_resource(texts, |tree, resource| match is_pod(resource) {
+        true => reporter.add(tree, resource),
+        false => Ok(()),
+    })?;
+    if !reporter.has_pods {
+        return Err(StatusError::NoPods);
+    }
+    let mut summary = BTreeMap::from(State::ALL.map(|state| (state, 0)));
+    let workloads = Vec::from_iter(reporter.rows.into_values());
+    for row in &workloads {
+        *summary.entry(row.state).or_default() += row.pods.len();
+    }
+    Ok(StatusReport {
+        api_version: API_VERSION,
+        kind: "StatusReport",
+        summary,
+        workloads,
+        lacks_owners: reporter.lacks_owners && config.spec.select.names_workloads(),
+    })
+}
+
+/// Reads the texts piece by piece.
+fn each_resource(
+    texts: &[&str],
+    mut visit: impl FnMut(&Tree<'_>, &Resource) -> Result<(), StatusError>,
+) -> Result<(), StatusError> {
+    let mut buffer = Buffer::default();
+    for (index, text) in texts.iter().enumerate() {
+        for piece in pieces(text) {
+            let unreadable = |error| StatusError::Unreadable { text: index, error };
+            let ReadPiece { tree, resources } = piece.read(&mut buffer).map_err(unreadable)?;
+            for resource in &resources {
+                visit(&tree, resource)?;
+            }
+            tree.recycle(&mut buffer);
+        }
+    }
+    Ok(())
+}
+
+fn is_pod(resource: &Resource) -> bool {
+    resource.identity.kind == "Pod" && resource.identity.api_version == "v1"
+}
+
+/// Adds pods to the rows of their workloads.
+struct Reporter<'c> {
+    objects: Objects,
+    namespaces: Option<&'c LabelSelector>,
+    reader: PodReader<'c>,
+    rows: BTreeMap<RowKey, Row>,
+    has_pods: bool,
+    lacks_owners: bool,
+}
+
+/// The pods of a workload with the same cause share a row.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RowKey {
+    state: State,
+    workload: Workload,
+    cause: Option<String>,
+}
+
+impl Reporter<'_> {
+    fn add(&mut self, tree: &Tree<'_>, pod: &Resource) -> Result<(), StatusError> {
+        self.has_pods = true;
+        let view = PodTemplate::view(tree, pod.node);
+        if !counts(tree, pod.node, &view) || !self.selects_namespace(pod)? {
+            return Ok(());
+        }
+        let owner = self.objects.owner(tree, pod, &view.labels);
+        self.lacks_owners |= !owner.is_topmost;
+        let PodState { state, cause, next } = self.reader.state(tree, pod, view, &owner);
+        let key = RowKey {
+            state,
+            workload: owner.workload.clone(),
+            cause: cause.as_ref().map(|cause| cause.id.clone()),
+        };
+        let row = self.rows.entry(key).or_insert_with(|| Row {
+            workload: owner.workload,
+            state,
+            cause,
+            next,
+            pods: Vec::new(),
+        });
+        row.pods.push(pod.identity.name.clone());
+        Ok(())
+    }
+
+    fn selects_namespace(&self, pod: &Resource) -> Result<bool, StatusError> {
+        let Some(selector) = self.namespaces else {
+            return Ok(true);
+        };
+        let namespace = pod.identity.namespace.clone().unwrap_or_default();
+        match self.objects.labels(&namespace) {
+            Some(labels) => Ok(selector.matches(labels)),
+            None => Err(StatusError::NoNamespace(namespace)),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The next step for the pods of a workload.
+
+use crate::manifest::pod_template::Container;
+use crate::manifest::resource::Resource;
+use crate::status::owners::Workload;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// A command, or a sentence where no command fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum NextStep {
+    Command(String),
+    Advice(Cow<'static, str>),
+}
+
+impl NextStep {
+    /// Creates the pods of a workload anew.
+    pub(super) fn restart(workload: &Workload) -> Self {
+        let Workload {
+            namespace,
+            kind,
+            name,
+            ..
+        } = workload;
+        let advice = match (workload.group(), &**kind) {
+            ("apps", "Deployment" | "StatefulSet" | "DaemonSet") => {
+                let kind = kind.to_lowercase();
+                let command = format!("kubectl rollout restart {kind}/{name} -n {namespace}");
+                return Self::command(command, [namespace, name]);
+            }
+            ("apps", "ReplicaSet") | ("", "ReplicationController") => {
+                "delete the pods; their controller creates new ones"
+            }
+            ("batch", "CronJob") => "wait for the next Job of the CronJob",
+            ("batch", "Job") => "create the Job anew; a CronJob does so at its next run",
+            ("", "Pod") => "create the pod anew",
+            _ => "restart it by its controller",
+        };
+        NextStep::Advice(advice.into())
+    }
+
+    /// Shows why a container is not ready. One that has not run has no log.
+    pub(super) fn inspect(pod: &Resource, container: &Container, has_run: bool) -> Self {
+        let name = &pod.identity.name;
+        let namespace = pod.identity.namespace.as_deref().unwrap_or_default();
+        let container = container.name.as_deref().unwrap_or_default();
+        let command = match has_run {
+            true => format!("kubectl logs {name} -n {namespace} -c {container}"),
+            false => format!("kubectl describe pod {name} -n {namespace}"),
+        };
+        Self::command(command, [namespace, name, container])
+    }
+
+    /// Returns a command, unless a shell would take one of the names for more than a name: the text of a file may have any.
+    fn command<const N: usize>(command: String, names: [&str; N]) -> Self {
+        let is_name = |name: &&str| {
+            name.starts_with(|first: char| first.is_ascii_alphanumeric())
+                && name
+                    .chars()
+                    .all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '.'))
+        };
+        match names.iter().all(is_name) {
+            true => NextStep::Command(command),
+            false => NextStep::Advice("correct the names: Kubernetes takes no such names".into()),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The workload of a pod: its topmost owner among the objects of the input, by the owner references of controllers.
+
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::Resource;
+use kube_core::TypeMeta;
+use serde::Serialize;
+use std::collections::HashMap;
+use yaml_json_patch::Tree;
+
+/// Owners above a pod. Real ones are three: a ReplicaSet, a Deployment and the object of an operator.
+const MAX_OWNERS: usize = 8;
+
+/// A workload, or a pod without one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Workload {
+    pub(crate) namespace: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) api_version: String,
+}
+
+/// Labels as names and values.
+type Labels = Vec<(String, String)>;
+
+/// The objects of the input that are no pods.
+#[derive(Default)]
+pub(super) struct Objects {
+    owners: HashMap<Workload, Owner>,
+    namespaces: HashMap<String, Labels>,
+}
+
+/// An object that may own pods.
+struct Owner {
+    /// The object that controls it.
+    controller: Option<Workload>,
+    /// True if its pod template has the record of an injection.
+    is_injected: bool,
+}
+
+/// The workload of a pod.
+pub(super) struct PodOwner {
+    pub(super) workload: Workload,
+    /// True if the pod has its agent from the manifest of the workload.
+    pub(super) is_injected: bool,
+    /// False if the input lacks an owner that another object may own.
+    pub(super) is_topmost: bool,
+}
+
+impl Objects {
+    /// Adds an object that is no pod.
+    pub(super) fn add(&mut self, tree: &Tree<'_>, resource: &Resource) {
+        let identity = &resource.identity;
+        if identity.kind == "Namespace" && identity.api_version == "v1" {
+            let labels = PodTemplate::view(tree, resource.node).labels;
+            self.namespaces.insert(identity.name.clone(), labels);
+            return;
+        }
+        let record = ["spec", "template", "metadata", "annotations"];
+        let annotations = tree.member_at(resource.node, record);
+        let is_injected = annotations.is_some_and(|annotations| {
+            tree.member(annotations, Annotation::Record.key()).is_some()
+        });
+        let controller = controller(tree, resource);
+        if controller.is_some() || is_injected || is_owner_between(&identity.kind) {
+            let owner = Owner {
+                controller,
+                is_injected,
+            };
+            self.owners.insert(Workload::of(resource), owner);
+        }
+    }
+
+    /// Returns the labels of a Namespace; none if it is not in the input.
+    pub(super) fn labels(&self, namespace: &str) -> Option<&[(String, String)]> {
+        self.namespaces.get(namespace).map(Vec::as_slice)
+    }
+
+    /// Returns the topmost owner of a pod; the pod itself if it has none.
+    pub(super) fn owner(&self, tree: &Tree<'_>, pod: &Resource, labels: &Labels) -> PodOwner {
+        let Some(mut workload) = controller(tree, pod) else {
+            return PodOwner {
+                workload: Workload::of(pod),
+                is_injected: false,
+                is_topmost: true,
+            };
+        };
+        let mut is_injected = false;
+        for _ in 0..MAX_OWNERS {
+            let Some(owner) = self.owners.get(&workload) else {
+                break;
+            };
+            is_injected |= owner.is_injected;
+            match &owner.controller {
+                Some(controller) => workload = controller.clone(),
+                None => break,
+            }
+        }
+        if !self.owners.contains_key(&workload)
+            && let Some(deployment) = workload.deployment(labels)
+        {
+            workload = deployment;
+        }
+        PodOwner {
+            is_topmost: self.owners.contains_key(&workload) || !is_owner_between(&workload.kind),
+            workload,
+            is_injected,
+        }
+    }
+}
+
+impl Workload {
+    fn of(resource: &Resource) -> Self {
+        let identity = &resource.identity;
+        Self {
+            namespace: identity.namespace.clone().unwrap_or_default(),
+            kind: identity.kind.clone(),
+            name: identity.name.clone(),
+            api_version: identity.api_version.clone(),
+        }
+    }
+
+    /// Returns the Deployment of a ReplicaSet that is not in the input: `web-5d4f9` with the label `pod-template-hash: 5d4f9` is of
+    /// the Deployment `web`.
+    fn deployment(&self, labels: &Labels) -> Option<Self> {
+        let (_, hash) = labels.iter().find(|(key, _)| key == "pod-template-hash")?;
+        let name = self.name.strip_suffix(hash)?.strip_suffix('-')?;
+        (self.kind == "ReplicaSet").then(|| Self {
+            kind: "Deployment".to_owned(),
+            name: name.to_owned(),
+            ..self.clone()
+        })
+    }
+
+    pub(super) fn types(&self) -> TypeMeta {
+        TypeMeta {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+        }
+    }
+
+    /// The API group.
+    pub(super) fn group(&self) -> &str {
+        let group = self.api_version.split_once('/');
+        group.map_or("", |(group, _)| group)
+    }
+}
+
+/// Returns true for a kind that stands between pods and their workload.
+fn is_owner_between(kind: &str) -> bool {
+    matches!(kind, "ReplicaSet" | "Job")
+}
+
+/// Returns the object that controls a resource.
+fn controller(tree: &Tree<'_>, resource: &Resource) -> Option<Workload> {
+    let (_, owner) = resource.controller(tree)?;
+    let field = |key| tree.member_text(owner, key).unwrap_or_default();
+    Some(Workload {
+        namespace: resource.identity.namespace.clone().unwrap_or_default(),
+        kind: field("kind"),
+        name: field("name"),
+        api_version: field("apiVersion"),
+    })
+}

@@ -1,0 +1,190 @@
+//! The state of one pod: the decision of the webhook about it, and the status of its agent.
+
+use crate::admission::copied_record;
+use crate::agent::existing::{EarlierReadings, ExistingInjection, is_agent};
+use crate::agent::plan::Plan;
+use crate::agent::record::{Record, RecordError};
+use crate::agent::{Agents, ComponentKind};
+use crate::config::Config;
+use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::INJECTED;
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::Resource;
+use crate::reconcile::changed_settings::changed_settings;
+use crate::reconcile::drift::Drift;
+use crate::report::{Finding, Reason};
+use crate::status::cause::Cause;
+use crate::status::container::not_ready;
+use crate::status::owners::{PodOwner, Workload};
+use crate::status::state::PodState;
+use kube_core::GroupVersionKind;
+use yaml_json_patch::{NodeId, Tree};
+
+/// Decides about pods under one configuration.
+pub(super) struct PodReader<'c> {
+    config: &'c Config,
+    agents: Agents,
+    readings: EarlierReadings,
+}
+
+/// Returns false for a pod that has ended or is being deleted, and for one that the API server cannot change.
+pub(super) fn counts(tree: &Tree<'_>, pod: NodeId, view: &PodTemplate) -> bool {
+    let text = |path: [&str; 2]| {
+        tree.member_at(pod, path)
+            .and_then(|node| tree.text_of(node))
+    };
+    let phase = text(["status", "phase"]);
+    !matches!(phase.as_deref(), Some("Succeeded" | "Failed"))
+        && text(["metadata", "deletionTimestamp"]).is_none()
+        && view.annotation("kubernetes.io/config.mirror").is_none()
+}
+
+impl<'c> PodReader<'c> {
+    pub(super) fn new(config: &'c Config) -> Self {
+        Self {
+            config,
+            agents: Agents::default(),
+            readings: EarlierReadings::default(),
+        }
+    }
+
+    /// Returns the state of a pod.
+    pub(super) fn state(
+        &self,
+        tree: &Tree<'_>,
+        pod: &Resource,
+        mut view: PodTemplate,
+        owner: &PodOwner,
+    ) -> PodState {
+        let status = view.annotation(Annotation::Status.key());
+        let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
+        let existing = ExistingInjection::take_from(&mut view, tree, &self.readings);
+        if let Some(existing) = &existing
+            && let Some(copied) = copied_record(tree, existing, "")
+        {
+            return PodState::refused(&copied);
+        }
+        let report = self.decide(tree, pod, &view, &owner.workload);
+        let injected = existing
+            .as_ref()
+            .and_then(|existing| existing.container(ComponentKind::Agent));
+        let mut containers = view.own_containers();
+        let Some(agent) = injected.or_else(|| containers.find(|one| is_agent(tree, one))) else {
+            return without_agent(&report, &view, &owner.workload);
+        };
+        // An agent of others counts only where the configuration would give one. A policy writes no record.
+        if let Decision::Skip(skip) = &report.decision
+            && injected.is_none()
+            && !is_marked
+            && skip.reason != Reason::AgentPresent
+        {
+            return PodState::skipped(skip);
+        }
+        if let Some(not_ready) = not_ready(tree, pod.node, agent) {
+            return PodState::not_ready(pod, agent, not_ready);
+        }
+        if let Decision::Refuse(refusal) = &report.decision {
+            return PodState::refused(refusal);
+        }
+        if let Some(existing) = &existing
+            && injected.is_some()
+            && let Some(difference) = difference(existing, &report)
+        {
+            return PodState::outdated(difference, owner);
+        }
+        PodState::READY
+    }
+
+    /// Decides about a pod. Rules about kinds and names of resources are applied to its workload.
+    fn decide(
+        &self,
+        tree: &Tree<'_>,
+        pod: &Resource,
+        view: &PodTemplate,
+        workload: &Workload,
+    ) -> DecisionReport {
+        let mut resource = pod.clone();
+        let types = workload.types();
+        resource.gvk = GroupVersionKind::try_from(&types).ok();
+        resource.identity.api_version = types.api_version;
+        resource.identity.kind = types.kind;
+        resource.identity.name.clone_from(&workload.name);
+        let context = DecisionContext {
+            config: self.config,
+            agents: &self.agents,
+            patch: None,
+        };
+        decide(tree, &resource, "", view, context)
+    }
+}
+
+/// Returns the state of a pod without an agent.
+fn without_agent(report: &DecisionReport, view: &PodTemplate, workload: &Workload) -> PodState {
+    match &report.decision {
+        Decision::Refuse(refusal) => PodState::refused(refusal),
+        Decision::Skip(skip) => PodState::skipped(skip),
+        // It gets an init container that waits, and no agent.
+        Decision::Add(plan) if plan.agent().is_none() => match &report.no_agent {
+            Some(skip) => PodState::skipped(skip),
+            None => PodState::READY,
+        },
+        Decision::Add(_) if is_server(view) => {
+            let message = "the webhook leaves out its own pods";
+            PodState::skipped(&Finding::new(Reason::NotSelected, message, 0, ""))
+        }
+        Decision::Add(_) => PodState::missed(workload),
+    }
+}
+
+/// Returns true for a pod of the webhook, by the label in the selector of its chart.
+fn is_server(view: &PodTemplate) -> bool {
+    let mut labels = view.labels.iter();
+    labels.any(|(key, value)| key == "app.kubernetes.io/name" && value == env!("CARGO_PKG_NAME"))
+}
+
+/// Returns the difference between the record of a pod and the decision of today. The containers of the pod are not compared: other
+/// webhooks may have changed them.
+fn difference(existing: &ExistingInjection, report: &DecisionReport) -> Option<Cause> {
+    let plan = match &report.decision {
+        // An agent of others beside the injected one says nothing about the latter.
+        Decision::Skip(skip) if skip.reason == Reason::AgentPresent => return None,
+        Decision::Skip(skip) => return Some(Cause::new("no-longer-wanted", &*skip.message)),
+        Decision::Refuse(_) => return None,
+        Decision::Add(plan) => plan,
+    };
+    if let (None, Some(skip)) = (plan.agent(), &report.no_agent) {
+        return Some(Cause::new("no-longer-wanted", &*skip.message));
+    }
+    let record = match &existing.record {
+        Ok(record) => record,
+        Err(RecordError::Newer) => {
+            let message = "a newer version of mackerel-agent-injector added the agent";
+            return Some(Cause::new("newer-record", message));
+        }
+        Err(RecordError::Broken) => {
+            let message = "the `record` annotation cannot be read";
+            return Some(Cause::new("broken-record", message));
+        }
+    };
+    if is_current(record, plan) {
+        return None;
+    }
+    // After a change by others, the container does not show what the record says.
+    let settings = match Drift::detect(existing) {
+        None => changed_settings(existing, plan),
+        Some(_) => None,
+    };
+    Some(Cause::new("settings-changed", settings.unwrap_or_default()))
+}
+
+/// Returns true if the record has the components of the plan. One that only the record or the plan has came with the workload.
+fn is_current(record: &Record, plan: &Plan) -> bool {
+    let mut components = plan.components.iter();
+    let same_components = components.all(|new| {
+        let old = record.component(new.kind);
+        old.is_none_or(|old| old.plan == new.record.plan)
+    });
+    let added = record.pull_secrets.as_ref();
+    same_components && added.is_none_or(|added| added.names.iter().eq(plan.pull_secrets()))
+}

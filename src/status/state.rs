@@ -1,0 +1,112 @@
+//! The states of a pod with regard to the agent.
+
+use crate::manifest::pod_template::Container;
+use crate::manifest::resource::Resource;
+use crate::report::Finding;
+use crate::status::cause::Cause;
+use crate::status::container::NotReady;
+use crate::status::next_step::NextStep;
+use crate::status::owners::{PodOwner, Workload};
+use serde::Serialize;
+
+/// The state of a pod; those that need a person come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// The configuration gives it an agent, and it has none.
+    Missed,
+    /// Its agent is not ready.
+    NotReady,
+    /// It cannot get an agent, or not the one of today.
+    Refused,
+    /// Its agent is not the one that the configuration gives today.
+    Outdated,
+    /// Its agent is ready.
+    Ready,
+    /// The configuration gives it no agent.
+    Skipped,
+}
+
+impl State {
+    pub(crate) const ALL: [State; 6] = [
+        State::Missed,
+        State::NotReady,
+        State::Refused,
+        State::Outdated,
+        State::Ready,
+        State::Skipped,
+    ];
+
+    /// Returns the words of the table.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            State::Missed => "missed",
+            State::NotReady => "not ready",
+            State::Refused => "refused",
+            State::Outdated => "outdated",
+            State::Ready => "ready",
+            State::Skipped => "skipped",
+        }
+    }
+}
+
+/// The state of one pod.
+pub(super) struct PodState {
+    pub(super) state: State,
+    /// None for a missed agent, and for one that is ready.
+    pub(super) cause: Option<Cause>,
+    pub(super) next: Option<NextStep>,
+}
+
+impl PodState {
+    pub(super) const READY: Self = Self {
+        state: State::Ready,
+        cause: None,
+        next: None,
+    };
+
+    pub(super) fn missed(workload: &Workload) -> Self {
+        Self {
+            state: State::Missed,
+            cause: None,
+            next: Some(NextStep::restart(workload)),
+        }
+    }
+
+    pub(super) fn not_ready(pod: &Resource, agent: &Container, not_ready: NotReady) -> Self {
+        Self {
+            state: State::NotReady,
+            next: Some(NextStep::inspect(pod, agent, not_ready.has_run)),
+            cause: Some(not_ready.cause),
+        }
+    }
+
+    pub(super) fn outdated(difference: Cause, owner: &PodOwner) -> Self {
+        let next = match owner.is_injected {
+            true => NextStep::Advice("inject its manifest again and apply it".into()),
+            false => NextStep::restart(&owner.workload),
+        };
+        Self {
+            state: State::Outdated,
+            cause: Some(difference),
+            next: Some(next),
+        }
+    }
+
+    pub(super) fn skipped(skip: &Finding) -> Self {
+        Self {
+            state: State::Skipped,
+            cause: Some(Cause::of(skip)),
+            next: None,
+        }
+    }
+
+    pub(super) fn refused(refusal: &Finding) -> Self {
+        let help = refusal.help.clone();
+        Self {
+            state: State::Refused,
+            cause: Some(Cause::of(refusal)),
+            next: help.map(|help| NextStep::Advice(help.into())),
+        }
+    }
+}

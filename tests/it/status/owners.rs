@@ -1,0 +1,154 @@
+//! The workload of a pod, and how its pods are created anew.
+
+use super::{Living, namespace, owner, rows, status};
+use serde_json::json;
+
+/// The row of the first pod.
+fn row(arguments: &[&str], objects: impl IntoIterator<Item = Living>) -> String {
+    rows(arguments, objects).remove(0)
+}
+
+#[test]
+fn the_workload_is_the_topmost_owner_in_the_input() {
+    let web = || Living::of_deployment("shop", "web");
+    let replica_set = || owner("apps/v1", "ReplicaSet", "web-5d4f9c7b8");
+    let by_name = row(&[], [web()]);
+    assert!(by_name.starts_with("shop | Deployment/web |"), "{by_name}");
+    let owned = replica_set().owned_by("argoproj.io/v1alpha1", "Rollout", "web");
+    assert_eq!(
+        row(&[], [web(), owned]),
+        "shop | Rollout/web | 1 pod | missed | restart it by its controller"
+    );
+    assert_eq!(
+        row(&[], [web(), replica_set()]),
+        "shop | ReplicaSet/web-5d4f9c7b8 | 1 pod | missed | delete the pods; their controller creates new ones",
+        "a ReplicaSet without an owner"
+    );
+    let job = || {
+        Living::pod("shop", "report-29401230-7xv").owned_by("batch/v1", "Job", "report-29401230")
+    };
+    assert_eq!(
+        row(&[], [job()]),
+        "shop | Job/report-29401230 | 1 pod | missed | create the Job anew; a CronJob does so at its next run"
+    );
+    let cron =
+        owner("batch/v1", "Job", "report-29401230").owned_by("batch/v1", "CronJob", "report");
+    assert_eq!(
+        row(&[], [cron, job()]),
+        "shop | CronJob/report | 1 pod | missed | wait for the next Job of the CronJob"
+    );
+}
+
+#[test]
+fn a_workload_that_kubectl_can_restart_has_its_command() {
+    let of = |api_version, kind| {
+        row(
+            &[],
+            [Living::pod("shop", "db-0").owned_by(api_version, kind, "db")],
+        )
+    };
+    let missed = "| 1 pod | missed |";
+    assert_eq!(
+        of("apps/v1", "StatefulSet"),
+        format!("shop | StatefulSet/db {missed} kubectl rollout restart statefulset/db -n shop")
+    );
+    assert_eq!(
+        of("apps/v1", "DaemonSet"),
+        format!("shop | DaemonSet/db {missed} kubectl rollout restart daemonset/db -n shop")
+    );
+    assert_eq!(
+        of("apps.kruise.io/v1", "StatefulSet"),
+        format!("shop | StatefulSet/db {missed} restart it by its controller")
+    );
+    assert_eq!(
+        of("v1", "ReplicationController"),
+        format!(
+            "shop | ReplicationController/db {missed} delete the pods; their controller creates new ones"
+        )
+    );
+    assert_eq!(
+        row(&[], [Living::pod("shop", "debug")]),
+        format!("shop | Pod/debug {missed} create the pod anew")
+    );
+}
+
+#[test]
+fn an_agent_of_a_manifest_is_not_updated_by_a_restart() {
+    let pod = Living::of_deployment("shop", "web").injected(&[]);
+    let record = pod.0["metadata"]["annotations"].clone();
+    let replica_set = owner("apps/v1", "ReplicaSet", "web-5d4f9c7b8")
+        .owned_by("apps/v1", "Deployment", "web")
+        .with("/spec/template/metadata/annotations", record);
+    assert_eq!(
+        row(&["--set", "agent.roles=[shop:web]"], [pod, replica_set]),
+        "shop | Deployment/web | 1 pod | outdated | settings-changed: `agent.roles`; inject its manifest again and apply it"
+    );
+}
+
+#[test]
+fn rules_about_kinds_and_names_are_applied_to_the_workload() {
+    let web = || Living::of_deployment("shop", "web");
+    let skipped = |set: &str| row(&["--set", set], [web()]);
+    assert!(skipped("select.kinds=[Deployment]").contains("| missed |"));
+    assert!(
+        skipped("select.kinds=[StatefulSet]")
+            .ends_with("| skipped | not-selected: Deployment is not in `select.kinds`")
+    );
+    assert!(
+        skipped("select.exclude=[{kind: Deployment, name: web}]")
+            .contains("| skipped | not-selected")
+    );
+    assert!(skipped("select.exclude=[{kind: Deployment, name: api}]").contains("| missed |"));
+    assert!(
+        skipped("select.exclude=[{kind: Pod}]").contains("| missed |"),
+        "it has a controller"
+    );
+    let bare = Living::pod("shop", "debug");
+    assert!(row(&["--set", "select.exclude=[{kind: Pod}]"], [bare]).contains("| skipped |"));
+}
+
+#[test]
+fn rules_about_kinds_say_that_owners_are_missing() {
+    let job = || Living::pod("shop", "report-1-7xv").owned_by("batch/v1", "Job", "report-1");
+    let kinds = ["--set", "select.kinds=[CronJob]"];
+    let ran = status(&kinds, [job()]);
+    assert_eq!(
+        ran.stderr,
+        "info: `select.kinds` and `select.exclude` need the owners of pods; use `kubectl get pods,replicasets,jobs -A -o json`\n"
+    );
+    let known = owner("batch/v1", "Job", "report-1").owned_by("batch/v1", "CronJob", "report");
+    let ran = status(&kinds, [job(), known]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(1), ""));
+    assert_eq!(status(&[], [job()]).stderr, "", "no rule needs them");
+}
+
+#[test]
+fn pods_of_other_namespaces_do_not_count() {
+    let objects = || {
+        [
+            Living::of_deployment("shop", "web"),
+            Living::of_deployment("other", "api"),
+            namespace("shop", &json!({"mackerel": "enabled"})),
+            namespace("other", &json!({})),
+        ]
+    };
+    for selector in [
+        "mackerel=enabled",
+        "{matchLabels: {mackerel: enabled}}",
+        "{matchExpressions: [{key: mackerel, operator: Exists}]}",
+    ] {
+        let rows = rows(&["--namespace-selector", selector], objects());
+        assert_eq!(rows.len(), 1, "{selector}: {rows:?}");
+        assert!(rows[0].starts_with("shop | Deployment/web"));
+    }
+    let none = status(&["--namespace-selector", "mackerel=disabled"], objects());
+    assert_eq!((none.code, &*none.stdout), (Some(0), "0 pods\n"));
+}
+
+#[test]
+fn owners_in_a_circle_end() {
+    let pod = Living::pod("shop", "a-1").owned_by("x/v1", "A", "a");
+    let one = owner("x/v1", "A", "a").owned_by("x/v1", "B", "b");
+    let other = owner("x/v1", "B", "b").owned_by("x/v1", "A", "a");
+    assert!(row(&[], [pod, one, other]).contains("| missed |"));
+}
