@@ -43,6 +43,7 @@ mod cross_checks;
 mod example;
 pub(crate) mod go_regexp;
 mod kubernetes_type;
+mod label_selector;
 mod origin;
 mod quantity;
 mod read_context;

@@ -1,0 +1,159 @@
+//! Label selectors as kubectl reads them: `team in (shop, web),tier=front,!legacy`.
+
+use crate::config::constraint::Constraint;
+use crate::config::select::{LabelOperator, LabelRequirement, LabelSelector};
+use crate::config::violation::Violation;
+use std::str::FromStr;
+
+impl FromStr for LabelSelector {
+    type Err = String;
+
+    /// Reads the conditions between commas, as `-l` of kubectl does. All of them must hold; an empty text has none.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut selector = LabelSelector::default();
+        for condition in conditions(text) {
+            let requirement = requirement(condition.trim()).map_err(|violation| {
+                let help = violation.help.unwrap_or_default();
+                format!("`{}` {}; {help}", condition.trim(), violation.what)
+            })?;
+            selector.match_expressions.push(requirement);
+        }
+        Ok(selector)
+    }
+}
+
+/// Returns the conditions: a comma between parentheses separates values.
+fn conditions(text: &str) -> Vec<&str> {
+    let mut conditions = Vec::new();
+    let mut start = 0;
+    let mut is_in_parentheses = false;
+    for (index, character) in text.char_indices() {
+        match character {
+            '(' => is_in_parentheses = true,
+            ')' => is_in_parentheses = false,
+            ',' if !is_in_parentheses => {
+                conditions.extend(text.get(start..index));
+                start = index + 1;
+            }
+            _ => {}
+        }
+    }
+    conditions.extend(text.get(start..));
+    if text.trim().is_empty() {
+        conditions.clear();
+    }
+    conditions
+}
+
+/// Reads one condition.
+fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
+    if let Some(key) = condition.strip_prefix('!') {
+        return checked(key.trim(), LabelOperator::DoesNotExist, Vec::new());
+    }
+    let end = condition.find(|character: char| {
+        character.is_whitespace() || matches!(character, '=' | '!' | '(' | '<' | '>')
+    });
+    let (key, rest) = condition.split_at(end.unwrap_or(condition.len()));
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return checked(key, LabelOperator::Exists, Vec::new());
+    }
+    for (sign, operator) in [
+        ("!=", LabelOperator::NotIn),
+        ("==", LabelOperator::In),
+        ("=", LabelOperator::In),
+    ] {
+        if let Some(value) = rest.strip_prefix(sign) {
+            return checked(key, operator, vec![value.trim().to_owned()]);
+        }
+    }
+    for (word, operator) in [("notin", LabelOperator::NotIn), ("in", LabelOperator::In)] {
+        let list = rest.strip_prefix(word).map(str::trim_start);
+        if let Some(values) = list.and_then(|list| list.strip_prefix('(')?.strip_suffix(')')) {
+            let values = values.split(',').map(|value| value.trim().to_owned());
+            return checked(key, operator, values.collect());
+        }
+    }
+    let violation = Violation::new("is no condition on a label");
+    Err(violation.with_help(
+        "use `key=value`, `key!=value`, `key in (a,b)`, `key notin (a,b)`, `key` or `!key`",
+    ))
+}
+
+/// Returns the condition if its key and values are those of a label.
+fn checked(
+    key: &str,
+    operator: LabelOperator,
+    values: Vec<String>,
+) -> Result<LabelRequirement, Violation> {
+    Constraint::MetadataName.check(key)?;
+    for value in &values {
+        Constraint::LabelValue.check(value)?;
+    }
+    Ok(LabelRequirement {
+        key: key.to_owned(),
+        operator: Some(operator),
+        values,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::select::LabelSelector;
+    use serde_json::json;
+
+    #[test]
+    fn a_selector_reads_as_in_kubectl() {
+        for (text, expected) in [
+            ("", json!([])),
+            (
+                "team=shop",
+                json!([{"key": "team", "operator": "In", "values": ["shop"]}]),
+            ),
+            (
+                " a.b/team == shop , tier!=",
+                json!([
+                    {"key": "a.b/team", "operator": "In", "values": ["shop"]},
+                    {"key": "tier", "operator": "NotIn", "values": [""]},
+                ]),
+            ),
+            (
+                "team in (shop, web),env notin(dev),mackerel,! legacy",
+                json!([
+                    {"key": "team", "operator": "In", "values": ["shop", "web"]},
+                    {"key": "env", "operator": "NotIn", "values": ["dev"]},
+                    {"key": "mackerel", "operator": "Exists", "values": []},
+                    {"key": "legacy", "operator": "DoesNotExist", "values": []},
+                ]),
+            ),
+        ] {
+            let selector: LabelSelector = text.parse().unwrap();
+            assert_eq!(json!(selector.match_expressions), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        for (text, expected) in [
+            ("team,,tier", "`` must not be empty"),
+            (
+                "team > 1",
+                "`team > 1` is no condition on a label; use `key=value`",
+            ),
+            ("team in shop", "`team in shop` is no condition on a label"),
+            (
+                "team in (shop",
+                "`team in (shop` is no condition on a label",
+            ),
+            ("a b=c", "`a b=c` is no condition on a label"),
+            (
+                "-a=b",
+                "`-a=b` must be the name of a label or annotation, found `-a`",
+            ),
+            ("a='b'", "`a='b'` must be a label's value, found `'b'`"),
+        ] {
+            let message = text.parse::<LabelSelector>().unwrap_err();
+            assert!(message.starts_with(expected), "{text}: {message}");
+        }
+    }
+}
