@@ -2,6 +2,7 @@
 
 use crate::agent::endpoint::Endpoint;
 use crate::cli::wait_for::duration;
+use crate::config::LabelSelector;
 #[cfg(all(unix, feature = "webhook"))]
 use crate::webhook::log::LogFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -343,9 +344,9 @@ pub(crate) struct StatusArgs {
     /// Files and directories with pods; `-` or none for stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Count only pods in namespaces with these labels, as `label=value,...` or as a LabelSelector; requires Namespaces in the input
+    /// Count only pods in namespaces with these labels, as in `kubectl -l`; requires Namespaces in the input
     #[arg(long, value_name = "SELECTOR")]
-    pub(crate) namespace_selector: Option<String>,
+    pub(crate) namespace_selector: Option<LabelSelector>,
     /// Output format; default: text
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) output: Option<StatusFormat>,

@@ -4,14 +4,11 @@ use crate::cli::args::{Common, StatusArgs, StatusFormat};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
-use crate::config::{Config, ConfigReader, LabelSelector, label_selector};
+use crate::config::{Config, ConfigReader};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::status::{State, StatusError, StatusReport, report, text};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
-
-/// The option that selects namespaces.
-const NAMESPACE_SELECTOR: &str = "--namespace-selector";
 
 /// The note about rules that were applied to ReplicaSets and Jobs instead of Deployments and CronJobs.
 const LACKS_OWNERS: &str = "info: `select.kinds` and `select.exclude` need the owners of pods; \
@@ -33,13 +30,12 @@ pub(super) fn run(
     if arguments.paths.is_empty() && io::stdin().is_terminal() {
         return Ok(help(Some("status")));
     }
-    let namespaces = namespaces(arguments, messages)?;
     let input = match reads_stdin {
         true => Input::of_stdin(common, messages)?,
         false => Input::of_files(&arguments.paths, common, messages)?,
     };
     let texts: Vec<&str> = input.texts.iter().map(|named| &*named.text).collect();
-    let report = match report(&texts, &input.config, namespaces.as_ref()) {
+    let report = match report(&texts, &input.config, arguments.namespace_selector.as_ref()) {
         Ok(report) => report,
         Err(error) => return fail(&error, &input.texts, messages),
     };
@@ -107,25 +103,6 @@ fn named(
     }
 }
 
-/// Reads `--namespace-selector`.
-fn namespaces(
-    arguments: &StatusArgs,
-    messages: &mut Messages,
-) -> anyhow::Result<Option<LabelSelector>> {
-    let Some(text) = &arguments.namespace_selector else {
-        return Ok(None);
-    };
-    match label_selector(NAMESPACE_SELECTOR, text) {
-        Ok(selector) => Ok(Some(selector)),
-        Err(diagnostics) => {
-            for diagnostic in &diagnostics {
-                messages.diagnostic(diagnostic)?;
-            }
-            Err(AlreadyReported.into())
-        }
-    }
-}
-
 /// Reports an input that gives no report.
 fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> anyhow::Result<Exit> {
     match error {
@@ -143,7 +120,7 @@ fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> an
              use `kubectl get pods -A -o json | mackerel-agent-injector status -`"
         ),
         StatusError::NoNamespace(namespace) => anyhow::bail!(
-            "`{NAMESPACE_SELECTOR}` needs the labels of the Namespace {namespace}, which is not in the input; \
+            "`--namespace-selector` needs the labels of the Namespace {namespace}, which is not in the input; \
              use `kubectl get pods,namespaces -A -o json`"
         ),
     }

@@ -80,7 +80,7 @@ pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, LabelSelector, Select, is_system_namespace};
 pub(crate) use setting::{SettingRow, Shape};
-pub(crate) use sources::{Base, ConfigReader, label_selector};
+pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
     Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,

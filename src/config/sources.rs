@@ -3,17 +3,14 @@
 use crate::config::constraint::Constraint;
 use crate::config::cross_checks::{conflicts, webhook_conflicts};
 use crate::config::origin::Origin;
-use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
-use crate::config::read_value::{read_text, set_members};
-use crate::config::select::LabelSelector;
+use crate::config::read_context::{ReadContext, SourceKind};
+use crate::config::read_value::read_text;
 use crate::config::spec::Spec;
 use crate::config::value::{ConfigValue, Member, SpanMap};
 use crate::config::violation::Violation;
 use crate::config::{API_VERSION, Config, KIND};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path as path;
-use serde_json::json;
-use std::collections::BTreeMap;
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// Limit of reported errors; the rest are counted.
@@ -378,54 +375,6 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
         config,
         Place::of_argument(name, argument.as_bytes(), 0..0),
     )
-}
-
-/// Reads the LabelSelector of an option: `{matchLabels: {team: shop}}`, as in the values of the chart, or `team=shop,tier=web`.
-///
-/// # Errors
-/// Each with its place in the text.
-pub(crate) fn label_selector<'a>(
-    option: &'a str,
-    text: &'a str,
-) -> Result<LabelSelector, Vec<Diagnostic<'a>>> {
-    let mut selector = json!(LabelSelector::default());
-    let mut context = ReadContext::new(SourceKind::Namespace, BTreeMap::new());
-    if text.trim_start().starts_with('{') {
-        let value = ConfigValue::untyped(text, SpanMap::From(0));
-        set_members(LabelSelector::ROWS, &mut selector, &[], value, &mut context);
-    } else {
-        let mut start = 0;
-        for part in text.split(',') {
-            let span = start..start + part.len();
-            start = span.end + 1;
-            match label(part) {
-                Ok((key, value)) => selector["matchLabels"][key] = value.into(),
-                Err(violation) => context.errors.push(ConfigError {
-                    span,
-                    subject: String::new(),
-                    violation,
-                }),
-            }
-        }
-    }
-    let place = Place::of_argument(option, text.as_bytes(), 0..0);
-    let diagnostics = finish(context, &mut Config::default(), place);
-    match serde_json::from_value(selector) {
-        Ok(selector) if diagnostics.is_empty() => Ok(selector),
-        _ => Err(diagnostics),
-    }
-}
-
-/// Reads `key=value`.
-fn label(text: &str) -> Result<(&str, &str), Violation> {
-    let Some((key, value)) = text.split_once('=') else {
-        let help = "write `label=value`, or `{matchExpressions: [{key: label, operator: Exists}]}`";
-        return Err(Violation::new(format!("`{text}` is no label with a value")).with_help(help));
-    };
-    let (key, value) = (key.trim(), value.trim_start_matches('=').trim());
-    Constraint::MetadataName.check(key)?;
-    Constraint::LabelValue.check(value)?;
-    Ok((key, value))
 }
 
 /// Returns the origins to the configuration, and the errors with their place in the source.
