@@ -1,5 +1,6 @@
 //! `status`: from what kubectl prints of living pods to one row for each workload and state.
 
+mod api_server;
 mod errors;
 mod owners;
 mod pods;
