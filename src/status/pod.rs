@@ -60,18 +60,14 @@ impl<'c> PodReader<'c> {
         let status = view.annotation(Annotation::Status.key());
         let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
         let existing = ExistingInjection::take_from(&mut view, tree, &self.readings);
-        if let Some(existing) = &existing
-            && let Some(copied) = copied_record(tree, existing, "")
-        {
-            return PodState::refused(&copied);
-        }
         let report = self.decide(tree, pod, &view, &owner.workload);
         let injected = existing
             .as_ref()
             .and_then(|existing| existing.container(ComponentKind::Agent));
         let mut containers = view.own_containers();
         let Some(agent) = injected.or_else(|| containers.find(|one| is_agent(tree, one))) else {
-            return without_agent(&report, &view, &owner.workload);
+            let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
+            return without_agent(&report, &view, copied, &owner.workload);
         };
         // An agent of others counts only where the configuration would give one. A policy writes no record.
         if let Decision::Skip(skip) = &report.decision
@@ -119,8 +115,13 @@ impl<'c> PodReader<'c> {
     }
 }
 
-/// Returns the state of a pod without an agent.
-fn without_agent(report: &DecisionReport, view: &PodTemplate, workload: &Workload) -> PodState {
+/// Returns the state of a pod without an agent. The webhook injects none beside a `copied` record.
+fn without_agent(
+    report: &DecisionReport,
+    view: &PodTemplate,
+    copied: Option<Finding>,
+    workload: &Workload,
+) -> PodState {
     match &report.decision {
         Decision::Refuse(refusal) => PodState::refused(refusal),
         Decision::Skip(skip) => PodState::skipped(skip),
@@ -133,7 +134,10 @@ fn without_agent(report: &DecisionReport, view: &PodTemplate, workload: &Workloa
             let message = "the webhook leaves out its own pods";
             PodState::skipped(&Finding::new(Reason::NotSelected, message, 0, ""))
         }
-        Decision::Add(_) => PodState::missed(workload),
+        Decision::Add(_) => match copied {
+            Some(copied) => PodState::refused(&copied),
+            None => PodState::missed(workload),
+        },
     }
 }
 

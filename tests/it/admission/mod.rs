@@ -2,7 +2,7 @@
 
 mod answers;
 mod beside_original;
-mod pods;
+pub(crate) mod pods;
 mod unread;
 mod warnings;
 

@@ -26,7 +26,7 @@ fn comparable(pod: &Value) -> Value {
 }
 
 /// A pod as the API server sends it: nothing is null, its containers mount a token, and no list is empty.
-fn sent(pod: &Value, has_token: bool) -> Value {
+pub(crate) fn sent(pod: &Value, has_token: bool) -> Value {
     let mut pod = without_null(pod.clone());
     let mount = serde_json::json!({"name": "kube-api-access-x7k2p", "readOnly": true,
         "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"});

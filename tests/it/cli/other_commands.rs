@@ -120,7 +120,14 @@ fn every_command_has_a_manual_page() {
             "{program}"
         );
     }
-    for name in ["inject", "uninject", "config", "completions", "man"] {
+    for name in [
+        "inject",
+        "uninject",
+        "status",
+        "config",
+        "completions",
+        "man",
+    ] {
         let page = format!("mackerel-agent-injector-{name}");
         assert!(
             program.contains(&format!("{}(1)", page.replace('-', "\\-"))),

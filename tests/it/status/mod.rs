@@ -1,6 +1,7 @@
 //! `status`: from what kubectl prints of living pods to one row for each workload and state.
 
 mod api_server;
+mod equal_to_webhook;
 mod errors;
 mod owners;
 mod pods;

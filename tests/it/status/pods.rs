@@ -244,6 +244,8 @@ fn a_refusal_has_its_reason_and_the_next_step() {
     assert!(copied.ends_with(
         "to get the agent, remove the annotation `agent-injector.contrib.mackerel.io/record`"
     ));
+    let excluded = ["--set", "select.excludeNamespaces=[shop]"];
+    assert!(row(&excluded, annotated("record", record.as_str().unwrap())).contains("| skipped |"));
     assert!(row(&[], annotated("inject", "false")).contains("| skipped | opted-out"));
 }
 

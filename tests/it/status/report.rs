@@ -43,6 +43,12 @@ plain  StatefulSet/db  1 pod   outdated   settings-changed: `agent.roles`  kubec
     let ran = status(&[], cluster());
     assert_eq!((ran.code, &*ran.stderr), (Some(1), ""));
     assert_eq!(ran.stdout, format!("{problems}{totals}"));
+    for page in [
+        include_str!("../../../docs/en/status.md"),
+        include_str!("../../../docs/ja/status.md"),
+    ] {
+        assert!(page.contains(&ran.stdout), "the page shows this report");
+    }
     let verbose = status(&["-v"], cluster()).stdout;
     let rest: Vec<&str> = verbose.lines().skip(4).collect();
     assert_eq!(

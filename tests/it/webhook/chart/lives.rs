@@ -291,7 +291,8 @@ fn its_notes_say_what_must_exist_and_what_to_restart() {
             "kubectl create secret generic team-key --namespace=NAMESPACE --from-literal=MACKEREL_APIKEY=KEY",
             "`mackerel-agent-injector rbac`",
             "kubectl rollout restart deployment,statefulset,daemonset",
-            "inject --check --set onError=skip --set select.kinds=null --set injection=annotated -",
+            "\n  kubectl get pods,namespaces -A -o json | \
+             mackerel-agent-injector status --set injection=annotated --namespace-selector chart-test=",
         ] {
             assert!(notes.contains(part), "{part}, in:\n{notes}");
         }
