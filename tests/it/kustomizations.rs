@@ -289,6 +289,20 @@ fn a_kustomization_with_patches_over_an_injected_file_is_named_once() {
 }
 
 #[test]
+fn further_kustomizations_with_patches_are_counted() {
+    let overlay = json_patch("patches", "{op: add, path: /spec/replicas, value: 2}");
+    let folder = with_overlay(&overlay);
+    for name in ["b", "c"] {
+        folder.write(&format!("{name}/kustomization.yaml"), &overlay);
+    }
+    let ran = folder.run(&["inject", "--diff", "."]);
+    let rest = "\n… and 2 more notes (2 kustomize-check); `-v` shows all\n";
+    assert!(ran.stderr.contains(rest), "{ran:?}");
+    assert_eq!(remarks(&folder, &["."]).len(), 1);
+    assert_eq!(remarks(&folder, &["-v", "."]).len(), 3);
+}
+
+#[test]
 fn only_kustomizations_that_have_the_file_count() {
     let overlay = json_patch("patches", "{op: remove, path: /spec/replicas}");
     let folder = with_overlay(&overlay.replace("../base", "../other"));
@@ -340,7 +354,7 @@ fn components_that_patch_what_is_injected_are_named_in_bank_of_anthos() {
             folder.write(path, std::str::from_utf8(&bytes).unwrap());
         }
     }
-    let found = remarks(&folder, &["src"]);
+    let found = remarks(&folder, &["-v", "src"]);
     let component = "info[kustomize-check]: src/components/istio-proxy-hold-application-patch/kustomization.yaml has patches";
     assert_eq!(
         found
