@@ -38,9 +38,7 @@ use crate::config::{ConfigReader, Rbac};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
 };
-use args::{
-    Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output,
-};
+use args::{Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
