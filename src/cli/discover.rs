@@ -4,7 +4,7 @@ use crate::cli::find_config::is_configuration;
 use crate::cli::input::{canonical, io_message};
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -57,7 +57,8 @@ impl DiscoveredFiles {
 /// Finds the files of the arguments.
 pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
     let mut discovered = DiscoveredFiles::default();
-    // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice.
+    // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice. As strings they are hashed in a
+    // fraction of the time.
     let mut seen = HashSet::new();
     for path in paths {
         match std::fs::metadata(path) {
@@ -67,7 +68,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
                     discovered.kustomizations.push(path.clone());
                 }
                 let canonical = canonical(path);
-                if seen.insert(canonical.clone()) {
+                if seen.insert(canonical.clone().into()) {
                     discovered.add(InputFile {
                         path: path.clone(),
                         canonical,
@@ -86,7 +87,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
 }
 
 /// Adds the files of a folder that are not `seen`.
-fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredFiles) {
+fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut DiscoveredFiles) {
     let root = canonical(folder);
     // The filter below is not applied to the folder itself.
     if is_chart_templates(&root) {
@@ -127,7 +128,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, discovered: &mut DiscoveredF
                     Ok(below) => root.join(below),
                     Err(_) => canonical(entry.path()),
                 };
-                if seen.insert(canonical.clone()) {
+                if seen.insert(canonical.clone().into()) {
                     discovered.add(InputFile {
                         path: shown(entry.path()),
                         canonical,

@@ -15,6 +15,7 @@ use crate::manifest::kustomization::{
 use crate::report::{Finding, Reason};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::pointer::escape;
 
@@ -28,7 +29,7 @@ pub(crate) struct Kustomizations {
     /// The references between them.
     graph: KustomizationGraph,
     /// The files that a kustomization names as patches, by canonical path.
-    patches: HashMap<PathBuf, NamedPatch>,
+    patches: HashMap<OsString, NamedPatch>,
     transformer_note: Option<TransformerNote>,
 }
 
@@ -93,7 +94,7 @@ impl Kustomizations {
                 let path = canonical(&layer.folder().join(&file.path));
                 // A file that is also a resource is injected as one.
                 if !graph.is_resource(&path) {
-                    patches.entry(path).or_insert_with(|| NamedPatch {
+                    patches.entry(path.into()).or_insert_with(|| NamedPatch {
                         place: place(&layer.path, &mut lines, file.offset),
                         pointer: file.pointer.clone(),
                     });
@@ -110,7 +111,7 @@ impl Kustomizations {
 
     /// Returns the entry that names the file as a patch.
     pub(crate) fn naming(&self, file: &InputFile) -> Option<&NamedPatch> {
-        self.patches.get(&file.canonical)
+        self.patches.get(file.canonical.as_os_str())
     }
 
     /// Returns the note about the files that a transformer injects, if there are any.
@@ -356,7 +357,7 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
     let mut kustomizations = Vec::new();
     for file in files {
         for folder in file.canonical.ancestors().skip(1).take(MAX_PARENTS) {
-            if !folders.insert(folder.to_owned()) {
+            if !folders.insert(folder.as_os_str()) {
                 break;
             }
             let candidates = NAMES.iter().map(|name| folder.join(name));
@@ -368,7 +369,7 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
             // The loop ends at a known folder anyway.
             let is_below_known = folder
                 .parent()
-                .is_some_and(|parent| folders.contains(parent));
+                .is_some_and(|parent| folders.contains(parent.as_os_str()));
             if is_below_known || folder.join(".git").exists() {
                 break;
             }

@@ -42,7 +42,8 @@ use args::{Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_V
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -79,6 +80,9 @@ struct AlreadyReported;
 /// Runs the command of the arguments, and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
+    panic::set_hook(Box::new(|panic| {
+        let _ = writeln!(io::stderr(), "mackerel-agent-injector: {panic}");
+    }));
     if let Some(configuration) = legacy_plugin_argument() {
         let common = Common {
             config: Some(configuration),
@@ -282,13 +286,22 @@ fn run_with_messages(
 ) -> ExitCode {
     let log_file = common.log_file.clone().or_else(log_file_of_variable);
     let exit = match Messages::new(verbosity, log_file.as_deref()) {
-        Ok(mut messages) => match command(&mut messages) {
+        Ok(mut messages) => match catch_panic(|| command(&mut messages)) {
             Ok(exit) => exit,
             Err(error) => report_error(&error, &mut messages),
         },
         Err(error) => report_error(&error, &mut Messages::default()),
     };
     exit.into()
+}
+
+/// Converts a panic of a command, or of one of its threads, to an error.
+fn catch_panic(command: impl FnOnce() -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
+        anyhow::bail!(
+            "this is a bug in mackerel-agent-injector; please report it with the input and the lines above that begin with `mackerel-agent-injector:`"
+        )
+    })
 }
 
 /// Shows an error and the messages before it.
@@ -329,4 +342,15 @@ fn help(command: Option<&str>) -> Exit {
         anstream::eprint!("{}", command.render_help().ansi());
     }
     Exit::Trouble
+}
+
+#[cfg(test)]
+mod tests {
+    use super::catch_panic;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = catch_panic(|| panic!("of a test")).unwrap_err();
+        assert!(error.to_string().starts_with("this is a bug"));
+    }
 }

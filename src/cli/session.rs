@@ -119,7 +119,7 @@ impl<'r> Session<'r> {
             self.keep_permissions(&mut injection);
         }
         let has_first_note = self.move_notes(&mut injection);
-        let name = path.display().to_string();
+        let name = path.to_string_lossy().into_owned();
         let input = NamedText {
             name: &name,
             text: &text,

@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 /// Replaces such characters by visible ones.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if text
-        .chars()
-        .all(|character| substitute(character).is_none())
+    // Most texts are printable ASCII.
+    let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_printable
+        || text
+            .chars()
+            .all(|character| substitute(character).is_none())
     {
         return Cow::Borrowed(text);
     }

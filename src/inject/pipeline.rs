@@ -320,7 +320,8 @@ impl Pipeline<'_> {
 
     /// Plans and applies one document, or one item of a list.
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut PartResult) {
-        let mut plan = self.planner.plan(tree, root);
+        let counts = &mut result.injection.kinds_without_template;
+        let mut plan = self.planner.plan(tree, root, counts);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
         let PartResult { injection, notes } = result;
         injection.edits.extend(edits);
@@ -340,8 +341,6 @@ impl Pipeline<'_> {
                 None => injection.remarks.push(remark),
             }
         }
-        let counts = &mut injection.kinds_without_template;
-        counts.absorb(&plan.kinds_without_template);
         injection.related.extend(plan.related);
     }
 

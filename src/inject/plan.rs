@@ -55,17 +55,9 @@ pub(crate) struct PiecePlan {
     pub(crate) remarks: Vec<Remark>,
     /// Places of resources that matter to the pods of the input.
     pub(crate) related: Vec<Location>,
-    /// The resources without a pod template.
-    pub(crate) kinds_without_template: KindCounts,
 }
 
 impl PiecePlan {
-    /// Counts a resource without a pod template.
-    fn count(&mut self, api_version: &str, kind: &str) {
-        let group = unknown_kind::group(api_version);
-        self.kinds_without_template.add(group, kind, 1);
-    }
-
     /// Adds the place of a resource if its kind matters to pods.
     fn relate(&mut self, tree: &Tree<'_>, root: &Root<'_>, kind: &str, pointer: String) {
         if let Some(kind) = RelatedKind::of_kind(kind) {
@@ -128,13 +120,18 @@ impl<'c> Planner<'c> {
         self.table.knows(api_version.map(unknown_kind::group), kind)
     }
 
-    /// Decides about every pod template of a piece.
-    pub(crate) fn plan(&self, tree: &Tree<'_>, root: &Root<'_>) -> PiecePlan {
+    /// Decides about every pod template of a piece, and counts its resources without one.
+    pub(crate) fn plan(
+        &self,
+        tree: &Tree<'_>,
+        root: &Root<'_>,
+        without_template: &mut KindCounts,
+    ) -> PiecePlan {
         let mut plan = PiecePlan::default();
         let untyped = TypeMeta::default();
         let types = root.inherited.as_deref().unwrap_or(&untyped);
         if let Some(types) = self.type_without_template(tree, root.node, types) {
-            plan.count(&types.api_version, &types.kind);
+            without_template.add(unknown_kind::group(&types.api_version), &types.kind, 1);
             plan.relate(tree, root, &types.kind, root.pointer.to_owned());
             return plan;
         }
@@ -152,7 +149,7 @@ impl<'c> Planner<'c> {
                 let Identity {
                     api_version, kind, ..
                 } = &resource.identity;
-                plan.count(api_version, kind);
+                without_template.add(unknown_kind::group(api_version), kind, 1);
                 if resource.duplicate.is_none() {
                     plan.relate(tree, root, kind, planner.path);
                 }

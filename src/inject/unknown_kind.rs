@@ -9,7 +9,7 @@ use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{MAX_CANDIDATES, PossibleTemplate, has_record, with_containers};
-use crate::mackerel::annotations::Annotation;
+use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::pod_template::{PodTemplate, completes_by_policy};
 use crate::manifest::resource::Resource;
 use crate::manifest::strategic_merge::{self, Images};
@@ -17,39 +17,38 @@ use crate::manifest::workloads::{FoundTemplate, containers};
 use crate::report::{Finding, Reason};
 use memchr::memmem::Finder;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
+
+/// Finds the prefix that all annotations have. A run over many files prepares it once.
+static PREFIX_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
 
 /// A search for annotations in a text. A document without them need not be read for them.
 #[derive(Debug, Clone)]
 pub(crate) struct KeySearch {
+    /// Those that the stream has.
     keys: Vec<Finder<'static>>,
-    /// False if the stream has none of them.
-    is_in_stream: bool,
 }
 
 impl KeySearch {
-    /// Searches a whole stream once. If it has none of them, its parts are not searched again.
+    /// Searches a whole stream. The annotations that it does not have are not searched for in its parts.
     pub(crate) fn new(stream: &str, annotations: &[Annotation]) -> Self {
-        let keys = annotations.iter().map(|one| Finder::new(one.key()));
-        let mut search = Self {
-            keys: keys.collect(),
-            is_in_stream: true,
-        };
-        search.is_in_stream = search.may_find(stream);
-        search
+        let mut keys = Vec::new();
+        if PREFIX_FINDER.find(stream.as_bytes()).is_some() {
+            keys.extend(annotations.iter().map(|one| Finder::new(one.key())));
+            keys.retain(|key| key.find(stream.as_bytes()).is_some());
+        }
+        Self { keys }
     }
 
     /// Returns false if none of them is in this part of the stream.
     pub(crate) fn may_find(&self, part: &str) -> bool {
         let mut keys = self.keys.iter();
-        self.is_in_stream && keys.any(|key| key.find(part.as_bytes()).is_some())
+        keys.any(|key| key.find(part.as_bytes()).is_some())
     }
 
     /// Returns the number of their occurrences in this part of the stream.
     pub(crate) fn count(&self, part: &str) -> usize {
-        if !self.is_in_stream {
-            return 0;
-        }
         let keys = self.keys.iter();
         keys.map(|key| key.find_iter(part.as_bytes()).count()).sum()
     }

@@ -220,7 +220,7 @@ impl<'c> Envelope<'c> {
             .iter()
             .any(|result| result.severity == Severity::Error);
         let mut new_results = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(results.len());
         let earlier = self.earlier_results();
         for result in results {
             // After a refusal no item is changed, so results about changes would be wrong.

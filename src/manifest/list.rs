@@ -32,7 +32,7 @@
 //!
 //! One difference remains: the document nests one level deeper than the items do by themselves.
 
-use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, is_nothing, lines};
+use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 
@@ -110,9 +110,21 @@ pub fn cut(text: &str, document: Range<usize>) -> Option<Cut> {
         column: 0,
         items: Vec::new(),
     };
-    for line in lines(document) {
-        if !cutter.is_inside_item(line.start) {
-            cutter.line(line)?;
+    let mut lines = lines(document);
+    while cutter.items.is_empty() {
+        cutter.line(lines.next()?)?;
+    }
+    let first = cutter.items.first()?.start;
+    if cutter.column == 0 {
+        // Lines that begin with a space are inside an item, or below the last one. The others are found in less time.
+        for line in flush_lines(&document[first..]).skip(1) {
+            cutter.line(first + line.start..first + line.end)?;
+        }
+    } else {
+        for line in lines {
+            if !cutter.is_inside_item(line.start) {
+                cutter.line(line)?;
+            }
         }
     }
     let Cutter { key, mut items, .. } = cutter;

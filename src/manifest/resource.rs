@@ -5,7 +5,7 @@ use crate::manifest::identity::{self, Identity};
 use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One resource and its position in the document.
@@ -29,10 +29,10 @@ pub(crate) struct Resource {
 /// Results of searches in a resource that are not repeated for each of its templates.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Shared {
-    annotations: RefCell<HashMap<String, Option<NodeId>>>,
+    annotations: RefCell<BTreeMap<String, Option<NodeId>>>,
     controller: OnceCell<Option<(usize, NodeId)>>,
     /// Annotations of the injector in places without effect, by the mapping above them.
-    pub(crate) misplaced: RefCell<HashMap<NodeId, MisplacedKeys>>,
+    pub(crate) misplaced: RefCell<BTreeMap<NodeId, MisplacedKeys>>,
 }
 
 /// Annotations of the injector in places without effect below one mapping.

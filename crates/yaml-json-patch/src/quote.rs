@@ -82,8 +82,7 @@ fn is_plain(text: &str) -> bool {
     begins
         && !matches!(last, b' ' | b':')
         && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        && !text.contains(": ")
-        && !text.contains(" #")
+        && !bytes.windows(2).any(|pair| matches!(pair, b": " | b" #"))
         && !text.starts_with("---")
         && !text.starts_with("...")
         && !is_reserved(text)
