@@ -4,22 +4,14 @@ use crate::clock::{Of, Taken, timed};
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 /// The argument that makes this program measure one child in place of everything else.
 pub(crate) const ONE_CHILD: &str = "--one-child";
 
-/// Start to end of one run, which reads the file `input` if there is one. Standard output goes to /dev/null; anything but
-/// success is an error.
+/// Start to end of one run, which reads the file `input` if there is one. Anything but success is an error.
 pub(crate) fn time(program: &Path, arguments: &[&Path], input: Option<&Path>) -> io::Result<Taken> {
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(stdin(input)?)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let (status, taken) = timed(Of::Children, || command.status());
-    let status = status?;
+    let (status, taken) = time_and_status(program, arguments, input)?;
     if status.success() {
         Ok(taken)
     } else {
@@ -28,6 +20,22 @@ pub(crate) fn time(program: &Path, arguments: &[&Path], input: Option<&Path>) ->
             program.display()
         )))
     }
+}
+
+/// Start to end of one run that may fail: a check does. Standard output goes to /dev/null.
+pub(crate) fn time_and_status(
+    program: &Path,
+    arguments: &[&Path],
+    input: Option<&Path>,
+) -> io::Result<(ExitStatus, Taken)> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(stdin(input)?)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let (status, taken) = timed(Of::Children, || command.status());
+    Ok((status?, taken))
 }
 
 fn stdin(input: Option<&Path>) -> io::Result<Stdio> {

@@ -6,6 +6,8 @@ use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::Options;
 use mackerel_agent_injector::report::{Class, Reason};
 use serde::Deserialize as _;
+use std::fs;
+use std::path::{Path, PathBuf};
 use yaml_json_patch::documents;
 
 #[path = "../../tests/it/corpus.rs"]
@@ -41,6 +43,18 @@ pub(crate) fn documents_of_the_corpus() -> Option<CorpusDocuments> {
         }
     }
     Some(found)
+}
+
+/// Writes the files of the corpus below a folder, and returns their paths; none if the corpus is absent.
+pub(crate) fn write_corpus(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for (name, bytes) in corpus::manifests("bench")? {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent()?).expect("the folder can be made");
+        fs::write(&file, bytes).expect("the file can be written");
+        files.push(file);
+    }
+    Some(files)
 }
 
 /// The document without its marker, and with one line break at its end.

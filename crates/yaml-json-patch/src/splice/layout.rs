@@ -151,12 +151,12 @@ fn mapping(
 }
 
 fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+    let indentation = lines.indentation(first(tree, value))?;
     let key = key
         .map_or(Ok(0), |key| lines.column(tree.outer_start(key)))
         .ok()?;
-    let start = first(tree, value);
-    lines.indentation(start)?;
-    lines.column(start).ok()?.checked_sub(key)
+    let has_tab = indentation.contains('\t');
+    indentation.len().checked_sub(key).filter(|_| !has_tab)
 }
 
 /// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
