@@ -10,6 +10,7 @@ use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Loads the configuration of a run over files.
@@ -46,6 +47,14 @@ pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
         return Ok(None);
     }
     find_config::in_or_above(Path::new("."), &current_folder()?)
+}
+
+/// Notes such a file.
+pub(crate) fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
+    let name = file.display();
+    messages.note_line(format!(
+        "info: {name} is not used for stdin; to use it, add `--config {name}`"
+    ))
 }
 
 fn current_folder() -> anyhow::Result<PathBuf> {

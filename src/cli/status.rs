@@ -61,7 +61,9 @@ struct Input {
 impl Input {
     fn of_stdin(common: &Common, messages: &mut Messages) -> anyhow::Result<Self> {
         let texts = vec![named(STDIN.to_owned(), read_stdin(), messages)?];
-        configuration::note_unused(common, messages)?;
+        if let Some(file) = configuration::unused(common)? {
+            configuration::note_unused(&file, messages)?;
+        }
         let config = configuration::base(ConfigReader::Manifests, common, messages)?;
         Ok(Self { texts, config })
     }

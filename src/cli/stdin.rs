@@ -66,17 +66,16 @@ fn report_unused(
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> io::Result<()> {
-    let name = file.display();
-    let message = format!("{name} is not used for stdin");
-    let advice = format!("to use it, add `--config {name}`");
     let mut outcomes = injection.outcomes.iter();
     let is_agent_changed = outcomes
         .any(|outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed));
     if !is_agent_changed || matches!(run.mode, OutputMode::Permissions) {
-        return messages.note_line(format!("info: {message}; {advice}"));
+        return configuration::note_unused(file, messages);
     }
-    let message = format!("{message}, where an injected agent differs from the defaults");
-    let help = format!("{advice}; for the defaults, add `--no-config`");
+    let name = file.display();
+    let message =
+        format!("{name} is not used for stdin, where an injected agent differs from the defaults");
+    let help = format!("to use it, add `--config {name}`; for the defaults, add `--no-config`");
     let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
     findings::add_about_input(messages, STDIN, &finding, run.severity_policy())
 }
