@@ -156,19 +156,9 @@ impl Reconciler<'_, '_> {
         if let Some(existing) = self.existing {
             first = first.then(&target.removal(existing, &adoption.kept));
         }
-        // The existing injection is removed before.
-        let others = others(self.template, old.list);
-        let adopted = AdoptedContainer {
-            list: old.list,
-            index: others.filter(|other| *other < old.index).count(),
-        };
-        let positions = ListPositions {
-            adopted: Some(adopted),
-            ..ListPositions::default()
-        };
         let addition = Addition {
             plan: plan.clone(),
-            positions,
+            positions: self.positions_of(old),
         };
         let decision = self.finding_at(old, Reason::Adopted, message);
         Reconciled {
@@ -179,6 +169,18 @@ impl Reconciler<'_, '_> {
             }),
             about: Some(ComponentKind::Agent.into()),
             ..Reconciled::of(decision, warnings).with_components(plan, report.wait_for_cause)
+        }
+    }
+
+    /// Returns the position of the old agent after the removal of the existing injection.
+    fn positions_of(&self, old: &Container) -> ListPositions {
+        let others = others(self.template, old.list);
+        ListPositions {
+            adopted: Some(AdoptedContainer {
+                list: old.list,
+                index: others.filter(|other| *other < old.index).count(),
+            }),
+            ..ListPositions::default()
         }
     }
 

@@ -248,19 +248,24 @@ fn describe_change(
             "{subject} was modified after injection, and differs from the configuration in {all}"
         )
     };
+    Some(DriftDescription {
+        message,
+        offset: first.offset(tree),
+        pointer: first.pointer(),
+        settings: settings(&fields),
+        edits,
+    })
+}
+
+/// Returns the settings that the fields have their values from, each once.
+fn settings(fields: &[EditedField]) -> Vec<EditedSetting> {
     let mut settings = Vec::new();
     for setting in fields.iter().filter_map(|field| field.setting.as_ref()) {
         if !settings.contains(setting) {
             settings.push(setting.clone());
         }
     }
-    Some(DriftDescription {
-        message,
-        offset: first.offset(tree),
-        pointer: first.pointer(),
-        settings,
-        edits,
-    })
+    settings
 }
 
 /// Names the first fields, and how many more there are; none without fields.
