@@ -19,12 +19,12 @@ use cause::Cause;
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
-use read::{ReadPiece, pieces};
+use read::{Pieces, ReadPiece};
 use serde::Serialize;
 use state::PodState;
 pub(crate) use state::State;
 use std::collections::BTreeMap;
-use yaml_json_patch::{Buffer, Tree, YamlError};
+use yaml_json_patch::{Tree, YamlError};
 
 /// The pods of one workload that are in one state.
 #[derive(Debug, Clone, Serialize)]
@@ -118,15 +118,13 @@ fn each_resource(
     texts: &[&str],
     mut visit: impl FnMut(&Tree<'_>, &Resource) -> Result<(), StatusError>,
 ) -> Result<(), StatusError> {
-    let mut buffer = Buffer::default();
     for (index, text) in texts.iter().enumerate() {
-        for piece in pieces(text) {
+        for piece in Pieces::of(text).read() {
             let unreadable = |error| StatusError::Unreadable { text: index, error };
-            let ReadPiece { tree, resources } = piece.read(&mut buffer).map_err(unreadable)?;
+            let ReadPiece { tree, resources } = piece.map_err(unreadable)?;
             for resource in &resources {
                 visit(&tree, resource)?;
             }
-            tree.recycle(&mut buffer);
         }
     }
     Ok(())
