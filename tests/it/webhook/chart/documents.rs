@@ -106,11 +106,12 @@ fn values(block: &CodeBlock) -> Option<Value> {
     }
 }
 
-/// A file that manifests share may have `select.kinds`: a pod does not show its workload.
+/// A file that manifests share may have `select.kinds`. A pod shows its workload by its owner.
 #[test]
-fn the_command_for_missed_pods_finds_one_whatever_the_kinds() {
+fn the_command_for_missed_pods_finds_one_of_a_selected_workload() {
     let pods = r#"{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "web-1", "namespace": "shop"}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}]}"#;
+        "metadata": {"name": "web-5d8c-x2x4k", "namespace": "shop", "labels": {"pod-template-hash": "5d8c"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d8c", "uid": "1", "controller": true}]}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}]}"#;
     let kinds = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {select: {kinds: [Deployment]}}\n";
     let folder = Folder::with(&[("kinds.yaml", kinds)]);
     let commands = commands::of_page("docs/en/webhook.md");
@@ -130,7 +131,7 @@ fn the_command_for_missed_pods_finds_one_whatever_the_kinds() {
         .collect();
     let ran = folder.run_with(&words, pods);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("Pod/shop/web-1"), "{ran:?}");
+    assert!(ran.stdout.contains("Deployment/web"), "{ran:?}");
     let notes = std::fs::read_to_string(super::chart().join("templates/NOTES.txt")).unwrap();
     assert!(notes.contains(command.trim_end_matches(" -")), "{command}");
 }
