@@ -188,9 +188,9 @@ pub(crate) fn is_chart_template(file: &Path) -> bool {
 
 /// Returns true for a file with the extension of a manifest.
 pub(crate) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension().and_then(OsStr::to_str);
-    let extension = extension.map(str::to_ascii_lowercase);
-    matches!(extension.as_deref(), Some("yaml" | "yml" | "json"))
+    let extension = path.extension().unwrap_or_default();
+    let mut known = ["yaml", "yml", "json"].iter();
+    known.any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 pub(crate) fn has_name_of_kustomization(path: &Path) -> bool {

@@ -35,7 +35,7 @@ pub(crate) fn run(
         let help = "to inject it, render the chart first, for example with `helm template`";
         let message = format!("skipped: {}", reason.sentence());
         let finding = Finding::about_input(reason, message).with_help(help);
-        let name = folder.display().to_string();
+        let name = folder.to_string_lossy();
         findings::add_about_input(messages, &name, &finding, run.severity_policy())?;
     }
     let mut reader = FileReader {
@@ -70,9 +70,8 @@ pub(crate) fn run(
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.messages.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
-            let name = folder.display().to_string();
             let message = without_resources(folder, discovered);
-            session.warn(&name, Reason::NoResources, message)?;
+            session.warn(folder, Reason::NoResources, message)?;
         }
     }
     let remarks = session.check_related();
@@ -134,16 +133,16 @@ impl FileReader<'_> {
                 self.skip(&file.path, &binary.message)?;
             }
             Err(Unreadable::NotText(binary)) if self.is_not_needed(&binary.ascii()) => {
-                let name = file.path.display().to_string();
                 let message = format!(
                     "skipped a file that is not text and does not request injection: {}",
                     binary.message
                 );
-                self.session.warn(&name, Reason::UnreadableFile, message)?;
+                self.session
+                    .warn(&file.path, Reason::UnreadableFile, message)?;
             }
             Err(error) => {
-                let name = file.path.display().to_string();
-                self.session.messages.unreadable(&name, &error)?;
+                let messages = &mut self.session.messages;
+                messages.unreadable(&file.path.to_string_lossy(), &error)?;
             }
         }
         Ok(())
@@ -173,9 +172,8 @@ impl FileReader<'_> {
         let mut outcomes = injection.outcomes.iter();
         self.has_workloads |= outcomes.any(|outcome| !is_patch(outcome));
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
-            let name = file.path.display().to_string();
             self.session
-                .warn(&name, Reason::NoResources, NO_RESOURCES)?;
+                .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
         }
         for finding in &mut injection.findings {
             if let Some(help) = help_for_other_file(&file.path, &text, finding) {
@@ -212,8 +210,7 @@ impl FileReader<'_> {
     /// Warns of an unreadable file that may be no manifest, instead of an error.
     fn skip(&mut self, path: &Path, cause: &str) -> io::Result<()> {
         let message = format!("skipped a file that does not look like a manifest: {cause}");
-        let name = path.display().to_string();
-        self.session.warn(&name, Reason::UnreadableFile, message)
+        self.session.warn(path, Reason::UnreadableFile, message)
     }
 
     /// Returns true if the run needs nothing of an unreadable file: no pod template of it requests injection, and it is not

@@ -153,7 +153,7 @@ fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
 }
 
 /// Returns the folder of a file.
-fn parent(path: &Path) -> &Path {
+pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -116,7 +116,7 @@ fn stdin_file() -> io::Result<io::StdinLock<'static>> {
 /// Reads to the end, which probably comes after `length` bytes.
 fn read_all(mut reader: impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(0))?;
     reader.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -2,6 +2,7 @@
 //! after it is injected.
 
 use crate::cli::discover::InputFile;
+use crate::cli::find_config::parent;
 use crate::cli::input::{canonical, read_file};
 use crate::cli::messages::plural;
 use crate::config::API_VERSION;
@@ -134,7 +135,9 @@ impl Kustomizations {
             }
         }
         for index in &reached {
-            let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
+            let build_folder = self.layers[self.graph.built(&reached, *index)]
+                .folder()
+                .to_owned();
             let layer = &mut self.layers[*index];
             // Its transformer runs after its patches.
             if layer.is_reported || layer.runs_injector() {
@@ -165,7 +168,9 @@ impl Kustomizations {
             return;
         };
         let kustomization = self.layers[*index].path.clone();
-        let build_folder = self.layers[self.graph.built(&reached, *index)].build_folder();
+        let build_folder = self.layers[self.graph.built(&reached, *index)]
+            .folder()
+            .to_owned();
         if let Some(note) = &mut self.transformer_note {
             note.other_files += usize::from(note.kustomization == kustomization);
             return;
@@ -184,7 +189,7 @@ impl Kustomizations {
         let layer = self.layers.iter().find(|layer| layer.runs_injector());
         self.transformer_note = layer.map(|layer| TransformerNote {
             kustomization: layer.path.clone(),
-            build_folder: layer.build_folder(),
+            build_folder: layer.folder().to_owned(),
             first_file: None,
             other_files: 0,
         });
@@ -223,24 +228,15 @@ impl Layer {
         })
     }
 
+    /// Returns the folder, which is an argument of `kustomize build`.
     fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
-    }
-
-    /// Returns the folder as an argument of `kustomize build`.
-    fn build_folder(&self) -> PathBuf {
-        let folder = self.folder();
-        if folder.as_os_str().is_empty() {
-            PathBuf::from(".")
-        } else {
-            folder.to_owned()
-        }
+        parent(&self.path)
     }
 
     /// Returns the references of the kustomization as canonical paths.
     fn node(&self) -> GraphNode {
         GraphNode {
-            folder: canonical(&self.build_folder()),
+            folder: canonical(self.folder()),
             resources: self.canonical_paths(&self.content.resources),
             components: self.canonical_paths(&self.content.components),
         }
@@ -352,7 +348,7 @@ fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
 
 /// Returns the kustomizations in the folders of the files and their parent folders, up to the root of a Git repository.
 fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
-    let mut seen: HashSet<PathBuf> = known.iter().map(|path| canonical(path)).collect();
+    let known: HashSet<PathBuf> = known.iter().map(|path| canonical(path)).collect();
     let mut folders = HashSet::new();
     let mut kustomizations = Vec::new();
     for file in files {
@@ -361,16 +357,11 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
                 break;
             }
             let candidates = NAMES.iter().map(|name| folder.join(name));
-            for kustomization in candidates.filter(|path| path.is_file()) {
-                if seen.insert(kustomization.clone()) {
-                    kustomizations.push(relative(kustomization));
-                }
-            }
+            let found = candidates.filter(|path| path.is_file() && !known.contains(path));
+            kustomizations.extend(found.map(relative));
             // The loop ends at a known folder anyway.
-            let is_below_known = folder
-                .parent()
-                .is_some_and(|parent| folders.contains(parent.as_os_str()));
-            if is_below_known || folder.join(".git").exists() {
+            let is_known = |folder: &Path| folders.contains(folder.as_os_str());
+            if folder.parent().is_some_and(is_known) || folder.join(".git").exists() {
                 break;
             }
         }

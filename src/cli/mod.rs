@@ -38,6 +38,7 @@ use crate::config::{ConfigReader, Rbac};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
 };
+use crate::report::BUG;
 use args::{Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
@@ -81,7 +82,7 @@ struct AlreadyReported;
 #[must_use]
 pub fn run() -> ExitCode {
     panic::set_hook(Box::new(|panic| {
-        let _ = writeln!(io::stderr(), "mackerel-agent-injector: {panic}");
+        let _ = writeln!(io::stderr(), "bug: {panic}");
     }));
     if let Some(configuration) = legacy_plugin_argument() {
         let common = Common {
@@ -297,11 +298,7 @@ fn run_with_messages(
 
 /// Converts a panic of a command, or of one of its threads, to an error.
 fn catch_panic(command: impl FnOnce() -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
-    panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
-        anyhow::bail!(
-            "this is a bug in mackerel-agent-injector; please report it with the input and the lines above that begin with `mackerel-agent-injector:`"
-        )
-    })
+    panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| anyhow::bail!(BUG))
 }
 
 /// Shows an error and the messages before it.

@@ -94,13 +94,13 @@ impl<'r> Session<'r> {
     /// Adds a warning about an input as a whole.
     pub(super) fn warn(
         &mut self,
-        name: &str,
+        path: &Path,
         reason: Reason,
         message: impl Into<String>,
     ) -> io::Result<()> {
         let finding = Finding::about_input(reason, message);
         let policy = self.run.severity_policy();
-        findings::add_about_input(self.messages, name, &finding, policy)
+        findings::add_about_input(self.messages, &path.to_string_lossy(), &finding, policy)
     }
 
     /// Adds a text with its result: reports its findings, and keeps it if the end of the run needs it.

@@ -89,7 +89,7 @@ fn finish_command(
 ) -> anyhow::Result<Exit> {
     let mut session = Session::new(run, messages);
     if has_no_resources(&injection) {
-        session.warn(STDIN, Reason::NoResources, NO_RESOURCES)?;
+        session.warn(Path::new(STDIN), Reason::NoResources, NO_RESOURCES)?;
     }
     finish(text, injection, session)
 }

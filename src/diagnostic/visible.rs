@@ -4,13 +4,8 @@ use std::borrow::Cow;
 
 /// Replaces such characters by visible ones.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    // Most texts are printable ASCII.
-    let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_printable
-        || text
-            .chars()
-            .all(|character| substitute(character).is_none())
-    {
+    // Nearly every text is printable ASCII.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len());

@@ -54,27 +54,21 @@ pub(crate) fn inject_templates(
     options: Options,
     shared: &mut SharedWork,
 ) -> Injection {
-    let SharedWork {
-        agents,
-        readings,
-        cache,
-        records,
-        buffer,
-    } = std::mem::take(shared);
+    let work = std::mem::take(shared);
     let Input { text, patch, cut } = input;
-    let mut planner = Planner::new(text, patch, config, options, agents);
-    planner.readings = readings;
+    let mut planner = Planner::new(text, patch, config, options, work.agents);
+    planner.readings = work.readings;
     let mut pipeline = Pipeline {
         config,
         options,
         planner,
         applier: Applier {
-            cache,
-            records,
+            cache: work.cache,
+            records: work.records,
             patches: options.patches,
             on_error: config.spec.on_error,
         },
-        buffer,
+        buffer: work.buffer,
         seen: SeenMessages::new(),
     };
     let mut result = PartResult::for_bytes(text.len());

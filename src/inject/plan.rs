@@ -81,8 +81,8 @@ pub(crate) struct Planner<'c> {
     table: Table<'c>,
     pub(crate) agents: Agents,
     pub(crate) readings: EarlierReadings,
-    /// Finds requests in templates of unknown kinds; none for `uninject`.
-    requests: Option<KeySearch>,
+    /// Finds requests in templates of unknown kinds.
+    requests: KeySearch,
     /// Finds agents of earlier runs in templates at unknown places.
     records: KeySearch,
 }
@@ -96,13 +96,6 @@ impl<'c> Planner<'c> {
         options: Options,
         agents: Agents,
     ) -> Self {
-        let requests = match options.direction {
-            Direction::Inject => {
-                let annotations = [Annotation::Inject, Annotation::WaitFor];
-                Some(KeySearch::new(text, &annotations))
-            }
-            Direction::Uninject => None,
-        };
         Self {
             config,
             options,
@@ -110,7 +103,7 @@ impl<'c> Planner<'c> {
             table: config.workloads(),
             agents,
             readings: EarlierReadings::default(),
-            requests,
+            requests: KeySearch::new(text, &[Annotation::Inject, Annotation::WaitFor]),
             records: KeySearch::new(text, &[Annotation::Record]),
         }
     }
@@ -193,10 +186,10 @@ impl<'c> Planner<'c> {
         if self.records.may_find(text) {
             return true;
         }
-        let Some(requests) = &self.requests else {
+        if self.options.direction == Direction::Uninject {
             return false;
-        };
-        let may_request = requests.may_find(text);
+        }
+        let may_request = self.requests.may_find(text);
         let may_be_template = (may_request || unknown_kind::may_be(kind, api_version, self.config))
             && template_form::may_be_in(text);
         may_be_template || (may_request && kind == "Namespace")
@@ -299,7 +292,7 @@ impl ResourcePlanner<'_, '_> {
         let may_have_more = known.is_empty() || unknown_kind::is_custom(resource);
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.raw(resource.node);
-        if planner.requests.is_none()
+        if planner.options.direction == Direction::Uninject
             || !may_have_more
             || !planner.may_remark(kind, Some(api_version), text)
         {

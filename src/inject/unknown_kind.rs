@@ -43,8 +43,7 @@ impl KeySearch {
 
     /// Returns false if none of them is in this part of the stream.
     pub(crate) fn may_find(&self, part: &str) -> bool {
-        let mut keys = self.keys.iter();
-        keys.any(|key| key.find(part.as_bytes()).is_some())
+        self.count(part) > 0
     }
 
     /// Returns the number of their occurrences in this part of the stream.

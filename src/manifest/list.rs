@@ -114,17 +114,15 @@ pub fn cut(text: &str, document: Range<usize>) -> Option<Cut> {
     while cutter.items.is_empty() {
         cutter.line(lines.next()?)?;
     }
-    let first = cutter.items.first()?.start;
     if cutter.column == 0 {
+        let first = cutter.items.first()?.start;
         // Lines that begin with a space are inside an item, or below the last one. The others are found in less time.
         for line in flush_lines(&document[first..]).skip(1) {
             cutter.line(first + line.start..first + line.end)?;
         }
     } else {
         for line in lines {
-            if !cutter.is_inside_item(line.start) {
-                cutter.line(line)?;
-            }
+            cutter.line(line)?;
         }
     }
     let Cutter { key, mut items, .. } = cutter;
@@ -167,19 +165,15 @@ struct Cutter<'t> {
 }
 
 impl Cutter<'_> {
-    /// Returns true for a line between the dashes that is indented more than they are. Nearly every line is one.
-    fn is_inside_item(&self, line: usize) -> bool {
-        let beginning = self.document.as_bytes().get(line..=line + self.column);
-        self.position == Position::Items
-            && beginning.is_some_and(|bytes| bytes.iter().all(|byte| *byte == b' '))
-    }
-
     /// Reads one line; none if it is unusual.
     fn line(&mut self, line: Range<usize>) -> Option<()> {
         let start = line.start;
         let text = &self.document[line];
         let content = text.trim_start_matches(' ');
         let indent = text.len() - content.len();
+        if self.position == Position::Items && indent > self.column {
+            return Some(());
+        }
         // A line of tabs between items may be an error; only the whole document tells.
         if content.starts_with('\t') {
             return None;
@@ -194,7 +188,6 @@ impl Cutter<'_> {
             }
             Position::BeforeItems => return None,
             Position::Items if indent == self.column && is_dash(content) => {
-                self.end_item(start);
                 self.begin_item(start);
             }
             Position::Items if indent == 0 => {
@@ -229,6 +222,7 @@ impl Cutter<'_> {
     }
 
     fn begin_item(&mut self, start: usize) {
+        self.end_item(start);
         self.items.push(start..self.document.len());
     }
 

@@ -2,20 +2,12 @@
 
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Names of directives. After the slash follows the name of a field.
-const DIRECTIVES: [&str; 4] = [
-    "$patch",
-    "$retainKeys",
-    "$setElementOrder/",
-    "$deleteFromPrimitiveList/",
-];
-
 /// Returns the key of the first directive in a resource.
 pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
     // Most resources have none: a search of their bytes takes less time than one of their keys.
     let text = tree.raw(resource);
     let mut dollars = memchr::memchr_iter(b'$', text.as_bytes());
-    dollars.find(|at| DIRECTIVES.iter().any(|name| text[*at..].starts_with(name)))?;
+    dollars.find(|at| is_directive(&text[*at..]))?;
     first_directive(tree, resource)
 }
 
@@ -39,8 +31,13 @@ fn first_directive(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// Returns true for a directive of strategic merge patches.
-fn is_directive(key: &str) -> bool {
-    let mut names = DIRECTIVES.iter();
-    names.any(|name| key == *name || (name.ends_with('/') && key.starts_with(name)))
+/// Returns true for a text that begins with a directive of strategic merge patches. After the slash follows the name of a field.
+fn is_directive(text: &str) -> bool {
+    let names = [
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/",
+        "$deleteFromPrimitiveList/",
+    ];
+    names.iter().any(|name| text.starts_with(name))
 }

@@ -249,18 +249,13 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
 /// Returns the file and index that the orchestrator of a KRM function read the resource from.
 pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
-    let annotation = |internal, older| {
-        tree.member_text(annotations, internal)
-            .or_else(|| tree.member_text(annotations, older))
+    let annotation = |key: &str| {
+        ["internal.", ""].iter().find_map(|prefix| {
+            let name = [prefix, "config.kubernetes.io/", key].concat();
+            tree.member_text(annotations, &name)
+        })
     };
-    let path = annotation(
-        "internal.config.kubernetes.io/path",
-        "config.kubernetes.io/path",
-    )?;
-    let index = annotation(
-        "internal.config.kubernetes.io/index",
-        "config.kubernetes.io/index",
-    );
-    let index = index.and_then(|index| index.parse().ok());
+    let path = annotation("path")?;
+    let index = annotation("index").and_then(|index| index.parse().ok());
     Some((path, index))
 }

@@ -8,7 +8,7 @@ use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
 use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
-use crate::report::Finding;
+use crate::report::{BUG, Finding};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
 use yaml_json_patch::edit::{self, Edit};
@@ -169,10 +169,9 @@ fn insertion_for(
         return target.insertion(plan, *positions, records);
     };
     let Some(node) = intermediate.node(&path) else {
-        let help = "this is a bug in mackerel-agent-injector; please report it with the document";
         return Err(UneditableChange {
             message: "the pod template is missing".to_owned(),
-            help: help.to_owned(),
+            help: BUG.to_owned(),
             offset: 0,
         });
     };

@@ -6,6 +6,10 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+/// The help for a mistake of this program.
+pub(crate) const BUG: &str =
+    "this is a bug in mackerel-agent-injector; please report it with the document";
+
 /// A decision, refusal or warning about a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,8 +74,7 @@ impl Finding {
 
     /// Returns the finding about a result that failed verification.
     pub(crate) fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
-        let help = "this is a bug in mackerel-agent-injector; please report it with the document";
-        Self::new(Reason::VerifyFailed, message, offset, "").with_help(help)
+        Self::new(Reason::VerifyFailed, message, offset, "").with_help(BUG)
     }
 
     /// Returns `message; help`.

@@ -15,6 +15,7 @@ mod json;
 pub use json::read_json;
 
 use super::scanner::Scan;
+use crate::block_scalar::line_end;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
 use std::collections::BTreeMap;
 
@@ -357,7 +358,7 @@ impl<'b> FastReader<'b> {
         let (mut indent, mut widest) = (None, 0);
         let mut end = header;
         while at < self.scan.0.len() {
-            let (stop, next) = self.scan.line_end(at);
+            let (stop, next) = line_end(self.scan.0, at);
             let text = self.scan.spaces(at).min(stop);
             let spaces = text - at;
             let blank = text == stop;

@@ -1,5 +1,6 @@
-//! Byte scanner of the fast reader: ends of spaces, lines and single-line scalars.
+//! Byte scanner of the fast reader: ends of spaces and single-line scalars.
 
+use crate::block_scalar::line_end;
 use crate::tree::Style;
 
 /// The text of one document, as bytes.
@@ -54,24 +55,12 @@ impl Scan<'_> {
         at
     }
 
-    /// The end of the line, without its break, and where the next one begins.
-    pub(super) fn line_end(self, at: usize) -> (usize, usize) {
-        let rest = self.0.get(at..).unwrap_or_default();
-        match memchr::memchr(b'\n', rest) {
-            None => (self.0.len(), self.0.len()),
-            Some(found) if found > 0 && rest.get(found - 1) == Some(&b'\r') => {
-                (at + found - 1, at + found + 1)
-            }
-            Some(found) => (at + found, at + found + 1),
-        }
-    }
-
     #[inline]
     pub(super) fn next_line(self, at: usize) -> usize {
         if self.byte(at) == Some(b'\n') {
             at + 1
         } else {
-            self.line_end(at).1
+            line_end(self.0, at).1
         }
     }
 

@@ -155,8 +155,7 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId
     let key = key
         .map_or(Ok(0), |key| lines.column(tree.outer_start(key)))
         .ok()?;
-    let has_tab = indentation.contains('\t');
-    indentation.len().checked_sub(key).filter(|_| !has_tab)
+    indentation.len().checked_sub(key)
 }
 
 /// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
