@@ -189,8 +189,9 @@ pub(crate) fn is_chart_template(file: &Path) -> bool {
 /// Returns true for a file with the extension of a manifest.
 pub(crate) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
-    let mut known = ["yaml", "yml", "json"].iter();
-    known.any(|known| extension.eq_ignore_ascii_case(known))
+    ["yaml", "yml", "json"]
+        .iter()
+        .any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 pub(crate) fn has_name_of_kustomization(path: &Path) -> bool {

@@ -141,8 +141,8 @@ impl FileReader<'_> {
                     .warn(&file.path, Reason::UnreadableFile, message)?;
             }
             Err(error) => {
-                let messages = &mut self.session.messages;
-                messages.unreadable(&file.path.to_string_lossy(), &error)?;
+                let name = file.path.to_string_lossy();
+                self.session.messages.unreadable(&name, &error)?;
             }
         }
         Ok(())

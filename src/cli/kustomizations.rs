@@ -356,8 +356,8 @@ fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
             if !folders.insert(folder.as_os_str()) {
                 break;
             }
-            let candidates = NAMES.iter().map(|name| folder.join(name));
-            let found = candidates.filter(|path| path.is_file() && !known.contains(path));
+            let paths = NAMES.iter().map(|name| folder.join(name));
+            let found = paths.filter(|path| path.is_file() && !known.contains(path));
             kustomizations.extend(found.map(relative));
             // The loop ends at a known folder anyway.
             let is_known = |folder: &Path| folders.contains(folder.as_os_str());

@@ -251,8 +251,10 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
     let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
     let annotation = |key: &str| {
         ["internal.", ""].iter().find_map(|prefix| {
-            let name = [prefix, "config.kubernetes.io/", key].concat();
-            tree.member_text(annotations, &name)
+            tree.member_text(
+                annotations,
+                &[prefix, "config.kubernetes.io/", key].concat(),
+            )
         })
     };
     let path = annotation("path")?;
