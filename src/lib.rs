@@ -168,6 +168,7 @@ mod rbac;
 pub mod engine;
 
 pub mod admission;
+mod policy;
 
 // The agents of living pods.
 mod status;

@@ -184,6 +184,13 @@ The certificate and the configuration are reloaded every five seconds. On SIGTER
 then exits."
     )]
     Webhook(WebhookArgs),
+    /// Print admission policies, by which the API server injects the agent itself
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector policy > policy.yaml
+  mackerel-agent-injector policy --namespace-selector 'mackerel=enabled' | kubectl apply -f -
+  mackerel-agent-injector policy --config production.yaml --name mackerel-production")]
+    Policy(PolicyArgs),
     /// Print a shell completion script
     #[command(
         visible_alias = "completion",
@@ -274,6 +281,34 @@ issue another certificate.")]
         #[arg(long, value_name = "FILE")]
         ca_bundle: Option<PathBuf>,
     },
+}
+
+// Arguments of `policy`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PolicyArgs {
+    /// Select only pods in namespaces with these labels, as in `kubectl -l`: `team in (shop,web),!legacy`
+    #[arg(
+        long,
+        value_name = "SELECTOR",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) namespace_selector: LabelSelector,
+    /// Select only pods with these labels
+    #[arg(
+        long,
+        value_name = "SELECTOR",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) object_selector: LabelSelector,
+    /// Name of the policies and their bindings
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "mackerel-agent-injector-policy"
+    )]
+    pub(crate) name: String,
 }
 
 // Input of a command that reports each decision, and how much it reports.

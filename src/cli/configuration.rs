@@ -27,8 +27,30 @@ pub(crate) fn of_paths(
     let Some(path) = find_config::for_paths(paths, configurations, &current_folder()?)? else {
         return base(ConfigReader::Manifests, common, messages);
     };
+    found(&path, ConfigReader::Manifests, common, messages)
+}
+
+/// Loads the configuration of a command without paths.
+pub(crate) fn of_current_folder(
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    match unused(common)? {
+        Some(path) => found(&path, reader, common, messages),
+        None => base(reader, common, messages),
+    }
+}
+
+/// Loads the configuration file that was found.
+fn found(
+    path: &Path,
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
     let name = path.display().to_string();
-    let text = match read_file(&path) {
+    let text = match read_file(path) {
         Ok(file) => file.text,
         Err(error) => return unreadable(&name, &error, messages),
     };
@@ -36,12 +58,13 @@ pub(crate) fn of_paths(
         name: &name,
         text: &text,
     };
-    let config = load_base(base, ConfigReader::Manifests, common, messages)?;
+    let config = load_base(base, reader, common, messages)?;
     messages.set_found_configuration(&name);
     Ok(config)
 }
 
-/// Returns the configuration file that a run over files would use, and a run over stdin does not: the manifests there have no folder.
+/// Returns the configuration file of the current folder, if no option names one. A run over stdin does not use it: the manifests there
+/// have no folder.
 pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
     if common.no_config || file(common).is_some() {
         return Ok(None);

@@ -7,6 +7,7 @@
 //! - `status`: a run over living pods
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
+//! - `policy`: the admission policies
 //! - `output`, `stdout`, `concatenate`, `diff`, `in_place`: output
 //! - `messages`, `findings`: messages beside the output
 
@@ -24,6 +25,7 @@ mod input;
 mod kustomizations;
 mod messages;
 mod output;
+mod policy;
 mod run;
 mod session;
 mod status;
@@ -171,6 +173,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
         Command::Config(command) => configuration::command(command, common, messages)?,
         #[cfg(all(unix, feature = "webhook"))]
         Command::Webhook(arguments) => webhook::run(arguments, common, messages)?,
+        Command::Policy(arguments) => policy::run(arguments, common, messages)?,
         Command::Completions { shell } => generate::completions(shell)?,
         Command::Man {
             dir: Some(folder), ..

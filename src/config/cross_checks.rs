@@ -100,41 +100,51 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
 
 /// Returns the settings that the webhook cannot follow.
 pub(crate) fn webhook_conflicts(config: &Config) -> Vec<Conflict> {
-    let Spec { select, rbac, .. } = &config.spec;
+    let reader = "the webhook";
+    let mut found = pod_conflicts(config, reader);
+    if config.spec.rbac.generate {
+        let generate = Rbac::generate();
+        let help = help(generate, "apply what `mackerel-agent-injector rbac` prints");
+        let conflict = unsupported(reader, generate.path, "it writes no manifests", help);
+        found.push(conflict);
+    }
+    found
+}
+
+/// Returns the settings that cannot be followed by a reader that sees pods alone.
+pub(crate) fn pod_conflicts(config: &Config, reader: &str) -> Vec<Conflict> {
+    let select = &config.spec.select;
     let mut found = Vec::new();
     if !select.kinds.is_empty() {
         let kinds = Select::kinds();
         let why = "a pod does not show the kind of its workload";
-        found.push(unsupported(kinds, kinds.path, why, "remove it"));
+        found.push(unsupported(
+            reader,
+            kinds.path,
+            why,
+            help(kinds, "remove it"),
+        ));
     }
     for (index, exclusion) in select.exclude.iter().enumerate() {
         if exclusion.names_workload() {
             let place = Select::exclude().item(index);
             let why = "a pod does not show its workload";
             let instead = "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
-            found.push(unsupported(Select::exclude(), &place, why, instead));
+            let help = help(Select::exclude(), instead);
+            found.push(unsupported(reader, &place, why, help));
         }
-    }
-    if rbac.generate {
-        let generate = Rbac::generate();
-        let instead = "apply what `mackerel-agent-injector rbac` prints";
-        found.push(unsupported(
-            generate,
-            generate.path,
-            "it writes no manifests",
-            instead,
-        ));
     }
     found
 }
 
-/// A setting, or an item of one at `place`, that the webhook cannot follow.
-fn unsupported(setting: &SettingRow, place: &str, why: &str, instead: &str) -> Conflict {
-    Conflict::of(
-        &[place],
-        format!("the webhook does not support `{place}`: {why}"),
-        format!("{instead}; for a file that manifests share, add `--set {setting}=null`"),
-    )
+/// A setting, or an item of one at `place`, that the reader cannot follow.
+fn unsupported(reader: &str, place: &str, why: &str, help: String) -> Conflict {
+    let what = format!("{reader} does not support `{place}`: {why}");
+    Conflict::of(&[place], what, help)
+}
+
+fn help(setting: &SettingRow, instead: &str) -> String {
+    format!("{instead}; for a file that manifests share, add `--set {setting}=null`")
 }
 
 fn sidecar(config: &Config, found: &mut Vec<Conflict>) {

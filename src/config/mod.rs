@@ -78,8 +78,11 @@ pub(crate) use role::Role;
 pub(crate) use rows::{of_variable, rows, variables};
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
-pub(crate) use select::{Exclusion, KindPattern, LabelSelector, Select, is_system_namespace};
-pub(crate) use setting::{SettingRow, Shape};
+pub(crate) use select::{
+    Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
+    Select, is_system_namespace,
+};
+pub(crate) use setting::{SettingRow, Shape, without_empty};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{

@@ -194,7 +194,7 @@ impl Exclusion {
 }
 
 /// The namespaces of Kubernetes itself.
-const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
+pub(crate) const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
 
 /// Returns true for a namespace of Kubernetes itself.
 pub(crate) fn is_system_namespace(name: &str) -> bool {

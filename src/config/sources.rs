@@ -1,7 +1,7 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
 use crate::config::constraint::Constraint;
-use crate::config::cross_checks::{conflicts, webhook_conflicts};
+use crate::config::cross_checks::{conflicts, pod_conflicts, webhook_conflicts};
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::read_value::read_text;
@@ -36,6 +36,8 @@ pub(crate) enum ConfigReader {
     Manifests,
     /// The webhook, which does not take every setting.
     Webhook,
+    /// An admission policy, which sees as little of a workload as the webhook.
+    Policy,
 }
 
 impl<'a> Sources<'a> {
@@ -157,8 +159,10 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     }
     if diagnostics.is_empty() {
         let mut found = conflicts(&config);
-        if sources.reader == ConfigReader::Webhook {
-            found.extend(webhook_conflicts(&config));
+        match sources.reader {
+            ConfigReader::Manifests => {}
+            ConfigReader::Webhook => found.extend(webhook_conflicts(&config)),
+            ConfigReader::Policy => found.extend(pod_conflicts(&config, "a policy")),
         }
         for found in found {
             diagnostics.push(conflict(&config, sources, &found.paths, found.violation));

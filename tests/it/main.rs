@@ -46,6 +46,7 @@ mod migration;
 mod nothing_is_lost;
 #[cfg(unix)]
 mod packages;
+mod policies;
 mod post_renderer;
 mod program;
 mod properties;

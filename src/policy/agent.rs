@@ -1,0 +1,323 @@
+//! The agent as the engine that injects files renders it: for each shape of a pod, and for each annotation that the policy reads.
+
+use crate::agent::container::{AgentResources, AgentShape, Token};
+use crate::agent::record::Record;
+use crate::agent::{Agents, Component};
+use crate::annotations::overlay;
+use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};
+use crate::mackerel::names::{Sidecar, Volume};
+use crate::manifest::pod_template::ContainerList;
+use crate::manifest::qos;
+use crate::policy::annotations::Row;
+use crate::policy::cel::{self, Named};
+use crate::policy::choice::{Chooser, Rendered, Slot};
+use crate::policy::conditions::{COMPLETES, CONTAINERS, GUARANTEED, POD_RESOURCES};
+use crate::policy::error::PolicyError;
+use k8s_openapi::api::core::v1::VolumeMount;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// A property of the pod that the agent depends on, as a variable of the policy.
+#[derive(Debug)]
+pub(super) struct Switch {
+    pub(super) variable: Named,
+    effect: Effect,
+}
+
+/// The effect of a property on the agent.
+#[derive(Debug)]
+enum Effect {
+    Sidecar(Sidecar),
+    Token(Token),
+    Amounts(AgentResources),
+    VolumeMount(VolumeMount),
+    PullSecret(String),
+}
+
+/// The most switches: each doubles the number of agents.
+const MAX_SWITCHES: usize = 8;
+
+/// Returns the properties of pods that make a difference under this configuration.
+pub(super) fn switches(config: &Config) -> Result<Vec<Switch>, PolicyError> {
+    let spec = &config.spec;
+    let mut switches = Vec::new();
+    let mut push = |name: &str, expression: &str, effect| {
+        let variable = Named::new(name, expression);
+        switches.push(Switch { variable, effect });
+    };
+    let has_native = spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
+    if spec.sidecar == SidecarKind::Auto && has_native {
+        push("completes", COMPLETES, Effect::Sidecar(Sidecar::Native));
+    }
+    if token(config) == Token::Mounted && spec.kubelet_connection().needs_token() {
+        push(
+            "lacksToken",
+            &lacks_token(),
+            Effect::Token(Token::Projected),
+        );
+    }
+    let explicit = Effect::Amounts(AgentResources::Explicit);
+    push("podResources", POD_RESOURCES, explicit);
+    if spec.qos == Qos::Keep && !qos::keeps_guaranteed(&spec.agent.resources) {
+        let guaranteed = Effect::Amounts(AgentResources::Guaranteed);
+        push("guaranteed", GUARANTEED, guaranteed);
+    }
+    for (index, mount) in spec.agent.volume_mounts.iter().enumerate() {
+        let name = cel::string(&mount.name);
+        let expression = format!(
+            "object.spec.?volumes.orValue([]).exists(v, v.name == {name})
+&& !{CONTAINERS}.exists(c, c.?volumeDevices.orValue([]).exists(d, d.name == {name}))"
+        );
+        let effect = Effect::VolumeMount(mount.clone());
+        push(&format!("hasVolume{index}"), &expression, effect);
+    }
+    let secrets = &spec.agent.image_pull_secrets;
+    for (index, secret) in secrets.iter().enumerate() {
+        if secrets.iter().position(|other| other == secret) == Some(index) {
+            // A pod without pull secrets gets those of its ServiceAccount.
+            let present = "object.spec.?imagePullSecrets.orValue([])";
+            let expression = format!(
+                "size({present}) > 0 && !{present}.exists(s, s.?name.orValue('') == {})",
+                cel::string(secret)
+            );
+            let effect = Effect::PullSecret(secret.clone());
+            push(&format!("lacksPullSecret{index}"), &expression, effect);
+        }
+    }
+    match switches.len().checked_sub(MAX_SWITCHES) {
+        None | Some(0) => Ok(switches),
+        Some(excess) => Err(PolicyError::TooManyShapes { excess }),
+    }
+}
+
+/// Returns the condition that no container mounts the token of the pod's ServiceAccount.
+fn lacks_token() -> String {
+    let name = cel::string(Volume::Token.name());
+    let folder = cel::string(&format!("^{}/*$", Volume::Token.folder()));
+    format!(
+        "!object.spec.?automountServiceAccountToken.orValue(true)
+|| !{CONTAINERS}.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name != {name} && m.mountPath.matches({folder})))"
+    )
+}
+
+/// Returns the token of an agent whose pod mounts one.
+fn token(config: &Config) -> Token {
+    let needs_token = config.spec.kubelet_connection().needs_token();
+    match needs_token && config.spec.agent.token.is_always_mounted() {
+        true => Token::Projected,
+        false => Token::Mounted,
+    }
+}
+
+/// Returns the shape of the agent for a pod with the properties whose bits are set.
+fn shape(config: &Config, switches: &[Switch], case: u32) -> AgentShape {
+    let mut shape = AgentShape {
+        sidecar: match config.spec.sidecar {
+            SidecarKind::Native => Sidecar::Native,
+            SidecarKind::Auto | SidecarKind::Container => Sidecar::Container,
+        },
+        token: token(config),
+        amounts: AgentResources::Configured,
+        pull_secrets: Vec::new(),
+        volume_mounts: Vec::new(),
+    };
+    for (index, switch) in switches.iter().enumerate() {
+        if case & (1 << index) == 0 {
+            continue;
+        }
+        match &switch.effect {
+            Effect::Sidecar(sidecar) => shape.sidecar = *sidecar,
+            Effect::Token(token) => shape.token = *token,
+            Effect::Amounts(amounts) => shape.amounts = *amounts,
+            Effect::VolumeMount(mount) => shape.volume_mounts.push(mount.clone()),
+            Effect::PullSecret(name) => shape.pull_secrets.push(name.clone()),
+        }
+    }
+    shape
+}
+
+/// An agent as the engine renders it.
+#[derive(Debug)]
+struct RenderedAgent {
+    case: u32,
+    /// Its parts, which go to different places of the pod.
+    parts: Value,
+}
+
+/// The agents of all cases, and the choice among them.
+#[derive(Debug, Default)]
+pub(super) struct RenderedAgents {
+    agents: Vec<RenderedAgent>,
+    /// The rows of annotations whose every form the configuration takes.
+    pub(super) rows: Vec<Row>,
+    chooser: Chooser,
+}
+
+impl RenderedAgents {
+    /// Renders the agent for each shape without annotations, and with each form of each annotation. No two annotations change the
+    /// same field, so that each is rendered by itself.
+    pub(super) fn new(config: &Config, switches: &[Switch], rows: Vec<Row>) -> Self {
+        let mut rendered = Self::default();
+        for switch in switches {
+            let condition = format!("variables.{}", switch.variable.name);
+            rendered.chooser.conditions.push(condition);
+        }
+        rendered.render(config, switches, 0);
+        for row in rows {
+            let mut forms = Vec::new();
+            for form in &row.forms {
+                let annotation = [(row.annotation.key(), form.text, 0)];
+                forms.extend(overlay(config, &annotation).ok());
+            }
+            if forms.len() < row.forms.len() {
+                continue;
+            }
+            for (form, config) in row.forms.iter().zip(forms) {
+                let case = 1 << rendered.chooser.conditions.len();
+                rendered.chooser.conditions.push(form.condition.clone());
+                rendered.render(&config, switches, case);
+            }
+            rendered.chooser.slots.push(Slot {
+                sample: row.sample(),
+                expression: format!("variables.{}", row.variable),
+            });
+            rendered.rows.push(row);
+        }
+        rendered
+    }
+
+    fn render(&mut self, config: &Config, switches: &[Switch], form: u32) {
+        let engine = Agents::default();
+        for case in 0..1 << switches.len() {
+            let shape = shape(config, switches, case);
+            let agent = engine.agent(Cow::Borrowed(config), shape);
+            self.agents.push(RenderedAgent {
+                case: case | form,
+                parts: parts(&agent, form),
+            });
+        }
+    }
+
+    /// Returns the expression for a part of the agent.
+    pub(super) fn expression(&self, part: &str) -> String {
+        self.chooser.expression(&self.part(part)).text
+    }
+
+    /// Returns the condition that the agent is a native sidecar.
+    pub(super) fn is_native(&self) -> String {
+        self.chooser.condition(&self.part("isNative"))
+    }
+
+    pub(super) fn may_have_pull_secrets(&self) -> bool {
+        let agents = self.part("pullSecrets");
+        agents.iter().any(|agent| *agent.value != json!([]))
+    }
+
+    /// Returns the names of the volumes that an agent may have.
+    pub(super) fn volume_names(&self) -> Vec<&'static str> {
+        let agents = self.part("volumes");
+        let is_added = |name: &str| {
+            let mut volumes = agents
+                .iter()
+                .flat_map(|agent| agent.value.as_array())
+                .flatten();
+            volumes.any(|volume| volume["name"] == name)
+        };
+        let mut names = Volume::ALL.map(Volume::name).to_vec();
+        names.retain(|name| is_added(name));
+        names
+    }
+
+    /// Returns a part of the agent in all cases in which it is rendered.
+    fn part(&self, name: &str) -> Vec<Rendered<'_>> {
+        let mut values = Vec::new();
+        for RenderedAgent { case, parts } in &self.agents {
+            if let Some(value) = parts.get(name) {
+                values.push(Rendered { case: *case, value });
+            }
+        }
+        values
+    }
+}
+
+/// Returns the parts of an agent. With a form of an annotation it gets no record, since that depends on the value.
+fn parts(agent: &Component, form: u32) -> Value {
+    let mut parts = json!({
+        "isNative": agent.record.list == ContainerList::InitContainers,
+        "container": *agent.container,
+        "volumes": *agent.volume_list,
+        "pullSecrets": agent.pull_secrets.iter().map(|name| json!({"name": name})).collect::<Value>(),
+    });
+    if form == 0 {
+        let record = Record {
+            agent: Some(agent.record.clone()),
+            ..Record::default()
+        };
+        // The pod decides the rest of it.
+        parts["record"] = record.to_string().strip_suffix('}').into();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RenderedAgents, switches};
+    use crate::config::{Config, Sources, load};
+    use crate::policy::annotations::rows;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// Adds the pointers of the values that differ.
+    fn differences(before: &Value, after: &Value, at: &str, found: &mut BTreeSet<String>) {
+        let name = |item: &Value| item["name"].as_str().unwrap_or_default().to_owned();
+        let names = |value: &Value| match value {
+            Value::Object(members) => members.keys().cloned().collect(),
+            Value::Array(items) => items.iter().map(name).collect(),
+            _ => BTreeSet::new(),
+        };
+        let part = |value: &Value, wanted: &str| match value {
+            Value::Array(items) => items.iter().find(|item| name(item) == wanted).cloned(),
+            value => value.get(wanted).cloned(),
+        };
+        let all: BTreeSet<String> = names(before).union(&names(after)).cloned().collect();
+        if all.is_empty() && before != after {
+            found.insert(at.to_owned());
+        }
+        for name in all {
+            let [before, after] = [before, after].map(|value| part(value, &name));
+            let at = format!("{at}/{name}");
+            match (before, after) {
+                (Some(before), Some(after)) => differences(&before, &after, &at, found),
+                _ => _ = found.insert(at),
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_annotations_change_the_same_field() {
+        let set = ["qos=keep", "agent.imagePullSecrets=[team]"].map(str::to_owned);
+        let config = load(&Sources::default().with_set(&set)).unwrap();
+        for config in [Config::default(), config] {
+            let switches = switches(&config).unwrap();
+            let rendered = RenderedAgents::new(&config, &switches, rows(&config));
+            let shapes = 1 << switches.len();
+            let mut form = shapes;
+            let mut known = BTreeSet::new();
+            for row in &rendered.rows {
+                let mut changed = BTreeSet::new();
+                for _ in &row.forms {
+                    for shape in 0..shapes {
+                        let [before, after] =
+                            [shape, form + shape].map(|index| &rendered.agents[index].parts);
+                        let [before, after] = [before, after].map(|parts| &parts["container"]);
+                        differences(before, after, "", &mut changed);
+                    }
+                    form += shapes;
+                }
+                assert!(!changed.is_empty(), "{row:?}");
+                assert!(known.is_disjoint(&changed), "{changed:?}");
+                known.append(&mut changed);
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One expression for many rendered values: where they are the same it is a literal, and where they differ it chooses.
+
+use crate::policy::cel::{self, Expression};
+use serde_json::Value;
+use std::cmp::Reverse;
+
+/// A value as the engine renders it, in the case in which the conditions of the set bits are true.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rendered<'a> {
+    pub(super) case: u32,
+    pub(super) value: &'a Value,
+}
+
+/// Writes expressions that choose among rendered values.
+#[derive(Debug, Default)]
+pub(super) struct Chooser {
+    /// The condition of each bit.
+    pub(super) conditions: Vec<String>,
+    pub(super) slots: Vec<Slot>,
+}
+
+/// The expression in place of a sample that rendered texts have.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) sample: &'static str,
+    pub(super) expression: String,
+}
+
+/// Values on both sides of a condition.
+struct Split<'a> {
+    condition: &'a str,
+    yes: Vec<Rendered<'a>>,
+    no: Vec<Rendered<'a>>,
+}
+
+impl Chooser {
+    /// Returns the expression whose value in each case is the rendered one.
+    pub(super) fn expression(&self, values: &[Rendered<'_>]) -> Expression {
+        if let Some(value) = same(values) {
+            return self.literal(value);
+        }
+        if values.iter().all(|one| one.value.is_object()) {
+            return self.mapping(values);
+        }
+        if values.iter().all(|one| has_names(one.value)) {
+            return self.list(values);
+        }
+        match self.split(values) {
+            Some(Split { condition, yes, no }) => {
+                let no = self.expression(&no);
+                self.expression(&yes).or_else(condition, no)
+            }
+            None => Expression::other("null".to_owned()),
+        }
+    }
+
+    /// Returns the condition under which rendered booleans are true.
+    pub(super) fn condition(&self, values: &[Rendered<'_>]) -> String {
+        if let Some(value) = same(values) {
+            return value.to_string();
+        }
+        let Some(Split { condition, yes, no }) = self.split(values) else {
+            return "false".to_owned();
+        };
+        let (yes, no) = (self.condition(&yes), self.condition(&no));
+        match (&*yes, &*no) {
+            ("true", "false") => condition.to_owned(),
+            ("false", "true") => format!("!({condition})"),
+            ("true", no) => format!("({condition} || {no})"),
+            ("false", no) => format!("(!({condition}) && {no})"),
+            (yes, "true") => format!("(!({condition}) || {yes})"),
+            (yes, "false") => format!("({condition} && {yes})"),
+            (yes, no) => format!("({condition} ? {yes} : {no})"),
+        }
+    }
+
+    /// Splits values by the first condition that alone makes a difference.
+    fn split<'a>(&'a self, values: &[Rendered<'a>]) -> Option<Split<'a>> {
+        for (bit, condition) in self.conditions.iter().enumerate() {
+            let bit = 1 << bit;
+            let differs = |one: &Rendered<'_>| {
+                let mut others = values.iter();
+                others.any(|other| other.case == one.case ^ bit && other.value != one.value)
+            };
+            if values.iter().any(differs) {
+                let is_set = |one: &Rendered<'_>| one.case & bit != 0;
+                let (yes, no) = values.iter().partition(|one| is_set(one));
+                return Some(Split { condition, yes, no });
+            }
+        }
+        None
+    }
+
+    fn mapping(&self, values: &[Rendered<'_>]) -> Expression {
+        let mut members = Vec::new();
+        for key in in_order(values, keys) {
+            let part = Part::new(values, |value| value.get(&key));
+            let value = self.expression(&part.values).dynamic();
+            let key = cel::string(&key);
+            members.push(match self.presence(&part) {
+                None => format!("{key}: {value}"),
+                Some(condition) => {
+                    format!("?{key}: {condition} ? optional.of({value}) : optional.none()")
+                }
+            });
+        }
+        Expression::other(cel::collection("{", &members, "}"))
+    }
+
+    fn list(&self, values: &[Rendered<'_>]) -> Expression {
+        let mut parts = Vec::new();
+        let mut constant = Vec::new();
+        for wanted in in_order(values, names) {
+            let part = Part::new(values, |list| {
+                let mut items = list.as_array()?.iter();
+                items.find(|item| name(item) == Some(&wanted))
+            });
+            let item = self.expression(&part.values).dynamic();
+            let Some(condition) = self.presence(&part) else {
+                constant.push(item);
+                continue;
+            };
+            if !constant.is_empty() {
+                parts.push(cel::collection("[", &std::mem::take(&mut constant), "]"));
+            }
+            parts.push(format!("({condition} ? [{item}] : [])"));
+        }
+        if !constant.is_empty() {
+            parts.push(cel::collection("[", &constant, "]"));
+        }
+        Expression::other(parts.join("\n+ "))
+    }
+
+    /// Returns the condition under which a part is there; none if it always is.
+    fn presence(&self, part: &Part<'_>) -> Option<String> {
+        let condition = self.condition(&part.presence);
+        (condition != "true").then_some(condition)
+    }
+
+    fn literal(&self, value: &Value) -> Expression {
+        match value {
+            Value::String(text) => Expression {
+                text: self.text(text),
+                is_string: true,
+            },
+            Value::Array(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.literal(item)).collect();
+                Expression::other(cel::collection("[", &cel::texts(&items), "]"))
+            }
+            Value::Object(members) => {
+                let values: Vec<_> = members.values().map(|value| self.literal(value)).collect();
+                let mut texts = cel::texts(&values);
+                for (key, text) in members.keys().zip(&mut texts) {
+                    *text = format!("{}: {text}", cel::string(key));
+                }
+                Expression::other(cel::collection("{", &texts, "}"))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Expression::other(value.to_string()),
+        }
+    }
+
+    /// Returns a text with the slot in place of a sample: `'^a$|' + variables.pattern`
+    fn text(&self, text: &str) -> String {
+        for Slot { sample, expression } in &self.slots {
+            if let Some((before, after)) = text.split_once(sample) {
+                let [before, after] = [before, after].map(cel::string);
+                let whole = format!("{before} + {expression} + {after}");
+                let whole = whole.trim_start_matches("'' + ");
+                return whole.trim_end_matches(" + ''").to_owned();
+            }
+        }
+        cel::string(text)
+    }
+}
+
+/// A part of rendered values.
+struct Part<'a> {
+    /// The part in the cases in which it is there.
+    values: Vec<Rendered<'a>>,
+    /// True or false for each case.
+    presence: Vec<Rendered<'a>>,
+}
+
+impl<'a> Part<'a> {
+    fn new(values: &[Rendered<'a>], part: impl Fn(&'a Value) -> Option<&'a Value>) -> Self {
+        const PRESENT: &Value = &Value::Bool(true);
+        const ABSENT: &Value = &Value::Bool(false);
+        let mut found = Self {
+            values: Vec::new(),
+            presence: Vec::new(),
+        };
+        for Rendered { case, value } in values.iter().copied() {
+            let mut presence = ABSENT;
+            if let Some(value) = part(value) {
+                found.values.push(Rendered { case, value });
+                presence = PRESENT;
+            }
+            let value = presence;
+            found.presence.push(Rendered { case, value });
+        }
+        found
+    }
+}
+
+/// Returns the value, if all are the same.
+fn same<'a>(values: &[Rendered<'a>]) -> Option<&'a Value> {
+    let first = values.first()?.value;
+    let mut others = values.iter();
+    others.all(|other| other.value == first).then_some(first)
+}
+
+fn keys(value: &Value) -> Vec<String> {
+    let members = value.as_object().into_iter().flatten();
+    members.map(|(key, _)| key.clone()).collect()
+}
+
+/// Returns the name by which an item of a list is known: two mounts may have one volume.
+fn name(item: &Value) -> Option<&str> {
+    let name = item.get("mountPath").or_else(|| item.get("name"))?;
+    name.as_str()
+}
+
+fn names(list: &Value) -> Vec<String> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(name).map(str::to_owned).collect()
+}
+
+fn has_names(value: &Value) -> bool {
+    let items = value.as_array();
+    items.is_some_and(|items| items.iter().all(|item| name(item).is_some()))
+}
+
+/// Returns the names of all values in their order. The longest sequence comes first, since it lacks the fewest.
+fn in_order(values: &[Rendered<'_>], names: fn(&Value) -> Vec<String>) -> Vec<String> {
+    let mut sequences: Vec<_> = values.iter().map(|one| names(one.value)).collect();
+    sequences.sort_by_key(|sequence| Reverse(sequence.len()));
+    let mut all: Vec<String> = Vec::new();
+    for sequence in sequences {
+        let mut next = all.len();
+        for name in sequence.into_iter().rev() {
+            match all.iter().position(|known| *known == name) {
+                Some(position) => next = position,
+                None => all.insert(next, name),
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chooser, Rendered, Slot};
+    use serde_json::{Value, json};
+
+    fn chosen(values: &[Value]) -> String {
+        let chooser = Chooser {
+            conditions: vec!["a".to_owned(), "b".to_owned()],
+            slots: vec![Slot {
+                sample: "SAMPLE",
+                expression: "v".to_owned(),
+            }],
+        };
+        let mut rendered = Vec::new();
+        for (case, value) in (0..).zip(values) {
+            rendered.push(Rendered { case, value });
+        }
+        chooser.expression(&rendered).text.replace('\n', "")
+    }
+
+    /// The values of the cases: neither, `a`, `b`, both.
+    #[test]
+    fn an_expression_chooses_where_values_differ() {
+        for (values, expected) in [
+            ([json!(1), json!(1), json!(1), json!(1)], "1"),
+            (
+                [json!("x"), json!("y"), json!("x"), json!("y")],
+                "(a ? 'y': 'x')",
+            ),
+            (
+                [json!(1), json!(2), json!(3), json!("x")],
+                "(a ? dyn((b ? dyn('x'): dyn(2))): dyn((b ? dyn(3): dyn(1))))",
+            ),
+            (
+                [
+                    json!("^SAMPLE$"),
+                    json!("SAMPLE"),
+                    json!("^SAMPLE$"),
+                    json!("SAMPLE"),
+                ],
+                "(a ? v: '^' + v + '$')",
+            ),
+            (
+                [
+                    json!({"k": "x"}),
+                    json!({"k": "x", "l": 1}),
+                    json!({"k": "x"}),
+                    json!({"k": "x"}),
+                ],
+                "{'k': dyn('x'), ?'l': (a && !(b)) ? optional.of(dyn(1)) : optional.none()}",
+            ),
+            (
+                [
+                    json!([{"name": "x"}, {"name": "z"}]),
+                    json!([{"name": "x"}, {"name": "y"}, {"name": "z"}]),
+                    json!([]),
+                    json!([{"name": "y"}]),
+                ],
+                "(!(b) ? [dyn({'name': 'x'})] : [])+ (a ? [dyn({'name': 'y'})] : [])+ (!(b) ? [dyn({'name': 'z'})] : [])",
+            ),
+        ] {
+            assert_eq!(chosen(&values), expected);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The rules of `decide` about pods that get no agent and need none, as conditions in CEL.
+
+use crate::config::{
+    Config, Exclusion, Hooks, InjectionMode, KubernetesVersion, LabelOperator, LabelSelector,
+    NamespacePattern, SidecarKind,
+};
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
+use crate::policy::cel::{self, Named};
+
+/// The containers of a pod that is being created.
+pub(super) const CONTAINERS: &str =
+    "(object.spec.containers + object.spec.?initContainers.orValue([]))";
+
+/// The condition that the pod runs to completion.
+pub(super) const COMPLETES: &str =
+    "object.spec.?restartPolicy.orValue('Always') in ['Never', 'OnFailure']";
+
+/// The condition that the pod has resources of its own for all containers.
+pub(super) const POD_RESOURCES: &str =
+    "['requests', 'limits'].exists(l, size(object.spec.?resources[?l].orValue({})) > 0)";
+
+/// The condition that all containers have limits for CPU and memory, and equal requests, and the pod has none of its own.
+pub(super) const GUARANTEED: &str = "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, ['cpu', 'memory'].all(r,
+  c.?resources.limits[?r].optMap(l, quantity(string(l)).isGreaterThan(quantity('0'))
+  && quantity(string(c.?resources.requests[?r].orValue(l))).compareTo(quantity(string(l))) == 0).orValue(false)))
+&& ['requests', 'limits'].all(l, size(object.spec.?resources[?l].orValue({})) == 0)";
+
+/// The condition that the pod is for Windows nodes.
+const WINDOWS: &str = "object.spec.?os.name.orValue('') == 'windows'
+|| ['kubernetes.io/os', 'beta.kubernetes.io/os'].exists(l, object.spec.?nodeSelector[?l].orValue('') == 'windows')
+|| object.spec.?securityContext.windowsOptions.hostProcess.orValue(false)
+|| (object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,
+  c.?securityContext.windowsOptions.hostProcess.orValue(false))
+|| object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.optMap(terms,
+  size(terms) > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e,
+  e.key in ['kubernetes.io/os', 'beta.kubernetes.io/os'] && e.operator == 'In'
+  && size(e.?values.orValue([])) > 0 && e.values.all(v, v == 'windows')))).orValue(false)";
+
+/// The annotations of the pod.
+pub(super) const ANNOTATIONS: &str = "object.metadata.?annotations.orValue({})";
+
+/// Returns the condition that the pod requests the agent.
+pub(super) fn requested(config: &Config) -> String {
+    let key = cel::string(Annotation::Inject.key());
+    let default = match config.spec.injection {
+        InjectionMode::Always => "true",
+        InjectionMode::Annotated | InjectionMode::Disabled => "false",
+    };
+    format!("object.metadata.?annotations[?{key}].orValue('{default}').lowerAscii() != 'false'")
+}
+
+/// Returns the conditions on pods that are requested, and should have the agent.
+pub(super) fn scope(config: &Config, requested: String) -> Vec<Named> {
+    let spec = &config.spec;
+    let mut conditions = vec![
+        Named::new("requested", requested),
+        Named::new(
+            "notAMirrorPod",
+            format!("!('kubernetes.io/config.mirror' in {ANNOTATIONS})"),
+        ),
+        Named::new(
+            "notLocalConfig",
+            format!("{ANNOTATIONS}[?'config.kubernetes.io/local-config'].orValue('') != 'true'"),
+        ),
+        Named::new("notForWindows", format!("!({WINDOWS})")),
+    ];
+    if spec.hooks == Hooks::Skip {
+        let hooks =
+            format!("!{ANNOTATIONS}.exists(k, k in ['helm.sh/hook', 'argocd.argoproj.io/hook'])");
+        conditions.push(Named::new("notAHook", hooks));
+    }
+    let has_native = spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
+    if spec.sidecar == SidecarKind::Auto && !has_native {
+        conditions.push(Named::new(
+            "needsNoNativeSidecar",
+            format!("!({COMPLETES})"),
+        ));
+    }
+    let select = &spec.select;
+    if !select.namespaces.is_empty() {
+        conditions.push(Named::new("selectedNamespace", is_in(&select.namespaces)));
+    }
+    if !select.exclude_namespaces.is_empty() {
+        let excluded = format!("!{}", is_in(&select.exclude_namespaces));
+        conditions.push(Named::new("notAnExcludedNamespace", excluded));
+    }
+    let labels = labels(&select.pod_selector);
+    if !labels.is_empty() {
+        conditions.push(Named::new("selectedLabels", labels.join("\n&& ")));
+    }
+    if !select.exclude.is_empty() {
+        let excluded: Vec<String> = select.exclude.iter().map(is_excluded).collect();
+        let expression = format!("!({})", excluded.join("\n|| "));
+        conditions.push(Named::new("notExcluded", expression));
+    }
+    conditions
+}
+
+/// Returns the condition that the pod is in a namespace of these names and globs.
+fn is_in(patterns: &[NamespacePattern]) -> String {
+    let mut texts = Vec::new();
+    for pattern in patterns {
+        let pattern = pattern.to_string();
+        texts.push(pattern.replace('*', ".*").replace('?', "."));
+    }
+    let pattern = cel::string(&format!("^({})$", texts.join("|")));
+    format!("request.namespace.matches({pattern})")
+}
+
+/// Returns the condition that an item of `select.exclude` matches the pod. One by kind is about pods without a controller.
+fn is_excluded(exclusion: &Exclusion) -> String {
+    let mut conditions = Vec::new();
+    if exclusion.kind.is_some() || exclusion.group.is_some() {
+        let owned =
+            "!object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))";
+        conditions.push(owned.to_owned());
+    }
+    if let Some(namespace) = &exclusion.namespace {
+        conditions.push(is_in(std::slice::from_ref(namespace)));
+    }
+    if let Some(name) = &exclusion.name {
+        conditions.push(format!(
+            "object.metadata.?name.orValue('') == {}",
+            cel::string(name)
+        ));
+    }
+    conditions.extend(labels(&exclusion.pod_selector));
+    format!("({})", conditions.join(" && "))
+}
+
+/// Returns the conditions of a label selector on the pod.
+fn labels(selector: &LabelSelector) -> Vec<String> {
+    const LABELS: &str = "object.metadata.?labels.orValue({})";
+    let mut conditions = Vec::new();
+    for (key, value) in &selector.match_labels {
+        let (key, value) = (cel::string(key), cel::string(value));
+        conditions.push(format!("{LABELS}[?{key}] == optional.of({value})"));
+    }
+    for requirement in &selector.match_expressions {
+        let key = cel::string(&requirement.key);
+        let values = cel::strings(&requirement.values);
+        let is_present = format!("{key} in {LABELS}");
+        let is_among = format!("({is_present} && {LABELS}[{key}] in {values})");
+        conditions.push(match requirement.operator {
+            Some(LabelOperator::In) => is_among,
+            Some(LabelOperator::NotIn) => format!("!{is_among}"),
+            Some(LabelOperator::Exists) => is_present,
+            Some(LabelOperator::DoesNotExist) => format!("!({is_present})"),
+            None => "true".to_owned(),
+        });
+    }
+    conditions
+}
+
+/// The condition that the pod has an agent.
+pub(super) fn has_agent() -> String {
+    format!(
+        "{CONTAINERS}.exists(c, c.?image.orValue('').matches('^([^@]*/)?{IMAGE_NAME}(:[^/@]*)?(@.*)?$')
+  || c.?env.orValue([]).exists(e, e.name == '{PLATFORM}' || e.name.startsWith('{KUBERNETES_VARIABLES}')))"
+    )
+}

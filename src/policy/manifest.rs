@@ -1,0 +1,186 @@
+//! The manifests of the policies, with every expression as a block that is read as it is.
+
+use crate::config::{Config, LabelSelector, SYSTEM_NAMESPACES, without_empty};
+use crate::policy::cel::{self, Named};
+use crate::policy::error::{MAX_EXPRESSION, PolicyError};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use yaml_json_patch::{Context, quote};
+
+/// The request for the policies of one configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct PolicyRequest {
+    /// The name of the policies and their bindings.
+    pub(crate) name: String,
+    /// Further conditions on the labels of namespaces.
+    pub(crate) namespace_selector: LabelSelector,
+    /// Further conditions on the labels of pods.
+    pub(crate) object_selector: LabelSelector,
+}
+
+/// A policy and its binding.
+#[derive(Debug)]
+pub(super) struct BoundPolicy {
+    /// `MutatingAdmissionPolicy` or `ValidatingAdmissionPolicy`
+    pub(super) kind: &'static str,
+    /// The end of its name, for a second policy of its kind.
+    pub(super) suffix: &'static str,
+    pub(super) failure_policy: &'static str,
+    pub(super) match_conditions: Vec<Named>,
+    pub(super) variables: Vec<Named>,
+    /// The fields of its kind.
+    pub(super) fields: Value,
+    /// The fields of its binding's kind.
+    pub(super) binding_fields: Value,
+}
+
+const HEAD: &str = "\
+# The Mackerel container agent for pods, added by the API server itself. Printed by `mackerel-agent-injector policy`: do not
+# edit it, change the configuration and print it again. Try it before a roll-out: `kubectl run --dry-run=server -o yaml …`
+";
+
+/// Returns the policies with their bindings as a stream of YAML, below the settings that they are made of.
+pub(super) fn stream(
+    config: &Config,
+    policies: Vec<BoundPolicy>,
+    request: &PolicyRequest,
+) -> Result<String, PolicyError> {
+    let mut text = HEAD.to_owned();
+    for (path, _) in config.explicit() {
+        let value = config.value(path).unwrap_or_default();
+        let value: String = value.to_string().chars().map(cel::printable).collect();
+        text += &format!("#   {path}: {value}\n");
+    }
+    for policy in policies {
+        for object in policy.objects(config, request)? {
+            text += &format!("---\n{}\n", lines(&object).join("\n"));
+        }
+    }
+    Ok(text)
+}
+
+impl BoundPolicy {
+    fn objects(self, config: &Config, request: &PolicyRequest) -> Result<[Value; 2], PolicyError> {
+        const API_VERSION: &str = "admissionregistration.k8s.io/v1";
+        let name = format!("{}{}", request.name, self.suffix);
+        let mut policy = json!({
+            "apiVersion": API_VERSION,
+            "kind": self.kind,
+            "metadata": {"name": name},
+            "spec": {
+                "failurePolicy": self.failure_policy,
+                "matchConstraints": constraints(config),
+                "matchConditions": named(&self.match_conditions)?,
+                "variables": named(&self.variables)?,
+            },
+        });
+        extend(&mut policy["spec"], self.fields);
+        let selectors = without_empty(json!({
+            "namespaceSelector": request.namespace_selector,
+            "objectSelector": request.object_selector,
+        }));
+        let mut binding = json!({
+            "apiVersion": API_VERSION,
+            "kind": format!("{}Binding", self.kind),
+            "metadata": {"name": name},
+            "spec": {"policyName": name},
+        });
+        extend(&mut binding["spec"], self.binding_fields);
+        if selectors != json!({}) {
+            binding["spec"]["matchResources"] = selectors;
+        }
+        Ok([policy, binding])
+    }
+}
+
+/// Returns the pods that the policy is about: not those of Kubernetes itself, and not the webhook's own server, which must start
+/// without an agent.
+fn constraints(config: &Config) -> Value {
+    let not_in = |key: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": "NotIn", "values": values}]});
+    let mut constraints = json!({
+        "resourceRules": [{
+            "operations": ["CREATE"],
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "resources": ["pods"],
+            "scope": "Namespaced",
+        }],
+        "objectSelector": not_in("app.kubernetes.io/name", &["mackerel-agent-injector"]),
+    });
+    if !config.spec.select.system_namespaces {
+        let selector = not_in("kubernetes.io/metadata.name", &SYSTEM_NAMESPACES);
+        constraints["namespaceSelector"] = selector;
+    }
+    constraints
+}
+
+/// Returns an expression as the policy has it.
+///
+/// # Errors
+/// If the API server would refuse it.
+pub(super) fn expression(name: &str, text: &str) -> Result<String, PolicyError> {
+    let length = text.chars().count();
+    if length > MAX_EXPRESSION {
+        let name = name.to_owned();
+        return Err(PolicyError::TooLong { name, length });
+    }
+    Ok(text.to_owned())
+}
+
+fn named(conditions: &[Named]) -> Result<Value, PolicyError> {
+    let mut items = Vec::new();
+    for Named { name, expression } in conditions {
+        let expression = self::expression(name, expression)?;
+        items.push(json!({"name": name, "expression": expression}));
+    }
+    Ok(items.into())
+}
+
+fn extend(object: &mut Value, fields: Value) {
+    if let (Value::Object(object), Value::Object(fields)) = (object, fields) {
+        object.extend(fields);
+    }
+}
+
+/// Returns the lines of a YAML mapping; none of another value.
+fn lines(value: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let is_expression = key.to_ascii_lowercase().ends_with("expression");
+        match value {
+            Value::String(text) if is_expression => {
+                lines.push(format!("{key}: |-"));
+                lines.extend(text.lines().map(|line| format!("  {line}")));
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                lines.push(format!("{key}:"));
+                for item in items {
+                    for (index, line) in self::lines(item).iter().enumerate() {
+                        let mark = if index == 0 { "- " } else { "  " };
+                        lines.push(format!("  {mark}{line}"));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| scalar(item, Context::Flow))
+                    .collect();
+                lines.push(format!("{key}: [{}]", items.join(", ")));
+            }
+            Value::Object(members) if !members.is_empty() => {
+                lines.push(format!("{key}:"));
+                lines.extend(self::lines(value).iter().map(|line| format!("  {line}")));
+            }
+            scalar => lines.push(format!("{key}: {}", self::scalar(scalar, Context::Block))),
+        }
+    }
+    lines
+}
+
+fn scalar(value: &Value, context: Context) -> Cow<'_, str> {
+    match value.as_str() {
+        Some(text) => quote(text, context),
+        None => value.to_string().into(),
+    }
+}

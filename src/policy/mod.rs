@@ -1,0 +1,94 @@
+//! `policy`: a MutatingAdmissionPolicy that gives pods the same agent as the webhook, without a server, and a
+//! ValidatingAdmissionPolicy that reports the pods that it left alone.
+//!
+//! The engine renders the agent, and CEL chooses:
+//!
+//! - `agent`: the agent of each shape of a pod, and with each form of an annotation, as the engine renders it
+//! - `annotations`: the annotations that the policy reads, a row each
+//! - `choice`: one expression for all of these agents
+//! - `conditions`, `guards`: the rules of `decide` about pods
+//! - `mutation`, `report`: the two policies
+//! - `manifest`: their YAML
+//! - `cel`: CEL as text
+
+mod agent;
+mod annotations;
+mod cel;
+mod choice;
+mod conditions;
+mod error;
+mod guards;
+mod manifest;
+mod mutation;
+mod report;
+
+use crate::config::{Config, InjectionMode, KubernetesVersion, Rbac, Spec, WaitForSettings};
+use agent::RenderedAgents;
+
+pub(crate) use error::PolicyError;
+pub(crate) use manifest::PolicyRequest;
+
+/// The policies.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    /// The manifests, as a stream of YAML.
+    pub(crate) text: String,
+    /// Messages about settings that have no effect, or not the usual one.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The first version of Kubernetes whose API server has MutatingAdmissionPolicies by default.
+const FIRST_VERSION: KubernetesVersion = KubernetesVersion {
+    major: 1,
+    minor: 36,
+};
+
+/// Returns the policies for a configuration.
+///
+/// # Errors
+/// If nothing is to be injected, or the API server would refuse the policy.
+pub(crate) fn policies(config: &Config, request: &PolicyRequest) -> Result<Policies, PolicyError> {
+    if config.spec.injection == InjectionMode::Disabled {
+        return Err(PolicyError::Disabled);
+    }
+    let switches = agent::switches(config)?;
+    let agents = RenderedAgents::new(config, &switches, annotations::rows(config));
+    let mut policies = vec![mutation::policy(config, switches, &agents)?];
+    policies.extend(report::policies(config, &agents)?);
+    Ok(Policies {
+        text: manifest::stream(config, policies, request)?,
+        notes: notes(config),
+    })
+}
+
+/// Returns what a user should know about the settings.
+fn notes(config: &Config) -> Vec<String> {
+    let spec = &config.spec;
+    let mut notes = Vec::new();
+    let version = Spec::kubernetes_version();
+    if config.is_explicit(version.path) && spec.kubernetes_version < FIRST_VERSION {
+        notes.push(format!(
+            "warning: `{version}` is {}, but clusters take MutatingAdmissionPolicies from {FIRST_VERSION} on by default; use the webhook for older ones",
+            spec.kubernetes_version
+        ));
+    }
+    if spec.wait_for.image.is_some() {
+        notes.push(format!(
+            "warning: `{}` has no effect: pods that request wait-for are left alone and reported",
+            WaitForSettings::image()
+        ));
+    }
+    if spec.rbac.generate {
+        notes.push(format!(
+            "info: `{}` has no effect here; apply what `mackerel-agent-injector rbac` prints",
+            Rbac::generate()
+        ));
+    }
+    if !config.is_explicit(Spec::on_error().path) {
+        notes.push(format!(
+            "info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `{}: fail`",
+            Spec::on_error()
+        ));
+    }
+    notes
+}
