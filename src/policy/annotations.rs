@@ -115,7 +115,14 @@ pub(super) fn keys(annotation: Annotation) -> Vec<String> {
 
 /// Returns the rows that the configuration allows.
 pub(super) fn rows(config: &Config) -> Vec<Row> {
-    let mut rows = vec![roles(), secret(), image(), ignore_container()];
+    let mut rows = vec![
+        roles(),
+        secret(),
+        image(),
+        ignore_container(),
+        free_text(Annotation::DisplayName, "displayName", "policy-slot-name"),
+        free_text(Annotation::Memo, "memo", "policy-slot-memo"),
+    ];
     if !class_depends_on_memory(config) {
         rows.push(memory_limit(config));
     }
@@ -156,6 +163,15 @@ fn secret() -> Row {
     Row {
         guard: format!("v == '' || size(string(v)) <= 253 && v.matches('^{label}([.]{label})*$')"),
         ..Row::new(Annotation::ApiKeySecretName, "secret", "policy-slot-secret")
+    }
+}
+
+/// A row of an annotation that takes any text. Empty text unsets the setting, which the policy leaves to the engine.
+fn free_text(annotation: Annotation, variable: &'static str, sample: &'static str) -> Row {
+    Row {
+        guard: "v != ''".to_owned(),
+        is_exact: false,
+        ..Row::new(annotation, variable, sample)
     }
 }
 
@@ -295,8 +311,6 @@ mod tests {
         Annotation::KubeletPort,
         Annotation::KubeletReadOnlyPort,
         Annotation::KubeletInsecureTls,
-        Annotation::DisplayName,
-        Annotation::Memo,
         Annotation::HostStatusOnStart,
         Annotation::LogLevel,
         Annotation::CpuRequest,

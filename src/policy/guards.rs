@@ -19,6 +19,9 @@ pub(super) struct Guard {
     pub(super) refusal: Option<String>,
 }
 
+/// The name of the condition that the pod does not request to wait for hosts.
+pub(super) const WAITS_FOR_NOTHING: &str = "waitsForNothing";
+
 /// The advice about a pod that the policy cannot decide about.
 const ELSEWHERE: &str = "inject its manifest, or use the webhook";
 
@@ -42,7 +45,7 @@ pub(super) fn guards(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         Some(boolean),
     );
     push(
-        Named::new("waitsForNothing", annotations::waits_for_nothing(config)),
+        Named::new(WAITS_FOR_NOTHING, annotations::waits_for_nothing(config)),
         format!(
             "undecided: the pod requests wait-for, whose init container the policy cannot add; {ELSEWHERE}"
         ),

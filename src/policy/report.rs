@@ -7,7 +7,7 @@ use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{ANNOTATIONS, has_agent, requested, scope};
 use crate::policy::error::PolicyError;
-use crate::policy::guards::{Guard, guards};
+use crate::policy::guards::{Guard, WAITS_FOR_NOTHING, guards};
 use crate::policy::manifest::{BoundPolicy, expression};
 use serde_json::{Value, json};
 
@@ -28,16 +28,19 @@ pub(super) fn policies(
         }
     }
     let conditions: Vec<Named> = guards.iter().map(|guard| guard.condition.clone()).collect();
+    let record = cel::string(Annotation::Record.key());
+    let condition = format!(
+        "variables.hasAgent && ({record} in {ANNOTATIONS} || variables.{WAITS_FOR_NOTHING})"
+    );
     let reporting = BoundPolicy {
         match_conditions: scope(config, requested_anything(config)),
-        fields: validation("variables.hasAgent", &message(&guards, &conditions))?,
+        fields: validation(&condition, &message(&guards, &conditions))?,
         ..policy("Ignore", "Warn", conditions)
     };
     let is_explicit = config.is_explicit(Spec::on_error().path);
     if !is_explicit || config.spec.on_error == OnError::Skip {
         return Ok(vec![reporting]);
     }
-    let record = cel::string(Annotation::Record.key());
     let names: Vec<String> = refusals
         .iter()
         .map(|refusal| format!("variables.{}", refusal.name))
