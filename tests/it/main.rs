@@ -47,6 +47,8 @@ mod nothing_is_lost;
 #[cfg(unix)]
 mod packages;
 mod policies;
+#[cfg(unix)]
+mod policy;
 mod post_renderer;
 mod program;
 mod properties;

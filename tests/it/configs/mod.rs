@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use yaml_json_patch as yaml;
 
 /// The configurations of a folder, by name.
-fn configurations(folder: &str) -> Vec<(String, PathBuf)> {
+pub(crate) fn configurations(folder: &str) -> Vec<(String, PathBuf)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/configs")
         .join(folder);

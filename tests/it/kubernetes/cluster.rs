@@ -238,7 +238,6 @@ impl Cluster {
     }
 
     /// Deletes an object, if it is there.
-    #[cfg(feature = "webhook")]
     pub(crate) fn delete(&self, object: &Value) {
         let _ = self
             .http

@@ -1,5 +1,6 @@
 //! Resources with and without the agent, as Kubernetes reads them.
 
+use crate::kubernetes::cluster::without_identity;
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
@@ -53,6 +54,27 @@ pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Inject
     } else {
         paired_with(text, &injection, &after, config)
     }
+}
+
+/// All pod templates of a text as Pods, as they are.
+pub(crate) fn templates(text: &str, config: &Config) -> Vec<Value> {
+    let injection = inject(text, config, laws::INJECT);
+    let resources = resources(text, &injection);
+    let outcomes = injection
+        .outcomes
+        .chunk_by(|one, next| one.offset == next.offset);
+    let mut pods = Vec::new();
+    for (resource, outcomes) in resources.into_iter().zip(outcomes) {
+        let Some((resource, _)) = resource else {
+            continue;
+        };
+        for Outcome { template, .. } in outcomes {
+            if let Some(template_value) = resource.pointer(template) {
+                pods.push(pod(&resource, template, template_value));
+            }
+        }
+    }
+    pods
 }
 
 /// The resources that have the agent in the text `after`, each with its state in the text `before`.
@@ -237,6 +259,25 @@ pub(crate) fn completed(resource: &Value, name: &str) -> Value {
         resource["spec"]["selector"] = json!({"matchLabels": labels});
     }
     resource
+}
+
+/// A pod without what may differ between two front ends: the order of volumes, and the record's lists that the API server had made
+/// before.
+pub(crate) fn comparable(pod: &Value) -> String {
+    let mut pod = without_identity(pod);
+    let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
+    if let Some(Value::String(record)) = pod.pointer_mut(record) {
+        *record = crate::laws::without_parents(record);
+    }
+    // What the LimitRanger did before the webhook, it does not repeat.
+    if let Some(Value::Object(annotations)) = pod.pointer_mut("/metadata/annotations") {
+        annotations.remove("kubernetes.io/limit-ranger");
+    }
+    if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
+        volumes.sort_by_key(|volume| volume["name"].as_str().unwrap_or_default().to_owned());
+    }
+    pod.sort_all_objects();
+    format!("{pod:#}")
 }
 
 /// A Pod whose own containers comply with "restricted". The agent's container, and the Pod itself, are unchanged.

@@ -1,7 +1,7 @@
 //! `webhook/` and the command `webhook`.
 
 #[cfg(feature = "webhook")]
-mod api_server;
+pub(crate) mod api_server;
 mod chart;
 #[cfg(feature = "webhook")]
 mod dev;

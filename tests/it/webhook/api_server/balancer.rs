@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Starts a balancer, which listens on a port of its own until the process ends.
-pub(super) struct Balancer {
+pub(crate) struct Balancer {
     pub(super) port: u16,
     endpoints: Arc<Mutex<Endpoints>>,
 }
@@ -48,7 +48,7 @@ impl Balancer {
     }
 
     /// Replaces the endpoints. The next connection goes to the first of them.
-    pub(super) fn set(&self, endpoints: Vec<SocketAddr>) {
+    pub(crate) fn set(&self, endpoints: Vec<SocketAddr>) {
         *self.endpoints.lock().unwrap() = Endpoints {
             all: endpoints,
             turn: 0,

@@ -3,8 +3,8 @@
 use super::{Webhook, has_agent, plain_pod};
 use crate::cases;
 use crate::corpus;
-use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each, without_identity};
-use crate::kubernetes::injected::pairs;
+use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each};
+use crate::kubernetes::injected::{comparable, pairs};
 use crate::laws::{INJECT, carries_record};
 use crate::webhook::server::{scaled, until};
 use mackerel_agent_injector::config::Config;
@@ -14,24 +14,6 @@ use std::collections::BTreeMap;
 
 /// The name of a case or file, and one of its pods without the agent and with it.
 type Twice = (String, Value, Value);
-
-/// A pod without what may differ: the order of volumes, and the record's lists that the API server had made before.
-fn comparable(pod: &Value) -> String {
-    let mut pod = without_identity(pod);
-    let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
-    if let Some(Value::String(record)) = pod.pointer_mut(record) {
-        *record = crate::laws::without_parents(record);
-    }
-    // What the LimitRanger did before the webhook, it does not repeat.
-    if let Some(Value::Object(annotations)) = pod.pointer_mut("/metadata/annotations") {
-        annotations.remove("kubernetes.io/limit-ranger");
-    }
-    if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
-        volumes.sort_by_key(|volume| volume["name"].as_str().unwrap_or_default().to_owned());
-    }
-    pod.sort_all_objects();
-    format!("{pod:#}")
-}
 
 /// Creates pods through the webhook, and the pods of the injected manifest without it. Returns the differences, and the number of
 /// compared pods.

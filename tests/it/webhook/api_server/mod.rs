@@ -17,17 +17,17 @@ use serde_json::{Value, json};
 const SERVICE: (&str, &str) = ("mackerel", "injector");
 
 /// A webhook of the API server, its balancer, and the certificate of the servers behind it.
-struct Webhook {
+pub(crate) struct Webhook {
     cluster: &'static Cluster,
-    balancer: Balancer,
+    pub(crate) balancer: Balancer,
     files: PemTexts,
     /// The namespace whose pods the webhook reviews.
-    namespace: String,
+    pub(crate) namespace: String,
 }
 
 impl Webhook {
     /// Registers a webhook for the pods of a namespace of this name. None, with a line on standard error, if a program is missing.
-    fn register(name: &str) -> Option<Self> {
+    pub(crate) fn register(name: &str) -> Option<Self> {
         let cluster = cluster()?;
         let files = certificate(&Folder::with(&[]), &[]);
         let webhook = Self {
@@ -49,7 +49,11 @@ impl Webhook {
 
     /// Writes the webhook configuration with this bundle of authorities.
     fn configure(&self, authorities: &str) {
-        self.cluster.apply(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        self.cluster.apply(&self.configuration(authorities));
+    }
+
+    fn configuration(&self, authorities: &str) -> Value {
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": self.namespace},
         "webhooks": [{
             "name": "mutate.agent-injector.contrib.mackerel.io",
@@ -60,18 +64,25 @@ impl Webhook {
                 "service": {"namespace": SERVICE.0, "name": SERVICE.1, "path": "/mutate", "port": self.balancer.port},
                 "caBundle": ByteString(authorities.as_bytes().to_vec()),
             },
-        }]}));
+        }]})
+    }
+
+    /// Says if the API server calls the webhook again once others have changed the pod: `Never` or `IfNeeded`.
+    pub(crate) fn reinvoke(&self, policy: &str) {
+        let mut configuration = self.configuration(&self.files.authority);
+        configuration["webhooks"][0]["reinvocationPolicy"] = policy.into();
+        self.cluster.apply(&configuration);
     }
 
     /// A server with the certificate; it is no endpoint yet.
-    fn server(&self, arguments: &[&str], files: &[(&str, &str)]) -> Server {
+    pub(crate) fn server(&self, arguments: &[&str], files: &[(&str, &str)]) -> Server {
         let folder = Folder::with(files);
         mount_certificate(&folder, &self.files);
         Server::start_in(folder, self.files.authority.clone(), arguments)
     }
 
     /// Creates a pod as a dry run.
-    fn create(&self, pod: &Value) -> ApiVerdict {
+    pub(crate) fn create(&self, pod: &Value) -> ApiVerdict {
         self.cluster.create(Run::Dry, &self.namespace, pod)
     }
 
@@ -81,7 +92,7 @@ impl Webhook {
     }
 
     /// Waits until the API server knows of the webhook, which it learns of soon after.
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         until("the API server calls the webhook", || self.injects());
     }
 }

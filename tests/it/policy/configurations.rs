@@ -1,0 +1,96 @@
+//! Policies of many configurations: each one applies, compiles and gives the engine's pods, or `policy` says why there is none.
+
+use super::equal::{corpus_pods, generated_pods, subjects};
+use super::tally::Tally;
+use super::{Policy, Settings, plain_pod};
+use crate::configs::configurations;
+use crate::laws::configuration;
+use std::fs;
+
+/// Applies the policies, and compares generated pods, some of the corpus, and one that asks for the agent.
+fn compare(name: &str, all: &[(String, Settings)]) -> Option<Vec<(String, String)>> {
+    let mut pods = generated_pods(60);
+    pods.extend(corpus_pods(name, 30).unwrap_or_default());
+    let mut plain = plain_pod();
+    plain["metadata"]["labels"] = serde_json::json!({"app.kubernetes.io/part-of": "shop", "app.kubernetes.io/name": "web", "app": "web", "tier": "web"});
+    pods.push(("plain".to_owned(), plain));
+    let settings: Vec<Settings> = all.iter().map(|(_, settings)| settings.clone()).collect();
+    let mut without_policy = Vec::new();
+    let mut tally = Tally::default();
+    for (policy, (name, settings)) in Policy::apply_all(name, &settings)?.iter().zip(all) {
+        let policy = match policy {
+            Ok(policy) => policy,
+            Err(why) => {
+                without_policy.push((name.clone(), why.clone()));
+                continue;
+            }
+        };
+        let config = configuration(settings.file.as_deref(), &settings.sets, None);
+        let before = tally.equal;
+        tally.add(policy, &subjects(&pods, policy, &config));
+        assert!(tally.equal > before, "no pod is injected: {name}\n{tally}");
+    }
+    tally.holds(15);
+    Some(without_policy)
+}
+
+#[test]
+fn settings_of_the_agent_and_of_the_cluster() {
+    let sets: [&[&str]; 14] = [
+        &["sidecar=native"],
+        &["sidecar=container"],
+        &["kubelet.readOnlyPort=10255"],
+        &["platform=eks-fargate"],
+        &["agent.token.mount=always"],
+        &[
+            "agent.env=[{name: ZONE, value: \"it's $(A) \\\\\"}, {name: KEY, valueFrom: {secretKeyRef: {name: a, key: b}}}]",
+        ],
+        &["injection=annotated"],
+        &[
+            "agent.resources={requests: {cpu: 20m, memory: 96Mi}, limits: {cpu: 100m, memory: 256Mi}}",
+        ],
+        &[
+            "agent.resources=null",
+            "agent.tmp.sizeLimit=null",
+            "agent.securityContext.runAsUser=null",
+        ],
+        &["qos=keep"],
+        &["onError=fail"],
+        &["qos=refuse", "hooks=inject"],
+        &[
+            "agent.imagePullSecrets=[team, mirror]",
+            "agent.volumeMounts=[{name: cache, mountPath: /cache}]",
+        ],
+        &[
+            r#"agent.displayName=it's \ "$(A)" ${{ b }} 監視"#,
+            "agent.memo='+variables.image+'",
+            "agent.roles=[shop:web]",
+        ],
+    ];
+    let all = sets.map(|sets| (sets.join(" "), Settings::of_sets(sets)));
+    if let Some(without_policy) = compare("policy-setting", &all) {
+        assert!(without_policy.is_empty(), "{without_policy:#?}");
+    }
+}
+
+#[test]
+fn valid_configurations() {
+    let mut all = Vec::new();
+    for (name, path) in configurations("valid") {
+        let settings = Settings {
+            file: Some(fs::read_to_string(path).unwrap()),
+            // The pods are in another namespace.
+            sets: ["kinds", "exclude", "namespaces"]
+                .map(|list| format!("select.{list}=null"))
+                .to_vec(),
+        };
+        all.push((name, settings));
+    }
+    if let Some(without_policy) = compare("policy-valid", &all) {
+        let [(name, why)] = &without_policy[..] else {
+            panic!("{without_policy:#?}")
+        };
+        assert_eq!(name, "metadata-belongs-to-the-tool.yaml");
+        assert!(why.starts_with("error: `injection` is `disabled`"), "{why}");
+    }
+}

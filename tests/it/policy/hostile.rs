@@ -1,0 +1,175 @@
+//! Large and odd pods: the policy costs the API server no time to speak of, and refuses none.
+
+use super::tally::{Subject, Tally};
+use super::{PREFIX, Policy, Settings, agents, plain_pod};
+use crate::kubernetes::cluster::ApiVerdict;
+use mackerel_agent_injector::annotations::Annotation;
+use mackerel_agent_injector::config::Config;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+fn annotated(key: &str, value: &str) -> Value {
+    let mut pod = plain_pod();
+    pod["metadata"]["annotations"] = json!({ key: value });
+    pod
+}
+
+/// The least time of three creations.
+#[track_caller]
+fn least_time(policy: &Policy, pod: &Value) -> (Duration, Value) {
+    let mut least = Duration::MAX;
+    let mut created = Value::Null;
+    for _ in 0..3 {
+        let start = Instant::now();
+        match policy.create(pod) {
+            ApiVerdict::Accepted { object, .. } => created = object,
+            ApiVerdict::Refused(why) => panic!("{why}"),
+        }
+        least = least.min(start.elapsed());
+    }
+    (least, created)
+}
+
+/// Without a limit on their length, `roles` alone cost some hundred times as much as the same text in another annotation.
+#[test]
+fn long_values_of_annotations_cost_no_more_than_those_of_others() {
+    let Some(policy) = Policy::apply("policy-long", &Settings::default()) else {
+        return;
+    };
+    let values = ["shop:web,", "(a|b)*"].map(|text| text.repeat((240 << 10) / text.len()));
+    for value in &values {
+        let (usual, _) = least_time(&policy, &annotated("example.com/roles", value));
+        for annotation in Annotation::ALL {
+            let (time, created) = least_time(&policy, &annotated(annotation.key(), value));
+            assert!(
+                time < usual * 20,
+                "{}: {time:?} instead of {usual:?}",
+                annotation.name()
+            );
+            assert!(
+                agents(&created) == 0 || *annotation == Annotation::Status,
+                "{}",
+                annotation.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn pods_of_many_containers_and_variables() {
+    let Some(policy) = Policy::apply("policy-large", &Settings::default()) else {
+        return;
+    };
+    let variables: Vec<Value> = (0..300)
+        .map(|number| json!({"name": format!("VARIABLE_{number}"), "value": "a"}))
+        .collect();
+    let containers: Vec<Value> = (0..150)
+        .map(|number| json!({"name": format!("web-{number}"), "image": "web:1", "env": variables}))
+        .collect();
+    let mut pod = plain_pod();
+    pod["spec"]["containers"] = containers.into();
+    let subject = Subject::new("large", &pod, &policy, &Config::default()).unwrap();
+    let mut tally = Tally::default();
+    tally.add(&policy, &[subject]);
+    tally.holds(0);
+    assert_eq!(tally.equal, 1, "{tally}");
+}
+
+/// Each value of each annotation is taken as the engine takes it, or left alone.
+#[test]
+fn odd_values_of_annotations() {
+    let Some(policy) = Policy::apply("policy-odd", &Settings::default()) else {
+        return;
+    };
+    let values = [
+        "",
+        " ",
+        ",",
+        "null",
+        "NULL",
+        "~",
+        "true",
+        "TRUE",
+        "Falſe",
+        "yes",
+        "0",
+        "-1",
+        "1e3",
+        "1E3",
+        ".5Gi",
+        "0.5Gi",
+        "64Mi",
+        "63.9Mi",
+        "67108864",
+        "67108863",
+        "67108864000m",
+        "100M",
+        "1Ei",
+        "+1Gi",
+        "1Gi ",
+        "9999999999999999999Gi",
+        "500m",
+        "aa:bb",
+        " aa:bb , cc:dd ",
+        "aa:bb,",
+        "aa:bb,,cc:dd",
+        "aa: bb",
+        "a:b",
+        "店:網",
+        "\u{a0}aa:bb",
+        "aa:bb\u{3000}",
+        "\t\naa:bb\r",
+        "'",
+        "\"",
+        "\\",
+        "a'b\"c\\d",
+        "$$",
+        "$(HOME)",
+        "$(MACKEREL_ROLES)",
+        "$",
+        "^a$",
+        "(",
+        "a|b)",
+        "\\pN",
+        "(?i)a",
+        "(?=a)",
+        "a{1001}",
+        "\u{7f}",
+        "\u{2028}",
+        "😀",
+        "injected",
+        "native",
+        "mackerel/mackerel-container-agent:latest",
+        "a/b@sha256:00",
+        "UPPER",
+        "-a",
+        "a.b",
+        "misplaced-annotation",
+        "misplaced-annotation, no-such-warning",
+        "https://example.com/a.yaml",
+        "db:5432",
+    ];
+    let mut subjects = Vec::new();
+    for annotation in Annotation::ALL {
+        for value in values {
+            let name = format!("{}: {value:?}", annotation.name());
+            let pod = annotated(annotation.key(), value);
+            subjects.extend(Subject::new(&name, &pod, &policy, &Config::default()));
+        }
+    }
+    for key in [
+        "unknown",
+        "inject-agent",
+        "INJECT",
+        "",
+        "env.A B",
+        "mackerel_apikey.secret_name",
+    ] {
+        let pod = annotated(&format!("{PREFIX}{key}"), "a");
+        subjects.extend(Subject::new(key, &pod, &policy, &Config::default()));
+    }
+    let mut tally = Tally::default();
+    tally.add(&policy, &subjects);
+    tally.holds(100);
+    assert!(tally.equal > 50, "{tally}");
+}
