@@ -3,6 +3,7 @@
 //! `UPDATE_EXAMPLES=1 cargo test --test it examples` writes the diffs anew.
 
 mod gitops;
+mod policy;
 
 use crate::corpus::Files;
 use crate::docs::page::Page;
@@ -116,10 +117,11 @@ const fn of(diff: &'static str, programs: &'static [Program], shows: Shows) -> E
 }
 
 /// Folders without commands that are run here, or with a test of their own.
-const OTHER_FOLDERS: [&str; 5] = [
+const OTHER_FOLDERS: [&str; 6] = [
     "cluster",
     "gitlab-ci",
     "migration",
+    "policy",
     "webhook-helm",
     "webhook-kustomize",
 ];
@@ -360,7 +362,7 @@ fn nothing_shown_goes_without_a_test() {
             lines <= 40,
             "{folder}/README.md has {lines} lines: more than a screen"
         );
-        if ["migration", "webhook-helm", "webhook-kustomize"].contains(&folder) {
+        if ["migration", "policy", "webhook-helm", "webhook-kustomize"].contains(&folder) {
             continue;
         }
         let diffs = names_in(&examples().join(folder))
