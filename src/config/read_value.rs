@@ -9,6 +9,7 @@ use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{ItemShape, ScalarShape, SettingRow, Shape};
 use crate::config::value::{ConfigValue, Member};
 use crate::config::violation::Violation;
+use crate::diagnostic::closest::is_within;
 use serde_json::{Map, Value as Json};
 
 /// The most settings of one name that a message suggests.
@@ -95,8 +96,10 @@ fn row_of(
 ) -> Option<&'static SettingRow> {
     let row = rows.iter().find(|row| row.name == name);
     if row.is_none() {
+        // `select.namespace` is `select.namespaces`, though there is a setting `namespace`.
+        let is_misspelt = rows.iter().any(|row| is_within(1, name, row.name));
         match &places_of(name)[..] {
-            [] => {
+            places if is_misspelt || places.is_empty() => {
                 let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
                 context.unknown_field(name, &known);
             }

@@ -23,7 +23,7 @@ pub struct Injection {
     /// ClusterRoles and bindings that `rbac.generate` changes; the edits are among the others.
     pub permissions: Vec<(crate::report::PermissionChange, Identity)>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one, and results that failed
-    /// verification ([`Reason::VerifyFailed`](crate::report::Reason::VerifyFailed)).
+    /// verification ([`Reason::VerifyFailed`]).
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,

@@ -217,6 +217,10 @@ impl Reconciler<'_, '_> {
         if !image.is_empty() {
             message += &format!("; changed: {}", listed(image));
         }
+        let added = replacement.added_variables();
+        if !added.is_empty() {
+            message += &format!("; added: {}", listed(&added));
+        }
         if !stricter.is_empty() {
             message += &format!("; stricter than before: {}", listed(stricter));
         }

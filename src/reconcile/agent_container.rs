@@ -20,6 +20,15 @@ pub(super) const KUBELET_VARIABLES: [&str; 3] = [
 pub(super) struct AgentContainer<'a>(pub(super) &'a Value);
 
 impl<'a> AgentContainer<'a> {
+    pub(super) fn variable_names(self) -> Vec<&'a str> {
+        let variables = self.0.get("env").and_then(Value::as_array);
+        let mut names = Vec::new();
+        for variable in variables.into_iter().flatten() {
+            names.extend(text(variable, "name"));
+        }
+        names
+    }
+
     pub(super) fn variable(self, name: &str) -> Option<&'a Value> {
         let mut variables = self.0.get("env")?.as_array()?.iter();
         variables.rfind(|variable| text(variable, "name") == Some(name))

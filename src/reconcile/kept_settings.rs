@@ -14,7 +14,7 @@ use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::reconcile::agent_container::{
     AgentContainer, INSECURE_TLS, KUBELET_VARIABLES, repository,
 };
-use crate::reconcile::lost_settings::{AdoptionDifferences, LostSetting};
+use crate::reconcile::lost_settings::{AdoptionDifferences, LostSetting, setting_of};
 use serde_json::Value;
 
 /// An annotation that keeps a setting of the old agent.
@@ -123,6 +123,22 @@ impl Replacement<'_> {
             &self.equal_in_meaning(),
             &self.config.spec.agent,
         )
+    }
+
+    /// Returns the variables that only the new container has because the configuration sets them.
+    pub(super) fn added_variables(&self) -> Vec<LostSetting> {
+        let [old, new] = [&self.old, &self.agent.container].map(AgentContainer);
+        let mut added = Vec::new();
+        for name in new.variable_names() {
+            let setting = setting_of(name).path;
+            if old.variable(name).is_none() && self.config.is_explicit(setting) {
+                added.push(LostSetting {
+                    name: format!("env {name}"),
+                    setting: Some(setting),
+                });
+            }
+        }
+        added
     }
 
     /// Returns variables, and volumes of mounts, that differ in form only.

@@ -217,7 +217,7 @@ fn is_at_or_below(file: &str, mount_path: &str) -> bool {
 }
 
 /// Returns the setting that gives a variable, or that would if it had to.
-fn setting_of(variable: &str) -> &'static SettingRow {
+pub(super) fn setting_of(variable: &str) -> &'static SettingRow {
     if NODE_VARIABLES.contains(&variable) {
         return Spec::platform();
     }
