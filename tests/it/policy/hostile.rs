@@ -1,5 +1,6 @@
 //! Large and odd pods: the policy costs the API server no time to speak of, and refuses none.
 
+use super::equal::READ;
 use super::tally::{Subject, Tally};
 use super::{PREFIX, Policy, Settings, agents, plain_pod};
 use crate::kubernetes::cluster::ApiVerdict;
@@ -151,7 +152,9 @@ fn odd_values_of_annotations() {
     ];
     let mut subjects = Vec::new();
     for annotation in Annotation::ALL {
-        for value in values {
+        let is_read = READ.iter().any(|(name, _)| *name == annotation.name());
+        // Each other annotation is left alone in the same way.
+        for value in values.iter().step_by(if is_read { 1 } else { 6 }) {
             let name = format!("{}: {value:?}", annotation.name());
             let pod = annotated(annotation.key(), value);
             subjects.extend(Subject::new(&name, &pod, &policy, &Config::default()));
