@@ -228,6 +228,24 @@ impl RenderedAgents {
         names
     }
 
+    /// Refuses a configuration with a text that stands for the value of an annotation: the policy would replace it.
+    pub(super) fn check_samples(&self) -> Result<(), PolicyError> {
+        let rows = self.rows.iter().map(Row::sample);
+        let samples = Vec::from_iter(rows);
+        let forms: usize = self.rows.iter().map(|row| row.forms.len()).sum();
+        let shapes = self.chooser.conditions.len() - forms;
+        for agent in &self.agents {
+            let has_annotation = agent.case >> shapes != 0;
+            let text = agent.parts.to_string();
+            for sample in &samples {
+                if !has_annotation && text.contains(sample) {
+                    return Err(PolicyError::Reserved { sample });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Returns a part of the agent in all cases in which it is rendered.
     fn part(&self, name: &str) -> Vec<Rendered<'_>> {
         let mut values = Vec::new();

@@ -17,6 +17,11 @@ pub(crate) enum PolicyError {
         AgentSettings::image_pull_secrets()
     )]
     TooManyShapes { excess: usize },
+    /// A setting holds a text that the generator of the policy uses.
+    #[error(
+        "a setting of the agent contains `{sample}`, which a policy uses for the value of an annotation; write another text, or use the webhook"
+    )]
+    Reserved { sample: &'static str },
     /// The API server would refuse an expression.
     #[error(
         "the expression `{name}` of the policy has {length} characters, but the API server takes at most {MAX_EXPRESSION}; shorten the settings that it is made of, or use the webhook"

@@ -53,6 +53,7 @@ pub(crate) fn policies(config: &Config, request: &PolicyRequest) -> Result<Polic
     }
     let switches = agent::switches(config)?;
     let agents = RenderedAgents::new(config, &switches, annotations::rows(config));
+    agents.check_samples()?;
     let mut policies = vec![mutation::policy(config, switches, &agents)?];
     policies.extend(report::policies(config, &agents)?);
     Ok(Policies {

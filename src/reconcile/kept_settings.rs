@@ -128,10 +128,12 @@ impl Replacement<'_> {
     /// Returns the variables that only the new container has because the configuration sets them.
     pub(super) fn added_variables(&self) -> Vec<LostSetting> {
         let [old, new] = [&self.old, &self.agent.container].map(AgentContainer);
+        let equal = self.equal_in_meaning();
         let mut added = Vec::new();
         for name in new.variable_names() {
             let setting = setting_of(name).path;
-            if old.variable(name).is_none() && self.config.is_explicit(setting) {
+            let is_new = old.variable(name).is_none() && !equal.contains(&name);
+            if is_new && self.config.is_explicit(setting) {
                 added.push(LostSetting {
                     name: format!("env {name}"),
                     setting: Some(setting),

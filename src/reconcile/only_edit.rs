@@ -8,13 +8,20 @@ use crate::agent::existing::ExistingComponent;
 use serde_json::Value;
 use yaml_json_patch::pointer::unescape;
 
+/// The most attempts, each of which reads the whole component. People edit one field, and a program may write thousands.
+const MAX_ATTEMPTS: usize = 32;
+
 /// Returns the difference from the plan of today without which the component would be as it was injected. There is none if several
 /// fields were edited, or if the configuration of the injection gave the field another value than that of today.
 pub(super) fn only_edit(existing: &ExistingComponent, wanted: &Component) -> Option<Difference> {
     let recorded = existing.record.as_ref()?.value;
     let current = existing.value()?;
     let wanted = wanted.canonical();
-    for difference in differences(&wanted, current) {
+    let differences = differences(&wanted, current);
+    if differences.len() > MAX_ATTEMPTS {
+        return None;
+    }
+    for difference in differences {
         for undone in undone(&difference, &wanted, current).unwrap_or_default() {
             let undone = undone.as_array()?.iter().map(canonicalize);
             let undone: Value = undone.collect();
@@ -46,6 +53,9 @@ fn undone(difference: &Difference, wanted: &Value, current: &Value) -> Option<Ve
         DifferenceKind::Gone => {
             let before = wanted.pointer(old)?;
             if let Some(Value::Array(items)) = current.pointer(new) {
+                if items.len() > MAX_ATTEMPTS {
+                    return None;
+                }
                 let mut all = Vec::new();
                 for index in 0..=items.len() {
                     let mut undone = current.clone();

@@ -164,6 +164,10 @@ fn some_configurations_have_no_policy() {
             "error: `injection` is `disabled`, so the policy would inject nothing; delete it from the cluster, or set `injection`\n",
         ),
         (
+            "--set=agent.memo=policy-slot-image",
+            "error: a setting of the agent contains `policy-slot-image`, which a policy uses for the value of an annotation; write another text, or use the webhook\n",
+        ),
+        (
             "--set=select.kinds=[Deployment]",
             "error: a policy does not support `select.kinds`: a pod does not show the kind of its workload\n",
         ),
