@@ -121,6 +121,10 @@ fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> an
             "the input has no Pod, so nothing is known about agents; \
              use `kubectl get pods -A -o json | mackerel-agent-injector status -`"
         ),
+        StatusError::NoMatchingNamespace => anyhow::bail!(
+            "no Namespace of the input matches `--namespace-selector`, so no pod counts; \
+             `kubectl get namespaces --show-labels` lists the labels"
+        ),
         StatusError::NoNamespace(namespace) => anyhow::bail!(
             "`--namespace-selector` needs the labels of the Namespace {namespace}, which is not in the input; \
              use `kubectl get pods,namespaces -A -o json`"

@@ -64,6 +64,8 @@ pub(crate) enum StatusError {
     Unreadable { text: usize, error: YamlError },
     /// The input has no pod.
     NoPods,
+    /// No Namespace of the input has the labels of `--namespace-selector`.
+    NoMatchingNamespace,
     /// The input lacks the Namespace of a pod, whose labels `--namespace-selector` needs.
     NoNamespace(String),
 }
@@ -98,6 +100,11 @@ pub(crate) fn report(
     })?;
     if !reporter.has_pods {
         return Err(StatusError::NoPods);
+    }
+    if let Some(selector) = namespaces
+        && !reporter.objects.has_namespace(selector)
+    {
+        return Err(StatusError::NoMatchingNamespace);
     }
     let mut summary = BTreeMap::from(State::ALL.map(|state| (state, 0)));
     let workloads = Vec::from_iter(reporter.rows.into_values());

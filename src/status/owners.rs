@@ -1,5 +1,6 @@
 //! The workload of a pod: its topmost owner among the objects of the input, by the owner references of controllers.
 
+use crate::config::LabelSelector;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
@@ -73,6 +74,12 @@ impl Objects {
     }
 
     /// Returns the labels of a Namespace; none if it is not in the input.
+    /// Returns true if a Namespace has the labels.
+    pub(super) fn has_namespace(&self, selector: &LabelSelector) -> bool {
+        let mut namespaces = self.namespaces.values();
+        namespaces.any(|labels| selector.matches(labels))
+    }
+
     pub(super) fn labels(&self, namespace: &str) -> Option<&[(String, String)]> {
         self.namespaces.get(namespace).map(Vec::as_slice)
     }

@@ -138,7 +138,10 @@ fn pods_of_other_namespaces_do_not_count() {
         assert!(rows[0].starts_with("shop | Deployment/web"));
     }
     let none = status(&["--namespace-selector", "mackerel=disabled"], objects());
-    assert_eq!((none.code, &*none.stdout), (Some(0), "0 pods\n"));
+    assert_eq!((none.code, &*none.stdout), (Some(2), ""));
+    let expected =
+        "error: no Namespace of the input matches `--namespace-selector`, so no pod counts; ";
+    assert!(none.stderr.starts_with(expected), "{}", none.stderr);
 }
 
 #[test]
