@@ -167,7 +167,7 @@ impl<'a> ReadContext<'a> {
     }
 
     /// Returns the dotted path of the current setting.
-    fn dotted(&self) -> String {
+    pub(crate) fn dotted(&self) -> String {
         let mut path = String::new();
         for step in &self.path {
             match step {

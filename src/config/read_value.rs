@@ -96,8 +96,10 @@ fn row_of(
 ) -> Option<&'static SettingRow> {
     let row = rows.iter().find(|row| row.name == name);
     if row.is_none() {
-        // `select.namespace` is `select.namespaces`, though there is a setting `namespace`.
-        let is_misspelt = rows.iter().any(|row| is_within(1, name, row.name));
+        // `select.namespace` is `select.namespaces`, though there is a setting `namespace`. A name directly below `spec` is rather
+        // one that misses its group.
+        let is_in_group = !context.dotted().is_empty();
+        let is_misspelt = is_in_group && rows.iter().any(|row| is_within(1, name, row.name));
         match &places_of(name)[..] {
             places if is_misspelt || places.is_empty() => {
                 let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
