@@ -19,7 +19,7 @@ pub(super) struct Row {
     guard: String,
     /// True if the engine takes no other value of that length.
     pub(super) is_exact: bool,
-    /// The value on its way into the agent, behind a value.
+    /// The CEL calls, after the value, that turn it into the text of the agent.
     change: &'static str,
     /// The forms of a value: those of one form have the same effect, but for the value itself.
     pub(super) forms: Vec<Form>,
@@ -250,7 +250,7 @@ pub(super) fn status() -> String {
     bounded(Annotation::Status.key(), "true", LongValue::Fails)
 }
 
-/// Returns the condition that the pod has no annotation of ours but those about which the policy decides.
+/// Returns a condition that fails for a pod with an annotation of this injector that the policy does not read.
 pub(super) fn known(config: &Config, rows: &[Row]) -> String {
     let mut known = Vec::new();
     for annotation in Annotation::ALL {
