@@ -13,7 +13,7 @@ use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
-    self as yaml, Buffer, Cache, ErrorKind, NodeId, Operation, SpliceError, Tree, Uneditable,
+    self as yaml, Cache, ErrorKind, NodeId, Operation, SpliceError, Tree, Uneditable, YamlError,
     splice, verify,
 };
 
@@ -99,7 +99,7 @@ pub(crate) fn apply_changes(
         .collect();
     let (removed, intermediate) = splice_and_verify(tree, changes, first, cache)?;
     let intermediate = match &intermediate {
-        Some(text) => Some(reread(text, &mut Buffer::default())?),
+        Some(text) => Some(yaml::read(text).map_err(invalid)?),
         None => None,
     };
     let mut nodes = intermediate.as_ref().map(Nodes::of);
@@ -241,8 +241,9 @@ fn splice_and_verify(
         ApplyError::Refused(refused_changes(tree, changes, patches, &uneditable, cache))
     })?;
     let text = edit::apply(tree.text(), &spliced.edits);
-    let mut buffer = cache.buffer();
-    let new = reread(&text, &mut buffer)?;
+    let new = cache
+        .read_edited(tree, &spliced.edits, &text)
+        .map_err(invalid)?;
     verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault {
         message: mismatch.to_string(),
     })?;
@@ -250,7 +251,7 @@ fn splice_and_verify(
     if !tabs.is_empty() {
         return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
     }
-    new.recycle(&mut buffer);
+    cache.recycle(new);
     Ok((spliced.edits, Some(text)))
 }
 
@@ -332,8 +333,8 @@ fn refusal(uneditable: &SpliceError, next: Option<NextOccurrence>) -> Uneditable
     }
 }
 
-fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError> {
-    yaml::read_into(text, buffer).map_err(|error| ApplyError::Fault {
+fn invalid(error: YamlError) -> ApplyError {
+    ApplyError::Fault {
         message: format!("the edited text is not valid YAML: {}", error.message),
-    })
+    }
 }

@@ -1,5 +1,6 @@
 //! A change to a text, as a value. Lists of edits are sorted and do not overlap. Offsets are bytes.
 
+use crate::read::Unchanged;
 use crate::tree::Tree;
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,6 +78,21 @@ pub fn apply(original: &str, edits: &[Edit]) -> String {
     let mut edited = String::with_capacity(original.len() + inserted);
     edited.extend(pieces(original, edits));
     edited
+}
+
+/// The parts of the text that stay; the edits as of [`pieces`].
+pub(crate) fn unchanged(original: &str, edits: &[Edit]) -> Vec<Unchanged> {
+    let mut unchanged = Vec::with_capacity(edits.len() + 1);
+    let (mut before, mut after) = (0, 0);
+    for edit in edits {
+        let len = edit.range.start - before;
+        unchanged.push(Unchanged { before, after, len });
+        before = edit.range.end;
+        after += len + edit.text.len();
+    }
+    let len = original.len() - before;
+    unchanged.push(Unchanged { before, after, len });
+    unchanged
 }
 
 /// Maps places of the edited text, in its order, to the original: to their own place there, or to the edit that wrote them.

@@ -241,7 +241,8 @@ struct Checked {
 ///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Arc::clone(&value) };
 ///     let spliced = splice(&tree, vec![add], &cache)?;
 ///     let edited = edit::apply(text, &spliced.edits);
-///     verify(&tree, &spliced, &read(&edited)?, &cache)?;
+///     let new = cache.read_edited(&tree, &spliced.edits, &edited)?;
+///     verify(&tree, &spliced, &new, &cache)?;
 ///     assert_eq!(edited, expected);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -290,9 +291,11 @@ fn written(
 ) -> Result<Checked, Error> {
     let spliced = splice::write(tree, overlay, carrying, cache)?;
     let text = edit::apply(tree.text(), &spliced.edits);
-    let new = read(&text).map_err(|error| Mismatch {
-        offset: error.offset,
-    })?;
+    let new = cache
+        .read_edited(tree, &spliced.edits, &text)
+        .map_err(|error| Mismatch {
+            offset: error.offset,
+        })?;
     verify(tree, &spliced, &new, cache)?;
     Ok(Checked { spliced, text })
 }

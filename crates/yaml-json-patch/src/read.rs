@@ -9,6 +9,7 @@ mod unindented_quotes;
 #[cfg(feature = "kubernetes")]
 pub(crate) use error::TAB;
 pub use fast::read_json;
+pub(crate) use fast::{Fragment, Reuse, Unchanged};
 
 use crate::tree::{Buffer, Tree, YamlError};
 use std::ops::Range;
@@ -35,7 +36,16 @@ pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
 /// # Errors
 /// As [`read`].
 pub fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, YamlError> {
-    match fast::read_into(text, buffer) {
+    read_again(text, None, buffer)
+}
+
+/// Reads like [`read_into`], and copies what was read before. The tree is the same.
+pub(crate) fn read_again<'t>(
+    text: &'t str,
+    reuse: Option<&Reuse<'_>>,
+    buffer: &mut Buffer,
+) -> Result<Tree<'t>, YamlError> {
+    match fast::read_into(text, reuse, buffer) {
         Some(tree) => Ok(tree),
         None => complete::read_into(text, std::mem::take(&mut buffer.nodes)),
     }
@@ -66,7 +76,7 @@ pub fn read_piece<'t>(
 #[cfg(any(test, feature = "unstable-readers"))]
 #[must_use]
 pub fn read_fast(text: &str) -> Option<Tree<'_>> {
-    fast::read_into(text, &mut Buffer::default())
+    fast::read_into(text, None, &mut Buffer::default())
 }
 
 /// Reads with the complete reader alone: the same tree as [`read`], some ten times slower.

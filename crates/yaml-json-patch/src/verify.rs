@@ -166,7 +166,8 @@ impl Pair<'_, '_, '_> {
                 Kind::Mapping | Kind::Sequence => true,
             };
         self.expect(same, at)?;
-        if self.same_text(before, at) {
+        let is_leaf = matches!(old.kind(before), Kind::Alias | Kind::Scalar);
+        if is_leaf || self.same_text(before, at) {
             return Ok(());
         }
         let mut children = new.children(at);

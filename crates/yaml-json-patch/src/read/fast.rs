@@ -11,9 +11,12 @@
 
 mod flow;
 mod json;
+mod reuse;
 
 pub use json::read_json;
+pub(crate) use reuse::{Fragment, Reuse, Unchanged};
 
+use self::reuse::Cursor;
 use super::scanner::Scan;
 use crate::block_scalar::line_end;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
@@ -26,7 +29,12 @@ const MAX_DEPTH: usize = 100;
 /// reader, which has a table.
 const MAX_ANCHORS: usize = 64;
 
-pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'t>> {
+/// Reads a text, and copies what was read before.
+pub(crate) fn read_into<'t>(
+    text: &'t str,
+    reuse: Option<&Reuse<'_>>,
+    buffer: &mut Buffer,
+) -> Option<Tree<'t>> {
     let bytes = text.as_bytes();
     if text.len() >= NONE as usize || !is_unremarkable(bytes) {
         return None;
@@ -38,6 +46,7 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
     let mut open = std::mem::take(&mut buffer.open);
     open.clear();
     let mut reader = FastReader::new(bytes, nodes, open);
+    reader.reuse = reuse.map(Cursor::new);
     let read = reader.document();
     buffer.open = reader.open;
     if read.is_none() {
@@ -90,6 +99,8 @@ pub(super) struct FastReader<'b> {
     awaiting: Option<usize>,
     /// The anchor of the next node, with its `&`.
     anchor: Option<(usize, usize)>,
+    /// The collections that were read before.
+    reuse: Option<Cursor<'b>>,
 }
 
 impl<'b> FastReader<'b> {
@@ -102,6 +113,7 @@ impl<'b> FastReader<'b> {
             last_end: 0,
             awaiting: None,
             anchor: None,
+            reuse: None,
         }
     }
 
@@ -210,6 +222,9 @@ impl<'b> FastReader<'b> {
     /// A new node, at the beginning of its line or after a dash, whose column is then given.
     fn node(&mut self, start: usize, pos: usize, dash: Option<usize>) -> Option<usize> {
         let column = pos - start;
+        if let Some(next) = self.reused(pos, column) {
+            return Some(next);
+        }
         // `- &a b: c` names the key, not the mapping.
         let anchored_key = dash.is_some() && self.anchor.is_some();
         match self.scan.byte(pos)? {

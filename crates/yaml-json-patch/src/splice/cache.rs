@@ -1,9 +1,11 @@
 //! Texts that were written and read back before: the documents of a stream mostly get the same values, in the same layout.
 
 use super::render::Placement;
-use crate::tree::Buffer;
+use crate::edit::{self, Edit};
+use crate::read::{Fragment, Reuse, read, read_again};
+use crate::tree::{Buffer, Tree, YamlError};
 use serde_json::Value;
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Work that [`splice`](crate::splice()) and [`verify`](crate::verify()) share between documents. It compares values by
@@ -12,6 +14,7 @@ use std::sync::Arc;
 pub struct Cache {
     written: RefCell<Vec<Written>>,
     verified: RefCell<Vec<Verified>>,
+    fragments: RefCell<Vec<Fragment>>,
     texts: RefCell<Vec<Arc<str>>>,
     buffer: RefCell<Buffer>,
 }
@@ -28,9 +31,8 @@ struct Written {
 #[derive(Debug)]
 struct Verified {
     value: Arc<Value>,
-    /// The column of the node.
-    column: usize,
-    text: Box<str>,
+    /// The index of its text among the fragments.
+    fragment: usize,
 }
 
 /// More than any real stream has: layouts times values. Beyond it, work is done again.
@@ -93,29 +95,56 @@ impl Cache {
         text
     }
 
-    /// The memory for the next tree of an edited text: see [`read_into`](crate::read_into).
-    pub fn buffer(&self) -> RefMut<'_, Buffer> {
-        self.buffer.borrow_mut()
+    /// Gives the memory of an edited text's tree to the next one.
+    pub fn recycle(&self, tree: Tree<'_>) {
+        tree.recycle(&mut self.buffer.borrow_mut());
+    }
+
+    /// Reads an edited text, as [`read`](crate::read()) does, and copies what was read before: the nodes that the edits left
+    /// whole, and the values that were inserted into other documents.
+    ///
+    /// # Errors
+    /// As [`read`](crate::read()).
+    ///
+    /// # Panics
+    /// As [`edit::pieces`].
+    pub fn read_edited<'t>(
+        &self,
+        before: &Tree<'_>,
+        edits: &[Edit],
+        text: &'t str,
+    ) -> Result<Tree<'t>, YamlError> {
+        let fragments = self.fragments.borrow();
+        let reuse = Reuse::new(before, edit::unchanged(before.text(), edits), &fragments);
+        let tree = read_again(text, Some(&reuse), &mut self.buffer.borrow_mut())?;
+        debug_assert_eq!(
+            Ok(&tree),
+            read(text).as_ref(),
+            "a part reads otherwise here"
+        );
+        Ok(tree)
     }
 
     /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line
     /// below it holds that line, or nothing if `a` itself is indented deeper.
     pub(crate) fn is_verified(&self, value: &Arc<Value>, column: usize, raw: &str) -> bool {
+        let fragments = self.fragments.borrow();
         let same = |known: &Verified| {
-            Arc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw
+            let is_text = |fragment: &Fragment| fragment.is(column, raw);
+            Arc::ptr_eq(&known.value, value) && fragments.get(known.fragment).is_some_and(is_text)
         };
         self.verified.borrow().iter().any(same)
     }
 
     /// Remembers that a text was read back as a value.
     pub(crate) fn remember_verified(&self, value: &Arc<Value>, column: usize, raw: &str) {
-        let mut verified = self.verified.borrow_mut();
-        if verified.len() < CAPACITY && is_shared(value) {
-            verified.push(Verified {
+        let mut fragments = self.fragments.borrow_mut();
+        if fragments.len() < CAPACITY && is_shared(value) {
+            self.verified.borrow_mut().push(Verified {
                 value: Arc::clone(value),
-                column,
-                text: raw.into(),
+                fragment: fragments.len(),
             });
+            fragments.push(Fragment::read(column, raw));
         }
     }
 }

@@ -2,7 +2,11 @@
 
 use crate::corpus;
 use crate::yaml_test_suite::agree;
-use yaml_json_patch::documents;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use yaml_json_patch::json_patch::jsonptr::PointerBuf;
+use yaml_json_patch::{self as yaml, Cache, Kind, Operation, Tree};
+use yaml_json_patch::{Edit, documents, edit, splice, verify};
 
 /// A small generator of numbers (xorshift), the same ones on every run.
 struct Numbers(u64);
@@ -123,4 +127,89 @@ fn the_plain_reader_agrees_on_damaged_manifests() {
         taken * 4 > tried,
         "of {tried} texts only {taken} were taken"
     );
+}
+
+/// A text is edited, damaged, and read again with the nodes of what it was before: as if the damage were an edit, and as if the
+/// edits were still right.
+#[test]
+fn nodes_are_not_copied_to_where_their_text_reads_otherwise() {
+    let Some(files) = corpus::manifests("texts read again, damaged") else {
+        return;
+    };
+    let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
+    let value = Arc::new(json!({"a": [{"b": {"c": "d"}}, ["e"]], "f": "g"}));
+    let cache = Cache::default();
+    for (name, bytes) in files {
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
+        for document in documents(text) {
+            let text = &text[document.span];
+            if text.len() > 3000 {
+                continue;
+            }
+            let Ok(tree) = yaml::read(text) else { continue };
+            let Ok(spliced) = splice(&tree, additions(&tree, &value), &cache) else {
+                continue;
+            };
+            let edited = edit::apply(text, &spliced.edits);
+            let new = cache.read_edited(&tree, &spliced.edits, &edited).unwrap();
+            verify(&tree, &spliced, &new, &cache).unwrap();
+            for _ in 0..ROUNDS {
+                let damaged = damaged(&edited, &mut numbers);
+                let expected = yaml::read(&damaged);
+                let damage = [difference(&edited, &damaged)];
+                let again = cache.read_edited(&new, &damage, &damaged);
+                assert_eq!(again, expected, "{name}\n{damaged}");
+                let again = cache.read_edited(&tree, &spliced.edits, &damaged);
+                assert_eq!(again, expected, "{name}\n{damaged}");
+            }
+        }
+    }
+}
+
+/// The edit that makes one text of another.
+fn difference(before: &str, after: &str) -> Edit {
+    let same = |(one, other): &(char, char)| one == other;
+    let start: usize = before
+        .chars()
+        .zip(after.chars())
+        .take_while(same)
+        .map(|(one, _)| one.len_utf8())
+        .sum();
+    let (before, after) = (&before[start..], &after[start..]);
+    let end: usize = before
+        .chars()
+        .rev()
+        .zip(after.chars().rev())
+        .take_while(same)
+        .map(|(one, _)| one.len_utf8())
+        .sum();
+    Edit::replace(
+        start..start + before.len() - end,
+        &after[..after.len() - end],
+    )
+}
+
+/// Adds the value to each mapping and list below the root.
+fn additions(tree: &Tree<'_>, value: &Arc<Value>) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    let Some(root) = tree.root() else {
+        return operations;
+    };
+    for (key, child) in tree.entries(root) {
+        let Some(key) = tree.scalar(key) else {
+            continue;
+        };
+        let end = match tree.kind(child) {
+            Kind::Mapping => "added",
+            Kind::Sequence => "-",
+            Kind::Scalar | Kind::Alias => continue,
+        };
+        operations.push(Operation::Add {
+            path: PointerBuf::from_tokens([&*key, end]),
+            value: Arc::clone(value),
+        });
+    }
+    operations
 }
