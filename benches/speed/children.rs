@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// The argument that makes this program measure one child in place of everything else.
 pub(crate) const ONE_CHILD: &str = "--one-child";
@@ -59,15 +60,18 @@ pub(crate) fn written(
     Ok(output.stdout.len() as u64)
 }
 
-/// The most memory that one run held resident, in bytes.
+/// The figures of one run.
+pub(crate) struct Run {
+    pub(crate) taken: Taken,
+    /// The most memory that was resident, in bytes.
+    pub(crate) peak_memory: u64,
+}
+
+/// One run, which reads the file `input` if there is one, with its memory. Anything but success is an error.
 ///
 /// The kernel counts what the parent held at the moment of the fork as the child's. So the parent is a copy of this
 /// program that has nothing in memory yet.
-pub(crate) fn peak_memory(
-    program: &Path,
-    arguments: &[&Path],
-    input: Option<&Path>,
-) -> io::Result<u64> {
+pub(crate) fn run(program: &Path, arguments: &[&Path], input: Option<&Path>) -> io::Result<Run> {
     let mut parent = Command::new(std::env::current_exe()?);
     let output = parent
         .arg(ONE_CHILD)
@@ -76,32 +80,47 @@ pub(crate) fn peak_memory(
         .stdin(stdin(input)?)
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let kibibytes = text.trim().parse::<u64>();
-    kibibytes.map(|kibibytes| kibibytes * 1024).map_err(|_| {
-        io::Error::other(format!(
-            "{}: {text}{}",
-            program.display(),
-            String::from_utf8_lossy(&output.stderr)
-        ))
+    let figures: Vec<u64> = text
+        .split_whitespace()
+        .filter_map(|figure| figure.parse().ok())
+        .collect();
+    let [kibibytes, wall, cpu] = figures[..] else {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(text.trim().to_owned()));
+    };
+    Ok(Run {
+        taken: Taken {
+            wall: Duration::from_micros(wall),
+            cpu: Duration::from_micros(cpu),
+        },
+        peak_memory: kibibytes * 1024,
     })
 }
 
-/// The child's side of [`peak_memory`]: runs the child, prints KiB.
+/// The child's side of [`run`]: runs the child, prints KiB and microseconds.
 pub(crate) fn one_child(mut command: impl Iterator<Item = String>) -> ExitCode {
     let Some(program) = command.next() else {
         return ExitCode::FAILURE;
     };
-    let run = Command::new(program)
-        .args(command)
-        .stdout(Stdio::null())
-        .status();
-    match (run, children_peak()) {
+    let mut child = Command::new(&program);
+    child.args(command).stdout(Stdio::null());
+    child.stderr(Stdio::null());
+    let (status, taken) = timed(Of::Children, || child.status());
+    match (status, children_peak()) {
         (Ok(status), Ok(peak)) if status.success() => {
-            println!("{peak}");
+            println!(
+                "{peak} {} {}",
+                taken.wall.as_micros(),
+                taken.cpu.as_micros()
+            );
             ExitCode::SUCCESS
         }
-        (run, peak) => {
-            eprintln!("{run:?}, {peak:?}");
+        (Ok(status), Ok(_)) => {
+            eprintln!("{program} gave {status}");
+            ExitCode::FAILURE
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            eprintln!("{program}: {error}");
             ExitCode::FAILURE
         }
     }

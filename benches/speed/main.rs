@@ -1,14 +1,15 @@
-//! `cargo bench`: one run, one table of ratios.
+//! `cargo bench --bench speed`: one run, one table of ratios.
 //!
 //! Everything is measured in the same run on the same machine, the injector and its peers in turn. Ratios are those of
 //! processor time, the least of several runs, so that they hold on a busy machine too; wall time is beside it.
 //!
-//! - `cargo bench` on streams of 1 and 50 MB of real manifests (see `real`), or without the corpus on generated ones (see `streams`)
-//! - `cargo bench -- FILE…` on files of yours
-//! - `cargo bench -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
-//! - `cargo bench -- --webhook` times the webhook's answers alone
-//! - `cargo bench -- --serving [PROGRAM]` times its server
-//! - `cargo bench -- --write FOLDER` writes those streams, for other tools
+//! - `cargo bench --bench speed` on streams of 1 and 50 MB of real manifests (see `real`), or without the corpus on generated ones (see `streams`)
+//! - `cargo bench --bench speed -- FILE…` on files of yours
+//! - `cargo bench --bench speed -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
+//! - `cargo bench --bench speed -- --peer NAME=COMMAND …` beside other programs, as many as there are `--peer`
+//! - `cargo bench --bench speed -- --webhook` times the webhook's answers alone
+//! - `cargo bench --bench speed -- --serving [PROGRAM]` times its server
+//! - `cargo bench --bench speed -- --write FOLDER` writes those streams, for other tools
 
 #![allow(
     clippy::print_stdout,
@@ -24,6 +25,7 @@
 
 mod children;
 mod clock;
+mod peers;
 mod real;
 mod reviews;
 #[cfg(all(unix, feature = "webhook"))]
@@ -35,6 +37,7 @@ use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::Options;
 use mackerel_agent_injector::report::Reason;
+use peers::Peer;
 use serde::Deserialize as _;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -61,68 +64,50 @@ fn main() -> ExitCode {
         .skip(1)
         .filter(|argument| argument != "--bench")
         .peekable();
-    if arguments
-        .next_if(|argument| argument == children::ONE_CHILD)
-        .is_some()
-    {
-        return children::one_child(arguments);
-    }
-    if arguments
-        .next_if(|argument| argument == "--write")
-        .is_some()
-    {
-        let folder = PathBuf::from(arguments.next().expect("--write FOLDER"));
-        for (name, text) in own_streams() {
-            std::fs::write(folder.join(name), text).expect("the folder can be written to");
+    let first = arguments.next_if(|argument| argument.starts_with("--"));
+    match first.as_deref() {
+        Some(children::ONE_CHILD) => return children::one_child(arguments),
+        Some("--write") => {
+            let folder = PathBuf::from(arguments.next().expect("--write FOLDER"));
+            write_own_streams(&folder);
         }
-        return ExitCode::SUCCESS;
-    }
-    if arguments
-        .next_if(|argument| argument == "--webhook")
-        .is_some()
-    {
-        reviews::print();
-        return ExitCode::SUCCESS;
-    }
-    #[cfg(all(unix, feature = "webhook"))]
-    {
-        if arguments
-            .next_if(|argument| argument == serving::AT_ONCE)
-            .is_some()
-        {
-            return serving::at_once(arguments);
-        }
-        if arguments
-            .next_if(|argument| argument == "--serving")
-            .is_some()
-        {
+        Some("--webhook") => reviews::print(),
+        #[cfg(all(unix, feature = "webhook"))]
+        Some(serving::AT_ONCE) => return serving::at_once(arguments),
+        #[cfg(all(unix, feature = "webhook"))]
+        Some("--serving") => {
             let program = arguments.next().unwrap_or_else(|| BUILT.to_owned());
             serving::print(Path::new(&program)).expect("both servers can be called");
-            return ExitCode::SUCCESS;
+        }
+        _ => compare(first.into_iter().chain(arguments)),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Compares this program with others, on files or on streams of its own.
+fn compare(mut arguments: impl Iterator<Item = String>) {
+    let (mut built, mut peers, mut files) = (BUILT.to_owned(), Vec::new(), Vec::new());
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--program" => built = arguments.next().expect("--program PROGRAM"),
+            "--peer" => {
+                let peer = arguments.next().as_deref().and_then(Peer::parse);
+                peers.push(peer.expect("--peer NAME=COMMAND"));
+            }
+            option if option.starts_with("--") => panic!("no such option: {option}"),
+            file => files.push(PathBuf::from(file)),
         }
     }
-    let named = arguments
-        .next_if(|argument| argument == "--program")
-        .is_some();
-    let built = if named {
-        arguments.next().expect("--program PROGRAM")
-    } else {
-        BUILT.to_owned()
-    };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = installed(Path::new(&built), folder.path()).expect("the program can be copied");
-    let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     let own = files.is_empty();
-    let files = if own {
-        let write = |(name, text): (&str, String)| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).expect("the temporary folder can be written to");
-            path
-        };
-        own_streams().map(write).collect()
-    } else {
-        files
-    };
+    if own {
+        files = write_own_streams(folder.path());
+    }
+    if !peers.is_empty() {
+        peers::print(&program, peers, &files);
+        return;
+    }
 
     println!("| stream | program | processor time | wall time | MB/s | times ours |");
     println!("| --- | --- | ---: | ---: | ---: | ---: |");
@@ -143,10 +128,19 @@ fn main() -> ExitCode {
         println!("| --- | ---: | ---: | ---: |");
         linearity();
     }
-    ExitCode::SUCCESS
 }
 
 const MB: usize = 1_000_000;
+
+/// Writes the streams below a folder, and returns their paths.
+fn write_own_streams(folder: &Path) -> Vec<PathBuf> {
+    let write = |(name, text): (&str, String)| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("the folder can be written to");
+        path
+    };
+    own_streams().map(write).collect()
+}
 
 fn own_streams() -> impl Iterator<Item = (&'static str, String)> {
     let documents = real::documents_of_the_corpus();
@@ -334,7 +328,8 @@ fn memory(program: &Path, file: &Path, folder: &Path) {
                 let folder = folder.join(format!("copy-{copy}"));
                 std::fs::create_dir_all(&folder).expect("the folder can be made");
                 let program = installed(program, &folder).expect("the program can be copied");
-                children::peak_memory(&program, &arguments, stdin).expect("it runs")
+                let run = children::run(&program, &arguments, stdin).expect("it runs");
+                run.peak_memory
             })
             .collect();
         peaks.sort_unstable();
