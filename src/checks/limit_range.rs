@@ -16,6 +16,9 @@ pub(super) fn remarks(
     objects: &Objects<'_>,
     config: &Config,
 ) -> Vec<(usize, Remark)> {
+    if objects.of(RelatedKind::LimitRange).next().is_none() {
+        return Vec::new();
+    }
     let mut extremes = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
         add_amounts(&mut extremes, outcome, config);

@@ -13,6 +13,9 @@ pub(super) fn remarks(
     objects: &Objects<'_>,
     config: &Config,
 ) -> Vec<(usize, Remark)> {
+    if objects.of(RelatedKind::Quota).next().is_none() {
+        return Vec::new();
+    }
     // For each namespace, the first template of those whose agents lack the same resources.
     let mut agents: HashMap<Option<&str>, Vec<(&Prerequisites, &Outcome)>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
