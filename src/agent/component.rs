@@ -7,6 +7,7 @@ use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::Prerequisites;
 use crate::agent::record::ComponentRecord;
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
+use crate::agent::shape::AgentShape;
 use crate::config::{Config, WaitForPosition};
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::ContainerList;
@@ -32,6 +33,8 @@ pub(crate) struct Component {
     pub(crate) record: ComponentRecord,
     /// The objects and permissions that it needs.
     pub(crate) needs: Arc<Prerequisites>,
+    /// The properties of the pod that it depends on; none for the init container.
+    pub(crate) shape: Option<AgentShape>,
     /// Its access to the kubelet; none for the init container.
     pub(crate) access: Option<KubeletAccess>,
     /// Its configuration, if the template's annotations change it.
@@ -73,6 +76,7 @@ impl Component {
             names: canonical.names,
             record,
             needs: Arc::default(),
+            shape: None,
             access: None,
             annotated: None,
             endpoints: Vec::new(),

@@ -6,11 +6,12 @@ use crate::agent::environment::environment;
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
+use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::config::{AgentSettings, Config, variables};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -25,37 +26,6 @@ const CAPACITY: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Agents {
     made: RefCell<Vec<(AgentShape, Arc<Component>)>>,
-}
-
-/// The pod's properties that an agent depends on.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AgentShape {
-    pub(crate) sidecar: Sidecar,
-    pub(crate) token: Token,
-    pub(crate) amounts: AgentResources,
-    pub(crate) pull_secrets: Vec<String>,
-    /// The mounts of `agent.volumeMounts` whose volumes the pod has.
-    pub(crate) volume_mounts: Vec<VolumeMount>,
-}
-
-/// The source of the token that the agent shows to the kubelet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
-    /// The ServiceAccount admission plugin, which mounts it into every container; or none is needed.
-    Mounted,
-    /// An injected volume, because the pod turns that off or the configuration asks for one.
-    Projected,
-}
-
-/// The agent's requests and limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AgentResources {
-    /// The configured ones.
-    Configured,
-    /// Only explicit ones, no defaults: the pod has resources of its own for all containers.
-    Explicit,
-    /// Requests raised to the limits, so that the pod stays Guaranteed.
-    Guaranteed,
 }
 
 impl Agents {
@@ -94,6 +64,7 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
     let plan = Value::Array(plan);
     let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, &plan);
     agent.pull_secrets.clone_from(&shape.pull_secrets);
+    agent.shape = Some(shape.clone());
     agent.access = Some(KubeletAccess::of(&config.spec));
     agent.needs = Arc::new(prerequisites(config, shape, &agent));
     agent

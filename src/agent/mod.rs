@@ -14,6 +14,7 @@ pub(crate) mod plan;
 pub(crate) mod prerequisites;
 pub(crate) mod record;
 pub(crate) mod replaceable_names;
+pub(crate) mod shape;
 pub(crate) mod wait_for;
 
 pub(crate) use component::Component;

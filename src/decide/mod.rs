@@ -45,8 +45,8 @@ mod volume_mounts;
 mod wait_for;
 mod windows;
 
-use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
+use crate::agent::shape::AgentShape;
 use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
 use crate::annotations::ignored_warnings;
 use crate::config::Config;

@@ -1,6 +1,6 @@
 //! `qos-changed`, `qos-refused`: an agent with lower requests than limits takes a pod out of the class Guaranteed.
 
-use crate::agent::container::AgentResources;
+use crate::agent::shape::AgentResources;
 use crate::config::{Config, Qos, Spec};
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::qos;

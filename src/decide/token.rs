@@ -1,6 +1,6 @@
 //! `token-automount-off`: the source of the token that the agent shows to the kubelet.
 
-use crate::agent::container::Token;
+use crate::agent::shape::Token;
 use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::report::Reason;

@@ -1,7 +1,7 @@
 //! The agent as the engine that injects files renders it: for each shape of a pod, and for each annotation that the policy reads.
 
-use crate::agent::container::{AgentResources, AgentShape, Token};
 use crate::agent::record::Record;
+use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::agent::{Agents, Component};
 use crate::annotations::overlay;
 use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};

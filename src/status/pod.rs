@@ -4,11 +4,12 @@ use crate::admission::copied_record;
 use crate::agent::existing::{EarlierReadings, ExistingInjection, is_agent};
 use crate::agent::plan::Plan;
 use crate::agent::record::{Record, RecordError};
-use crate::agent::{Agents, ComponentKind};
-use crate::config::Config;
+use crate::agent::shape::{AgentResources, Token};
+use crate::agent::{Agents, Component, ComponentKind};
+use crate::config::{Config, Qos};
 use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::INJECTED;
+use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::reconcile::changed_settings::changed_settings;
@@ -19,11 +20,16 @@ use crate::status::container::not_ready;
 use crate::status::owners::{PodOwner, Workload};
 use crate::status::state::PodState;
 use kube_core::GroupVersionKind;
+use std::borrow::Cow;
+use std::sync::Arc;
 use yaml_json_patch::{NodeId, Tree};
 
 /// Decides about pods under one configuration.
 pub(super) struct PodReader<'c> {
     config: &'c Config,
+    /// The configuration for pods with an agent. The QoS class of a pod may be another than that of its manifest, so none is refused
+    /// for it.
+    config_of_injected: Cow<'c, Config>,
     agents: Agents,
     readings: EarlierReadings,
 }
@@ -42,8 +48,13 @@ pub(super) fn counts(tree: &Tree<'_>, pod: NodeId, view: &PodTemplate) -> bool {
 
 impl<'c> PodReader<'c> {
     pub(super) fn new(config: &'c Config) -> Self {
+        let mut config_of_injected = Cow::Borrowed(config);
+        if config.spec.qos == Qos::Refuse {
+            config_of_injected.to_mut().spec.qos = Qos::Allow;
+        }
         Self {
             config,
+            config_of_injected,
             agents: Agents::default(),
             readings: EarlierReadings::default(),
         }
@@ -60,10 +71,19 @@ impl<'c> PodReader<'c> {
         let status = view.annotation(Annotation::Status.key());
         let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
         let existing = ExistingInjection::take_from(&mut view, tree, &self.readings);
-        let report = self.decide(tree, pod, &view, &owner.workload);
         let injected = existing
             .as_ref()
             .and_then(|existing| existing.container(ComponentKind::Agent));
+        let context = DecisionContext {
+            config: match injected {
+                Some(_) => &self.config_of_injected,
+                None => self.config,
+            },
+            agents: &self.agents,
+            patch: None,
+        };
+        let resource = as_workload(pod, &owner.workload);
+        let report = decide(tree, &resource, "", &view, context);
         let mut containers = view.own_containers();
         let Some(agent) = injected.or_else(|| containers.find(|one| is_agent(tree, one))) else {
             let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
@@ -85,34 +105,104 @@ impl<'c> PodReader<'c> {
         }
         if let Some(existing) = &existing
             && injected.is_some()
-            && let Some(difference) = difference(existing, &report)
+            && let Some(difference) = self.difference(existing, &report)
         {
             return PodState::outdated(difference, owner);
         }
         PodState::READY
     }
 
-    /// Decides about a pod. Rules about kinds and names of resources are applied to its workload.
-    fn decide(
-        &self,
-        tree: &Tree<'_>,
-        pod: &Resource,
-        view: &PodTemplate,
-        workload: &Workload,
-    ) -> DecisionReport {
-        let mut resource = pod.clone();
-        let types = workload.types();
-        resource.gvk = GroupVersionKind::try_from(&types).ok();
-        resource.identity.api_version = types.api_version;
-        resource.identity.kind = types.kind;
-        resource.identity.name.clone_from(&workload.name);
-        let context = DecisionContext {
-            config: self.config,
-            agents: &self.agents,
-            patch: None,
+    /// Returns the difference between the record of a pod and the decision of today. The containers of the pod are not compared: other
+    /// webhooks may have changed them.
+    fn difference(&self, existing: &ExistingInjection, report: &DecisionReport) -> Option<Cause> {
+        let plan = match &report.decision {
+            // An agent of others beside the injected one says nothing about the latter.
+            Decision::Skip(skip) if skip.reason == Reason::AgentPresent => return None,
+            Decision::Skip(skip) => return Some(Cause::new("no-longer-wanted", &*skip.message)),
+            Decision::Refuse(_) => return None,
+            Decision::Add(plan) => plan,
         };
-        decide(tree, &resource, "", view, context)
+        if let (None, Some(skip)) = (plan.agent(), &report.no_agent) {
+            return Some(Cause::new("no-longer-wanted", &*skip.message));
+        }
+        let record = match &existing.record {
+            Ok(record) => record,
+            Err(RecordError::Newer) => {
+                let message = "a newer version of mackerel-agent-injector added the agent";
+                return Some(Cause::new("newer-record", message));
+            }
+            Err(RecordError::Broken) => {
+                let message = "the `record` annotation cannot be read";
+                return Some(Cause::new("broken-record", message));
+            }
+        };
+        let plans = self.earlier_plans(record, plan);
+        if plans.iter().any(|plan| is_current(record, plan)) {
+            return None;
+        }
+        // After a change by others, the container does not show what the record says.
+        let settings = match Drift::detect(existing) {
+            None => changed_settings(existing, plans.first()?),
+            Some(_) => None,
+        };
+        Some(Cause::new("settings-changed", settings.unwrap_or_default()))
     }
+
+    /// Returns the plans for a pod as it may have been when its agent was injected. Later, its ServiceAccount may have given it pull
+    /// secrets or turned its token off, and a LimitRange or the container of another webhook may have changed its QoS class.
+    fn earlier_plans(&self, record: &Record, plan: &Plan) -> Vec<Plan> {
+        let (Some(recorded), Some(agent)) = (&record.agent, plan.agent()) else {
+            return vec![plan.clone()];
+        };
+        let Some(mut shape) = agent.shape.clone() else {
+            return vec![plan.clone()];
+        };
+        let config = match &agent.annotated {
+            Some(annotated) => Cow::Owned(Config::clone(annotated)),
+            None => Cow::Borrowed(self.config),
+        };
+        if record.pull_secrets.is_none() {
+            shape.pull_secrets.clear();
+        }
+        if !recorded.volumes.contains(&Volume::Token)
+            && !config.spec.agent.token.is_always_mounted()
+        {
+            shape.token = Token::Mounted;
+        }
+        let other_amounts = match (config.spec.qos, shape.amounts) {
+            (Qos::Keep, AgentResources::Configured) => Some(AgentResources::Guaranteed),
+            (Qos::Keep, AgentResources::Guaranteed) => Some(AgentResources::Configured),
+            _ => None,
+        };
+        let mut plans = Vec::new();
+        for amounts in [Some(shape.amounts), other_amounts].into_iter().flatten() {
+            shape.amounts = amounts;
+            let agent = self.agents.agent(config.clone(), shape.clone());
+            plans.push(with_agent(plan, &agent));
+        }
+        plans
+    }
+}
+
+/// Returns a pod as a resource of the kind and name of its workload, to which rules about them apply.
+fn as_workload(pod: &Resource, workload: &Workload) -> Resource {
+    let mut resource = pod.clone();
+    let types = workload.types();
+    resource.gvk = GroupVersionKind::try_from(&types).ok();
+    resource.identity.api_version = types.api_version;
+    resource.identity.kind = types.kind;
+    resource.identity.name.clone_from(&workload.name);
+    resource
+}
+
+fn with_agent(plan: &Plan, agent: &Arc<Component>) -> Plan {
+    let mut plan = plan.clone();
+    for component in &mut plan.components {
+        if component.kind == ComponentKind::Agent {
+            *component = Arc::clone(agent);
+        }
+    }
+    plan
 }
 
 /// Returns the state of a pod without an agent. The webhook injects none beside a `copied` record.
@@ -147,48 +237,11 @@ fn is_server(view: &PodTemplate) -> bool {
     labels.any(|(key, value)| key == "app.kubernetes.io/name" && value == env!("CARGO_PKG_NAME"))
 }
 
-/// Returns the difference between the record of a pod and the decision of today. The containers of the pod are not compared: other
-/// webhooks may have changed them.
-fn difference(existing: &ExistingInjection, report: &DecisionReport) -> Option<Cause> {
-    let plan = match &report.decision {
-        // An agent of others beside the injected one says nothing about the latter.
-        Decision::Skip(skip) if skip.reason == Reason::AgentPresent => return None,
-        Decision::Skip(skip) => return Some(Cause::new("no-longer-wanted", &*skip.message)),
-        Decision::Refuse(_) => return None,
-        Decision::Add(plan) => plan,
-    };
-    if let (None, Some(skip)) = (plan.agent(), &report.no_agent) {
-        return Some(Cause::new("no-longer-wanted", &*skip.message));
-    }
-    let record = match &existing.record {
-        Ok(record) => record,
-        Err(RecordError::Newer) => {
-            let message = "a newer version of mackerel-agent-injector added the agent";
-            return Some(Cause::new("newer-record", message));
-        }
-        Err(RecordError::Broken) => {
-            let message = "the `record` annotation cannot be read";
-            return Some(Cause::new("broken-record", message));
-        }
-    };
-    if is_current(record, plan) {
-        return None;
-    }
-    // After a change by others, the container does not show what the record says.
-    let settings = match Drift::detect(existing) {
-        None => changed_settings(existing, plan),
-        Some(_) => None,
-    };
-    Some(Cause::new("settings-changed", settings.unwrap_or_default()))
-}
-
 /// Returns true if the record has the components of the plan. One that only the record or the plan has came with the workload.
 fn is_current(record: &Record, plan: &Plan) -> bool {
     let mut components = plan.components.iter();
-    let same_components = components.all(|new| {
+    components.all(|new| {
         let old = record.component(new.kind);
         old.is_none_or(|old| old.plan == new.record.plan)
-    });
-    let added = record.pull_secrets.as_ref();
-    same_components && added.is_none_or(|added| added.names.iter().eq(plan.pull_secrets()))
+    })
 }

@@ -50,9 +50,16 @@ impl Expected {
             if answer.decision != "injected" || !record.unwrap().contains("\"agent\"") {
                 continue;
             }
+            self.push(with_limit_range(&injected), "ready");
             self.push(injected, "ready");
             self.push(before, "missed");
-            self.push(sent(&after, has_token), "ready");
+            // What admission changes in the pod of an injected manifest makes no other agent of it.
+            self.push(with_account(&sent(&after, false)), "ready");
+            let after = sent(&after, has_token);
+            self.push(with_limit_range(&after), "ready");
+            self.push(with_limit_range(&with_account(&after)), "ready");
+            self.push(with_account(&after), "ready");
+            self.push(after, "ready");
         }
     }
 
@@ -88,6 +95,45 @@ impl Expected {
         }
         wrong
     }
+}
+
+/// A pod with the pull secrets of its ServiceAccount, unless it has some.
+fn with_account(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    let secrets = &mut pod["spec"]["imagePullSecrets"];
+    if secrets.as_array().is_none_or(Vec::is_empty) {
+        *secrets = json!([{"name": "of-the-account"}]);
+    }
+    pod
+}
+
+/// A pod whose containers have the requests and limits of a LimitRange, unless they have some.
+fn with_limit_range(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        let containers = pod.pointer_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            // The API server rejects other pods.
+            let resources = container["resources"].as_object();
+            if resources.is_some_and(|lists| lists.values().any(|list| !list.is_object()))
+                || container["resources"].is_array()
+            {
+                continue;
+            }
+            for (name, amount) in [("cpu", "500m"), ("memory", "512Mi")] {
+                let limit = &mut container["resources"]["limits"][name];
+                if limit.is_null() {
+                    *limit = json!(amount);
+                }
+                let limit = limit.clone();
+                let request = &mut container["resources"]["requests"][name];
+                if request.is_null() {
+                    *request = limit;
+                }
+            }
+        }
+    }
+    pod
 }
 
 #[test]

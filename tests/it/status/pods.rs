@@ -185,6 +185,35 @@ fn a_pull_secret_that_is_no_longer_configured_makes_an_agent_outdated() {
 }
 
 #[test]
+fn what_admission_changes_after_an_injection_makes_no_agent_outdated() {
+    let injected = || Living::of_deployment("shop", "web").injected(&[]);
+    let secrets = |pod: Living| pod.with("/spec/imagePullSecrets", json!([{"name": "account"}]));
+    let guaranteed = |pod: Living| {
+        let limits = json!({"limits": {"cpu": "1", "memory": "1Gi"}});
+        pod.with("/spec/containers/0/resources", limits)
+    };
+    let no_token = |pod: Living| pod.with("/spec/containers/0/volumeMounts", json!([]));
+    let team = ["--set", "agent.imagePullSecrets=[team]"];
+    let ready = "shop | Deployment/web | 1 pod | ready";
+    assert_eq!(row(&team, secrets(injected())), ready);
+    assert_eq!(row(&[], no_token(injected())), ready);
+    for qos in ["keep", "refuse"] {
+        let qos = ["--set", &format!("qos={qos}")];
+        assert_eq!(row(&qos, guaranteed(injected())), ready, "{qos:?}");
+    }
+    // Another webhook has added a container without limits.
+    let kept = guaranteed(Living::of_deployment("shop", "web")).injected(&["qos=keep"]);
+    let kept = kept.with("/spec/containers/0/resources", json!({}));
+    assert_eq!(row(&["--set", "qos=keep"], kept), ready);
+    let other = [team.as_slice(), &["--set", "agent.roles=[shop:web]"]].concat();
+    let outdated = row(&other, no_token(secrets(injected())));
+    assert!(
+        outdated.contains("| settings-changed: `agent.roles` |"),
+        "{outdated}"
+    );
+}
+
+#[test]
 fn a_pod_that_a_policy_has_injected_without_a_record_has_the_agent() {
     let pod = || {
         Living::of_deployment("shop", "web")

@@ -1,0 +1,35 @@
+//! The properties of a pod that its agent depends on.
+
+use crate::mackerel::names::Sidecar;
+use k8s_openapi::api::core::v1::VolumeMount;
+
+/// The pod's properties that an agent depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AgentShape {
+    pub(crate) sidecar: Sidecar,
+    pub(crate) token: Token,
+    pub(crate) amounts: AgentResources,
+    pub(crate) pull_secrets: Vec<String>,
+    /// The mounts of `agent.volumeMounts` whose volumes the pod has.
+    pub(crate) volume_mounts: Vec<VolumeMount>,
+}
+
+/// The source of the token that the agent shows to the kubelet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// The ServiceAccount admission plugin, which mounts it into every container; or none is needed.
+    Mounted,
+    /// An injected volume, because the pod turns that off or the configuration asks for one.
+    Projected,
+}
+
+/// The agent's requests and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentResources {
+    /// The configured ones.
+    Configured,
+    /// Only explicit ones, no defaults: the pod has resources of its own for all containers.
+    Explicit,
+    /// Requests raised to the limits, so that the pod stays Guaranteed.
+    Guaranteed,
+}
