@@ -125,12 +125,14 @@ Examples:
     #[command(after_help = "\
 Examples:
   kubectl get pods -A -o json | mackerel-agent-injector status -
-  kubectl get pods,replicasets,jobs -n shop -o json | mackerel-agent-injector status -v -
+  kubectl get pods,replicasets,statefulsets,daemonsets,jobs -n shop -o json |
+    mackerel-agent-injector status -v -
   kubectl get pods,namespaces -A -o json |
     mackerel-agent-injector status --namespace-selector mackerel=enabled -
 
 The configuration is that of `inject`: add the `--config` and `--set` of your manifests or release.
-With ReplicaSets and Jobs in the input, pods are listed by their topmost owner.
+With their owners in the input, pods are listed by the topmost one, and an outdated agent has the
+one step that helps.
 
 Exit codes: 0 success, 1 a pod missed the agent, or its agent is not ready, 2 error.")]
     Status(StatusArgs),

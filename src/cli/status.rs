@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// The note about rules that were applied to ReplicaSets and Jobs instead of Deployments and CronJobs.
 const LACKS_OWNERS: &str = "info: `select.kinds` and `select.exclude` need the owners of pods; \
-     use `kubectl get pods,replicasets,jobs -A -o json`";
+     use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
 
 /// A text of the input.
 struct NamedText {

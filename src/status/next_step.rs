@@ -15,6 +15,13 @@ pub(crate) enum NextStep {
 }
 
 impl NextStep {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            NextStep::Command(text) => text,
+            NextStep::Advice(text) => text,
+        }
+    }
+
     /// Creates the pods of a workload anew.
     pub(super) fn restart(workload: &Workload) -> Self {
         let Workload {

@@ -40,11 +40,22 @@ struct Owner {
     is_injected: bool,
 }
 
+/// The way by which the agent got into a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The pod template of an owner has it.
+    Manifest,
+    /// The webhook or a policy.
+    ApiServer,
+    /// The input has no owner of the pod.
+    Unknown,
+}
+
 /// The workload of a pod.
 pub(super) struct PodOwner {
     pub(super) workload: Workload,
-    /// True if the pod has its agent from the manifest of the workload.
-    pub(super) is_injected: bool,
+    /// The origin of the pod's agent, if it has one.
+    pub(super) origin: Origin,
     /// False if the input lacks an owner that another object may own.
     pub(super) is_topmost: bool,
 }
@@ -63,23 +74,20 @@ impl Objects {
         let is_injected = annotations.is_some_and(|annotations| {
             tree.member(annotations, Annotation::Record.key()).is_some()
         });
-        let controller = controller(tree, resource);
-        if controller.is_some() || is_injected || is_owner_between(&identity.kind) {
-            let owner = Owner {
-                controller,
-                is_injected,
-            };
-            self.owners.insert(Workload::of(resource), owner);
-        }
+        let owner = Owner {
+            controller: controller(tree, resource),
+            is_injected,
+        };
+        self.owners.insert(Workload::of(resource), owner);
     }
 
-    /// Returns the labels of a Namespace; none if it is not in the input.
     /// Returns true if a Namespace has the labels.
     pub(super) fn has_namespace(&self, selector: &LabelSelector) -> bool {
         let mut namespaces = self.namespaces.values();
         namespaces.any(|labels| selector.matches(labels))
     }
 
+    /// Returns the labels of a Namespace; none if it is not in the input.
     pub(super) fn labels(&self, namespace: &str) -> Option<&[(String, String)]> {
         self.namespaces.get(namespace).map(Vec::as_slice)
     }
@@ -89,16 +97,20 @@ impl Objects {
         let Some(mut workload) = controller(tree, pod) else {
             return PodOwner {
                 workload: Workload::of(pod),
-                is_injected: false,
+                origin: Origin::Unknown,
                 is_topmost: true,
             };
         };
-        let mut is_injected = false;
+        let mut origin = Origin::Unknown;
         for _ in 0..MAX_OWNERS {
             let Some(owner) = self.owners.get(&workload) else {
                 break;
             };
-            is_injected |= owner.is_injected;
+            if owner.is_injected {
+                origin = Origin::Manifest;
+            } else if origin == Origin::Unknown {
+                origin = Origin::ApiServer;
+            }
             match &owner.controller {
                 Some(controller) => workload = controller.clone(),
                 None => break,
@@ -112,7 +124,7 @@ impl Objects {
         PodOwner {
             is_topmost: self.owners.contains_key(&workload) || !is_owner_between(&workload.kind),
             workload,
-            is_injected,
+            origin,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::report::Finding;
 use crate::status::cause::Cause;
 use crate::status::container::NotReady;
 use crate::status::next_step::NextStep;
-use crate::status::owners::{PodOwner, Workload};
+use crate::status::owners::{Origin, PodOwner, Workload};
 use serde::Serialize;
 
 /// The state of a pod; those that need a person come first.
@@ -82,9 +82,16 @@ impl PodState {
     }
 
     pub(super) fn outdated(difference: Cause, owner: &PodOwner) -> Self {
-        let next = match owner.is_injected {
-            true => NextStep::Advice("inject its manifest again and apply it".into()),
-            false => NextStep::restart(&owner.workload),
+        let restart = NextStep::restart(&owner.workload);
+        let next = match owner.origin {
+            Origin::Manifest => NextStep::Advice("inject its manifest again and apply it".into()),
+            Origin::ApiServer => restart,
+            Origin::Unknown => {
+                let restart = restart.text();
+                let advice =
+                    format!("if its manifest has the agent, inject it again; else {restart}");
+                NextStep::Advice(advice.into())
+            }
         };
         Self {
             state: State::Outdated,

@@ -56,8 +56,7 @@ impl Line {
         let rest = match &row.next {
             Some(NextStep::Command(command)) if !cause.is_empty() => format!("{cause}  {command}"),
             Some(NextStep::Advice(advice)) if !cause.is_empty() => format!("{cause}; {advice}"),
-            Some(NextStep::Command(next)) => next.clone(),
-            Some(NextStep::Advice(next)) => next.clone().into_owned(),
+            Some(next) => next.text().to_owned(),
             None => cause,
         };
         Self {

@@ -74,15 +74,46 @@ fn a_workload_that_kubectl_can_restart_has_its_command() {
 
 #[test]
 fn an_agent_of_a_manifest_is_not_updated_by_a_restart() {
-    let pod = Living::of_deployment("shop", "web").injected(&[]);
-    let record = pod.0["metadata"]["annotations"].clone();
-    let replica_set = owner("apps/v1", "ReplicaSet", "web-5d4f9c7b8")
-        .owned_by("apps/v1", "Deployment", "web")
-        .with("/spec/template/metadata/annotations", record);
-    assert_eq!(
-        row(&["--set", "agent.roles=[shop:web]"], [pod, replica_set]),
-        "shop | Deployment/web | 1 pod | outdated | settings-changed: `agent.roles`; inject its manifest again and apply it"
-    );
+    let outdated = ["--set", "agent.roles=[shop:web]"];
+    let web = || Living::of_deployment("shop", "web").injected(&[]);
+    let replica_set =
+        || owner("apps/v1", "ReplicaSet", "web-5d4f9c7b8").owned_by("apps/v1", "Deployment", "web");
+    let db = || {
+        let pod = Living::pod("shop", "db-0").owned_by("apps/v1", "StatefulSet", "db");
+        pod.injected(&[])
+    };
+    let stateful_set = || owner("apps/v1", "StatefulSet", "db");
+    for (pod, owner, workload, restart) in [
+        (
+            web as fn() -> Living,
+            replica_set as fn() -> Living,
+            "Deployment/web",
+            "deployment/web",
+        ),
+        (db, stateful_set, "StatefulSet/db", "statefulset/db"),
+    ] {
+        let row_of = |next: &str| {
+            format!("shop | {workload} | 1 pod | outdated | settings-changed: `agent.roles`{next}")
+        };
+        let record = pod().0["metadata"]["annotations"].clone();
+        let injected = owner().with("/spec/template/metadata/annotations", record);
+        assert_eq!(
+            row(&outdated, [pod(), injected]),
+            row_of("; inject its manifest again and apply it")
+        );
+        let restart = format!("kubectl rollout restart {restart} -n shop");
+        assert_eq!(
+            row(&outdated, [pod(), owner()]),
+            row_of(&format!(" | {restart}"))
+        );
+        assert_eq!(
+            row(&outdated, [pod()]),
+            row_of(&format!(
+                "; if its manifest has the agent, inject it again; else {restart}"
+            )),
+            "without its owner, both are possible"
+        );
+    }
 }
 
 #[test]
@@ -114,7 +145,7 @@ fn rules_about_kinds_say_that_owners_are_missing() {
     let ran = status(&kinds, [job()]);
     assert_eq!(
         ran.stderr,
-        "info: `select.kinds` and `select.exclude` need the owners of pods; use `kubectl get pods,replicasets,jobs -A -o json`\n"
+        "info: `select.kinds` and `select.exclude` need the owners of pods; use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`\n"
     );
     let known = owner("batch/v1", "Job", "report-1").owned_by("batch/v1", "CronJob", "report");
     let ran = status(&kinds, [job(), known]);

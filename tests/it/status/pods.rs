@@ -130,15 +130,15 @@ fn an_agent_is_outdated_by_its_record_not_by_changes_of_others() {
         "shop | Deployment/web | 1 pod | ready"
     );
     let image = ["--set", "agent.image=r.example/mackerel-container-agent:v1"];
-    let restart = "kubectl rollout restart deployment/web -n shop";
+    let restart = "if its manifest has the agent, inject it again; else kubectl rollout restart deployment/web -n shop";
     let outdated = "shop | Deployment/web | 1 pod | outdated | settings-changed";
     assert_eq!(
         row(&image, injected()),
-        format!("{outdated}: `agent.image` | {restart}")
+        format!("{outdated}: `agent.image`; {restart}")
     );
     assert_eq!(
         row(&image, with_variable(injected())),
-        format!("{outdated} | {restart}"),
+        format!("{outdated}; {restart}"),
         "which settings differ cannot be seen"
     );
     let warnings = [
@@ -156,7 +156,7 @@ fn an_agent_is_outdated_by_its_record_not_by_changes_of_others() {
         unwanted,
         format!(
             "shop | Deployment/web | 1 pod | outdated | \
-             no-longer-wanted: namespace shop is in `select.excludeNamespaces` | {restart}"
+             no-longer-wanted: namespace shop is in `select.excludeNamespaces`; {restart}"
         )
     );
     let record = |text: &str| {
@@ -181,7 +181,7 @@ fn a_pull_secret_that_is_no_longer_configured_makes_an_agent_outdated() {
         pod.injected(&["agent.imagePullSecrets=[team]"])
     };
     assert!(row(&["--set", "agent.imagePullSecrets=[team]"], pod()).ends_with("| ready"));
-    assert!(row(&[], pod()).contains("| outdated | settings-changed: `agent.imagePullSecrets` |"));
+    assert!(row(&[], pod()).contains("| outdated | settings-changed: `agent.imagePullSecrets`;"));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn what_admission_changes_after_an_injection_makes_no_agent_outdated() {
     let other = [team.as_slice(), &["--set", "agent.roles=[shop:web]"]].concat();
     let outdated = row(&other, no_token(secrets(injected())));
     assert!(
-        outdated.contains("| settings-changed: `agent.roles` |"),
+        outdated.contains("| settings-changed: `agent.roles`;"),
         "{outdated}"
     );
 }

@@ -37,7 +37,7 @@ fn problems_come_first_and_the_rest_by_v() {
 plain  Deployment/old  2 pods  missed     kubectl rollout restart deployment/old -n plain
 shop   Deployment/web  1 pod   not ready  CrashLoopBackOff: ended with Error, exit code 1  kubectl logs web-5d4f9c7b8-9bb4d -n shop -c mackerel-container-agent
 plain  Pod/debug       1 pod   refused    invalid-annotation: annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `yes`; write `\"true\"`, in quotes
-plain  StatefulSet/db  1 pod   outdated   settings-changed: `agent.roles`  kubectl rollout restart statefulset/db -n plain
+plain  StatefulSet/db  1 pod   outdated   settings-changed: `agent.roles`; if its manifest has the agent, inject it again; else kubectl rollout restart statefulset/db -n plain
 ";
     let totals = "\n7 pods: 2 missed, 1 not ready, 1 refused, 1 outdated, 1 ready, 1 skipped\n";
     let ran = status(&[], cluster());
