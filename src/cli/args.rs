@@ -134,7 +134,8 @@ The configuration is that of `inject`: add the `--config` and `--set` of your ma
 With their owners in the input, pods are listed by the topmost one, and an outdated agent has the
 one step that helps.
 
-Exit codes: 0 success, 1 a pod missed the agent, or its agent is not ready, 2 error.")]
+Exit codes: 0 success, 1 a pod missed the agent, its agent is not ready, or its owner is needed and
+unknown (with `--strict`, also: its agent is outdated or refused), 2 error.")]
     Status(StatusArgs),
     /// Print the configuration schema or an example, or validate a configuration
     #[command(

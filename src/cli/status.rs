@@ -10,10 +10,6 @@ use crate::status::{State, StatusError, StatusReport, report, text};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
-/// The note about rules that were applied to ReplicaSets and Jobs instead of Deployments and CronJobs.
-const LACKS_OWNERS: &str = "info: `select.kinds` and `select.exclude` need the owners of pods; \
-     use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
-
 /// A text of the input.
 struct NamedText {
     name: String,
@@ -45,9 +41,6 @@ pub(super) fn run(
         Some(StatusFormat::Text) | None => text::text(&report, arguments.verbose),
     };
     stdout::write([&*output])?;
-    if report.lacks_owners {
-        messages.note_line(LACKS_OWNERS.to_owned())?;
-    }
     messages.show(None);
     Ok(exit(&report, arguments.strict))
 }
@@ -136,7 +129,7 @@ fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> an
 fn exit(report: &StatusReport, is_strict: bool) -> Exit {
     let mut found = report.workloads.iter();
     let fails = found.any(|row| match row.state {
-        State::Missed | State::NotReady => true,
+        State::Missed | State::NotReady | State::Unknown => true,
         State::Refused | State::Outdated => is_strict,
         State::Ready | State::Skipped => false,
     });

@@ -53,9 +53,6 @@ pub(crate) struct StatusReport {
     pub(crate) summary: BTreeMap<State, usize>,
     /// In the order of states, then by namespace, kind and name.
     pub(crate) workloads: Vec<Row>,
-    /// True if rules about kinds and names were applied to a ReplicaSet or Job whose owner is not known.
-    #[serde(skip)]
-    pub(crate) lacks_owners: bool,
 }
 
 /// The reason why there is no report.
@@ -92,7 +89,6 @@ pub(crate) fn report(
         reader: PodReader::new(config),
         rows: BTreeMap::new(),
         has_pods: false,
-        lacks_owners: false,
     };
     each_resource(texts, |tree, resource| match is_pod(resource) {
         true => reporter.add(tree, resource),
@@ -116,7 +112,6 @@ pub(crate) fn report(
         kind: "StatusReport",
         summary,
         workloads,
-        lacks_owners: reporter.lacks_owners && config.spec.select.names_workloads(),
     })
 }
 
@@ -148,7 +143,6 @@ struct Reporter<'c> {
     reader: PodReader<'c>,
     rows: BTreeMap<RowKey, Row>,
     has_pods: bool,
-    lacks_owners: bool,
 }
 
 /// The pods of a workload with the same cause share a row.
@@ -167,7 +161,6 @@ impl Reporter<'_> {
             return Ok(());
         }
         let owner = self.objects.owner(tree, pod, &view.labels);
-        self.lacks_owners |= !owner.is_topmost;
         let PodState { state, cause, next } = self.reader.state(tree, pod, view, &owner);
         let key = RowKey {
             state,

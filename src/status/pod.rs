@@ -68,6 +68,9 @@ impl<'c> PodReader<'c> {
         mut view: PodTemplate,
         owner: &PodOwner,
     ) -> PodState {
+        if !owner.is_topmost && self.config.spec.select.names_workloads() {
+            return PodState::unknown(&owner.workload);
+        }
         let status = view.annotation(Annotation::Status.key());
         let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
         let existing = ExistingInjection::take_from(&mut view, tree, &self.readings);

@@ -17,6 +17,8 @@ pub(crate) enum State {
     Missed,
     /// Its agent is not ready.
     NotReady,
+    /// It is not known whether the configuration gives it an agent.
+    Unknown,
     /// It cannot get an agent, or not the one of today.
     Refused,
     /// Its agent is not the one that the configuration gives today.
@@ -28,9 +30,10 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) const ALL: [State; 6] = [
+    pub(crate) const ALL: [State; 7] = [
         State::Missed,
         State::NotReady,
+        State::Unknown,
         State::Refused,
         State::Outdated,
         State::Ready,
@@ -42,6 +45,7 @@ impl State {
         match self {
             State::Missed => "missed",
             State::NotReady => "not ready",
+            State::Unknown => "unknown",
             State::Refused => "refused",
             State::Outdated => "outdated",
             State::Ready => "ready",
@@ -78,6 +82,20 @@ impl PodState {
             state: State::NotReady,
             next: Some(NextStep::inspect(pod, agent, not_ready.has_run)),
             cause: Some(not_ready.cause),
+        }
+    }
+
+    /// A pod without the owner that rules about kinds and names apply to.
+    pub(super) fn unknown(workload: &Workload) -> Self {
+        let Workload { kind, name, .. } = workload;
+        let message = format!(
+            "`select.kinds` and `select.exclude` need the owner of {kind} {name}, which is not in the input"
+        );
+        let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
+        Self {
+            state: State::Unknown,
+            cause: Some(Cause::new("owner-unknown", message)),
+            next: Some(NextStep::Advice(advice.into())),
         }
     }
 

@@ -139,18 +139,23 @@ fn rules_about_kinds_and_names_are_applied_to_the_workload() {
 }
 
 #[test]
-fn rules_about_kinds_say_that_owners_are_missing() {
+fn a_pod_whose_owner_the_rules_need_and_the_input_lacks_is_unknown() {
     let job = || Living::pod("shop", "report-1-7xv").owned_by("batch/v1", "Job", "report-1");
     let kinds = ["--set", "select.kinds=[CronJob]"];
-    let ran = status(&kinds, [job()]);
     assert_eq!(
-        ran.stderr,
-        "info: `select.kinds` and `select.exclude` need the owners of pods; use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`\n"
+        row(&kinds, [job()]),
+        "shop | Job/report-1 | 1 pod | unknown | owner-unknown: `select.kinds` and `select.exclude` need the owner of \
+         Job report-1, which is not in the input; use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`"
     );
+    for output in ["-q", "-ojson"] {
+        let arguments = [&kinds[..], &[output]].concat();
+        let ran = status(&arguments, [job()]);
+        assert_eq!((ran.code, &*ran.stderr), (Some(1), ""), "{output}");
+        assert_eq!(ran.stdout.contains("\"unknown\": 1"), output == "-ojson");
+    }
     let known = owner("batch/v1", "Job", "report-1").owned_by("batch/v1", "CronJob", "report");
-    let ran = status(&kinds, [job(), known]);
-    assert_eq!((ran.code, &*ran.stderr), (Some(1), ""));
-    assert_eq!(status(&[], [job()]).stderr, "", "no rule needs them");
+    assert!(row(&kinds, [job(), known]).starts_with("shop | CronJob/report | 1 pod | missed |"));
+    assert!(row(&[], [job()]).contains("| missed |"), "no rule needs it");
 }
 
 #[test]

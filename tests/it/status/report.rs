@@ -109,7 +109,7 @@ fn the_json_has_every_workload_and_fits_its_schema() {
     assert_eq!(report["kind"], "StatusReport");
     assert_eq!(
         report["summary"],
-        json!({"missed": 2, "not-ready": 1, "refused": 1, "outdated": 1, "ready": 1, "skipped": 1})
+        json!({"missed": 2, "not-ready": 1, "unknown": 0, "refused": 1, "outdated": 1, "ready": 1, "skipped": 1})
     );
     assert_eq!(
         report["workloads"][0],
