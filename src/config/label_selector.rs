@@ -13,8 +13,9 @@ impl FromStr for LabelSelector {
         let mut selector = LabelSelector::default();
         for condition in conditions(text) {
             let requirement = requirement(condition.trim()).map_err(|violation| {
-                let help = violation.help.unwrap_or_default();
-                format!("`{}` {}; {help}", condition.trim(), violation.what)
+                let help = violation.help.map(|help| format!("; {help}"));
+                let help = help.unwrap_or_default();
+                format!("`{}` {}{help}", condition.trim(), violation.what)
             })?;
             selector.match_expressions.push(requirement);
         }
@@ -74,10 +75,13 @@ fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
             return checked(key, operator, values.collect());
         }
     }
-    let violation = Violation::new("is no condition on a label");
-    Err(violation.with_help(
+    Err(no_condition("is no condition on a label"))
+}
+
+fn no_condition(message: &str) -> Violation {
+    Violation::new(message).with_help(
         "use `key=value`, `key!=value`, `key in (a,b)`, `key notin (a,b)`, `key` or `!key`",
-    ))
+    )
 }
 
 /// Returns the condition if its key and values are those of a label.
@@ -86,6 +90,9 @@ fn checked(
     operator: LabelOperator,
     values: Vec<String>,
 ) -> Result<LabelRequirement, Violation> {
+    if key.is_empty() {
+        return Err(no_condition("has no key"));
+    }
     Constraint::MetadataName.check(key)?;
     for value in &values {
         Constraint::LabelValue.check(value)?;
@@ -135,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_no_condition_is_refused() {
         for (text, expected) in [
-            ("team,,tier", "`` must not be empty"),
+            ("team,,tier", "`` has no key; use `key=value`"),
             (
                 "team > 1",
                 "`team > 1` is no condition on a label; use `key=value`",

@@ -53,6 +53,12 @@ fn a_selector_of_namespaces_needs_the_namespaces() {
         "error: `--namespace-selector` needs the labels of the Namespace shop, which is not in the input; \
          use `kubectl get pods,namespaces -A -o json`\n"
     );
+    let empty = status(&["--namespace-selector", ","], []);
+    assert!(
+        empty.stderr.contains("`` has no key; use `key=value`"),
+        "{}",
+        empty.stderr
+    );
     let wrong = status(&["--namespace-selector", "a in b"], []);
     assert_eq!(wrong.code, Some(2));
     assert!(
