@@ -1,10 +1,12 @@
-//! The container of the agent in the status of a pod.
+//! The container of the agent in the status of a pod, as the kubelet, the scheduler and the node lifecycle controller write it.
 
 use crate::manifest::pod_template::{Container, ContainerList};
 use crate::status::cause::Cause;
-use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use yaml_json_patch::{NodeId, Tree, to_json};
 
-/// The reason why a container is not ready, as the kubelet or the scheduler gives it.
+/// The reason why a container is not ready.
 pub(super) struct NotReady {
     pub(super) cause: Cause,
     /// True if there is a log of it.
@@ -12,14 +14,14 @@ pub(super) struct NotReady {
 }
 
 impl NotReady {
-    fn before_start(reason: String, message: Option<String>) -> Self {
+    fn before_start(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
-            cause: Cause::new(reason, message.unwrap_or_default()),
+            cause: Cause::new(reason, message),
             has_run: false,
         }
     }
 
-    fn after_start(reason: String, message: impl Into<String>) -> Self {
+    fn after_start(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             cause: Cause::new(reason, message),
             has_run: true,
@@ -30,63 +32,151 @@ impl NotReady {
 /// Returns the reason why a container is not ready; none for one that is. A native sidecar has its status among those of the init
 /// containers.
 pub(super) fn not_ready(tree: &Tree<'_>, pod: NodeId, container: &Container) -> Option<NotReady> {
-    let list = match container.list {
-        ContainerList::Containers => "containerStatuses",
-        ContainerList::InitContainers => "initContainerStatuses",
-        ContainerList::EphemeralContainers => "ephemeralContainerStatuses",
+    let status = tree.member(pod, "status");
+    let status = status.and_then(|status| to_json(tree, status).ok());
+    let status = status.and_then(|status| serde_json::from_value(status).ok());
+    let mut status: PodStatus = status.unwrap_or_default();
+    let statuses = match container.list {
+        ContainerList::InitContainers => &mut status.init_container_statuses,
+        ContainerList::Containers | ContainerList::EphemeralContainers => {
+            &mut status.container_statuses
+        }
     };
-    let status = tree.member(pod, "status").unwrap_or(pod);
-    let mut statuses = tree.member_items(status, list);
-    let Some(found) = statuses.find(|one| tree.member_text(*one, "name") == container.name) else {
-        return Some(without_report(tree, status));
-    };
-    match is_ready(tree, found) {
-        true => None,
-        false => Some(by_state(tree, found)),
+    let mut statuses = std::mem::take(statuses).into_iter();
+    match statuses.find(|one| Some(&one.name) == container.name.as_ref()) {
+        None => Some(status.without_report()),
+        Some(container) if container.ready => status.lost_node(),
+        Some(container) => Some(container.not_ready()),
     }
 }
 
-fn is_ready(tree: &Tree<'_>, container_status: NodeId) -> bool {
-    let ready = tree.member(container_status, "ready");
-    ready.map(|node| scalar_value(tree, node)) == Some(Ok(ScalarValue::Bool(true)))
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct PodStatus {
+    phase: String,
+    reason: String,
+    message: String,
+    conditions: Vec<Condition>,
+    container_statuses: Vec<ContainerStatus>,
+    init_container_statuses: Vec<ContainerStatus>,
 }
 
-/// Returns the reason of a container that no kubelet has reported about: the pod has no node, or is just being created.
-fn without_report(tree: &Tree<'_>, status: NodeId) -> NotReady {
-    let mut conditions = tree.member_items(status, "conditions");
-    let unscheduled = conditions.find(|condition| {
-        tree.member_text(*condition, "type").as_deref() == Some("PodScheduled")
-            && tree.member_text(*condition, "status").as_deref() == Some("False")
-    });
-    let holder = unscheduled.unwrap_or(status);
-    let reason = tree.member_text(holder, "reason");
-    let reason = reason.or_else(|| tree.member_text(status, "phase"));
-    let message = tree.member_text(holder, "message");
-    let reason = reason.unwrap_or_else(|| "Unknown".to_owned());
-    NotReady::before_start(reason, message)
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+    message: String,
 }
 
-/// Returns the reason for which a container waits, else that of its last end.
-fn by_state(tree: &Tree<'_>, container_status: NodeId) -> NotReady {
-    let waiting = tree.member_at(container_status, ["state", "waiting"]);
-    let waits_for = waiting.and_then(|waiting| tree.member_text(waiting, "reason"));
-    let ended = tree
-        .member_at(container_status, ["state", "terminated"])
-        .or_else(|| tree.member_at(container_status, ["lastState", "terminated"]));
-    let Some(ended) = ended else {
-        return match (waits_for, waiting) {
-            (Some(reason), Some(waiting)) => {
-                NotReady::before_start(reason, tree.member_text(waiting, "message"))
-            }
-            _ => NotReady::after_start("Running".to_owned(), "started, and not ready yet"),
-        };
-    };
-    let field = |key| tree.member_text(ended, key).unwrap_or_default();
-    let (reason, code) = (field("reason"), field("exitCode"));
-    match waits_for {
-        Some(waits_for) => {
-            NotReady::after_start(waits_for, format!("ended with {reason}, exit code {code}"))
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct ContainerStatus {
+    name: String,
+    ready: bool,
+    state: ContainerState,
+    last_state: ContainerState,
+}
+
+/// One of the three; a container without any waits.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ContainerState {
+    waiting: Option<Waiting>,
+    running: Option<IgnoredAny>,
+    terminated: Option<Terminated>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+struct Waiting {
+    reason: String,
+    message: String,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            reason: "Waiting".to_owned(),
+            message: String::new(),
         }
-        None => NotReady::after_start(reason, format!("exit code {code}")),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Terminated {
+    reason: String,
+    exit_code: i64,
+}
+
+impl Default for Terminated {
+    fn default() -> Self {
+        Self {
+            reason: "Terminated".to_owned(),
+            exit_code: 0,
+        }
+    }
+}
+
+impl PodStatus {
+    fn condition(&self, kind: &str) -> Option<&Condition> {
+        let mut conditions = self.conditions.iter();
+        conditions.find(|condition| condition.kind == kind)
+    }
+
+    /// Returns the reason of a container that no kubelet has reported about: the pod has no node, or is just being created.
+    fn without_report(&self) -> NotReady {
+        let scheduled = self.condition("PodScheduled");
+        if let Some(unscheduled) = scheduled.filter(|scheduled| scheduled.status == "False") {
+            return NotReady::before_start(&*unscheduled.reason, &*unscheduled.message);
+        }
+        let reason = match (&*self.reason, &*self.phase) {
+            ("", "") => "Unknown",
+            ("", phase) => phase,
+            (reason, _) => reason,
+        };
+        NotReady::before_start(reason, &*self.message)
+    }
+
+    /// Returns the reason of a container that was ready when its node reported last. The node lifecycle controller then sets the
+    /// condition `Ready` to false, without a reason; a kubelet gives one.
+    fn lost_node(&self) -> Option<NotReady> {
+        let ready = self.condition("Ready");
+        let is_lost = self.reason == "NodeLost"
+            || ready.is_some_and(|ready| match &*ready.status {
+                "Unknown" => true,
+                "False" => ready.reason.is_empty(),
+                _ => false,
+            });
+        is_lost.then(|| NotReady::before_start("NodeLost", "its node does not report"))
+    }
+}
+
+impl ContainerStatus {
+    /// Returns the reason for which the container waits, else that of its last end.
+    fn not_ready(self) -> NotReady {
+        let ContainerState {
+            mut waiting,
+            running,
+            terminated,
+        } = self.state;
+        if running.is_none() && terminated.is_none() {
+            waiting.get_or_insert_default();
+        }
+        match (waiting, terminated.or(self.last_state.terminated)) {
+            (Some(waiting), Some(Terminated { reason, exit_code })) => {
+                let message = format!("ended with {reason}, exit code {exit_code}");
+                NotReady::after_start(waiting.reason, message)
+            }
+            (Some(waiting), None) => NotReady::before_start(waiting.reason, waiting.message),
+            (None, Some(ended)) => {
+                let message = format!("exit code {}", ended.exit_code);
+                NotReady::after_start(ended.reason, message)
+            }
+            (None, None) => NotReady::after_start("Running", "started, and not ready yet"),
+        }
     }
 }

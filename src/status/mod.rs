@@ -13,6 +13,7 @@ mod state;
 pub(crate) mod text;
 
 use crate::config::{API_VERSION, Config, LabelSelector};
+use crate::manifest::identity::Identity;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use cause::Cause;
@@ -23,7 +24,7 @@ use read::{Pieces, ReadPiece};
 use serde::Serialize;
 use state::PodState;
 pub(crate) use state::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use yaml_json_patch::{Tree, YamlError};
 
 /// The pods of one workload that are in one state.
@@ -88,13 +89,13 @@ pub(crate) fn report(
         namespaces,
         reader: PodReader::new(config),
         rows: BTreeMap::new(),
-        has_pods: false,
+        pods: HashSet::new(),
     };
     each_resource(texts, |tree, resource| match is_pod(resource) {
         true => reporter.add(tree, resource),
         false => Ok(()),
     })?;
-    if !reporter.has_pods {
+    if reporter.pods.is_empty() {
         return Err(StatusError::NoPods);
     }
     if let Some(selector) = namespaces
@@ -142,7 +143,8 @@ struct Reporter<'c> {
     namespaces: Option<&'c LabelSelector>,
     reader: PodReader<'c>,
     rows: BTreeMap<RowKey, Row>,
-    has_pods: bool,
+    /// Those of the input by namespace, name and uid: two files may have the same one.
+    pods: HashSet<[String; 3]>,
 }
 
 /// The pods of a workload with the same cause share a row.
@@ -155,7 +157,15 @@ struct RowKey {
 
 impl Reporter<'_> {
     fn add(&mut self, tree: &Tree<'_>, pod: &Resource) -> Result<(), StatusError> {
-        self.has_pods = true;
+        let Identity {
+            namespace, name, ..
+        } = &pod.identity;
+        let uid = tree.member_at(pod.node, ["metadata", "uid"]);
+        let uid = uid.and_then(|uid| tree.text_of(uid)).unwrap_or_default();
+        let identity = [namespace.clone().unwrap_or_default(), name.clone(), uid];
+        if !self.pods.insert(identity) {
+            return Ok(());
+        }
         let view = PodTemplate::view(tree, pod.node);
         if !counts(tree, pod.node, &view) || !self.selects_namespace(pod)? {
             return Ok(());

@@ -69,7 +69,9 @@ impl NextStep {
         };
         match names.iter().all(is_name) {
             true => NextStep::Command(command),
-            false => NextStep::Advice("correct the names: Kubernetes takes no such names".into()),
+            false => NextStep::Advice(
+                "check the input: a name in it is empty, or none that Kubernetes takes".into(),
+            ),
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) fn text(report: &StatusReport, is_verbose: bool) -> String {
 
 /// Aligned columns: namespace, workload, number of pods, state.
 const COLUMNS: usize = 4;
+/// Characters of a cause that others than this program have written.
+const MAX_CAUSE: usize = 120;
 /// Characters of an aligned column, which one long name would make wide for all.
 const MAX_WIDTH: usize = 60;
 
@@ -52,7 +54,14 @@ impl Line {
             1 => "1 pod".to_owned(),
             pods => format!("{pods} pods"),
         };
-        let cause = row.cause.as_ref().map(Cause::text).unwrap_or_default();
+        let mut cause = row.cause.as_ref().map(Cause::text).unwrap_or_default();
+        // The message of a kubelet may be an excerpt of a log.
+        if row.state == State::NotReady
+            && let Some((end, _)) = cause.char_indices().nth(MAX_CAUSE)
+        {
+            cause.truncate(end);
+            cause.push('…');
+        }
         let rest = match &row.next {
             Some(NextStep::Command(command)) if !cause.is_empty() => format!("{cause}  {command}"),
             Some(NextStep::Advice(advice)) if !cause.is_empty() => format!("{cause}; {advice}"),

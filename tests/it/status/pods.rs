@@ -1,7 +1,7 @@
 //! The state of one pod.
 
-use super::{AGENT, Living, rows};
-use serde_json::json;
+use super::{AGENT, Living, rows, status};
+use serde_json::{Value, json};
 
 /// The row of one pod.
 fn row(arguments: &[&str], pod: Living) -> String {
@@ -50,11 +50,64 @@ fn an_agent_is_ready_or_the_kubelet_says_why_not() {
         row(restarted),
         format!("{not_ready} | Error: exit code 2 | {logs}")
     );
+    for unknown in [json!({}), json!({"waiting": {}})] {
+        assert_eq!(
+            row(json!({"ready": false, "state": unknown})),
+            format!("{not_ready} | Waiting | {describe}")
+        );
+    }
+    let killed = json!({"ready": false, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 137}}});
+    assert_eq!(
+        row(killed),
+        format!("{not_ready} | CrashLoopBackOff: ended with Terminated, exit code 137 | {logs}")
+    );
+    let killed = json!({"ready": false, "state": {"terminated": {"exitCode": 137}}});
+    assert_eq!(
+        row(killed),
+        format!("{not_ready} | Terminated: exit code 137 | {logs}")
+    );
     let started = json!({"ready": false, "state": {"running": {}}});
     assert_eq!(
         row(started),
         format!("{not_ready} | Running: started, and not ready yet | {logs}")
     );
+}
+
+#[test]
+fn a_long_message_of_a_kubelet_is_cut_in_the_table_only() {
+    let message = "日".repeat(1000);
+    let waiting = json!({"ready": false, "state": {"waiting": {"reason": "ErrImagePull", "message": message}}});
+    let pod = || {
+        let pod = Living::of_deployment("shop", "web").injected(&[]);
+        pod.agent_status(waiting.clone())
+    };
+    let row = row(&[], pod());
+    let cut = format!("| ErrImagePull: {}… | kubectl describe", "日".repeat(106));
+    assert!(row.contains(&cut), "{row}");
+    assert!(status(&["-ojson"], [pod()]).stdout.contains(&message));
+}
+
+#[test]
+fn a_pod_of_a_lost_node_is_not_ready() {
+    let pod = |pointer: &str, value| {
+        let pod = Living::of_deployment("shop", "web").injected(&[]);
+        row(&[], pod.with(pointer, value))
+    };
+    let ready = |condition: Value| pod("/status/conditions", json!([condition]));
+    let lost = "shop | Deployment/web | 1 pod | not ready | NodeLost: its node does not report | \
+                kubectl describe pod web-5d4f9c7b8-2xkzq -n shop";
+    assert_eq!(pod("/status/reason", json!("NodeLost")), lost);
+    assert_eq!(ready(json!({"type": "Ready", "status": "Unknown"})), lost);
+    // As the node lifecycle controller writes it.
+    assert_eq!(ready(json!({"type": "Ready", "status": "False"})), lost);
+    for condition in [
+        json!({"type": "Ready", "status": "True"}),
+        json!({"type": "Ready", "status": "False", "reason": "ContainersNotReady"}),
+        json!({"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"}),
+    ] {
+        assert!(ready(condition).ends_with("| ready"));
+    }
 }
 
 #[test]

@@ -183,13 +183,31 @@ fn every_form_of_kubectls_output_gives_the_same_report() {
 }
 
 #[test]
+fn a_pod_that_the_input_has_twice_counts_once() {
+    let twice = || {
+        [
+            Living::of_deployment("shop", "web"),
+            Living::of_deployment("shop", "web"),
+        ]
+    };
+    assert!(status(&[], twice()).stdout.ends_with("\n1 pod: 1 missed\n"));
+    let [one, other] = twice();
+    let other = other.with("/metadata/uid", json!("of another cluster"));
+    assert!(
+        status(&[], [one, other])
+            .stdout
+            .ends_with("\n2 pods: 2 missed\n")
+    );
+}
+
+#[test]
 fn hostile_names_neither_move_the_cursor_nor_reach_a_shell() {
     let pod =
         Living::pod("shop", "x").owned_by("apps/v1", "Deployment", "a; rm -rf ~\u{1b}[2J\nfake");
     let stdout = status(&[], [pod]).stdout;
     assert_eq!(stdout.lines().count(), 3);
     assert!(stdout.starts_with(
-        "shop  Deployment/a; rm -rf ~\u{241b}[2J\u{240a}fake  1 pod  missed  correct the names"
+        "shop  Deployment/a; rm -rf ~\u{241b}[2J\u{240a}fake  1 pod  missed  check the input: a name in it is empty, or none that Kubernetes takes"
     ));
     let option = Living::pod("shop", "x").owned_by("apps/v1", "Deployment", "--all");
     assert!(!status(&[], [option]).stdout.contains("kubectl"));
