@@ -20,7 +20,7 @@ use cause::Cause;
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
-use read::{Pieces, ReadPiece};
+use read::{Piece, ReadPiece, pieces};
 use serde::Serialize;
 use state::PodState;
 pub(crate) use state::State;
@@ -77,8 +77,9 @@ pub(crate) fn report(
     config: &Config,
     namespaces: Option<&LabelSelector>,
 ) -> Result<StatusReport, StatusError> {
+    let texts: Vec<_> = texts.iter().map(|text| pieces(text)).collect();
     let mut objects = Objects::default();
-    each_resource(texts, |tree, resource| {
+    each_resource(&texts, |tree, resource| {
         if !is_pod(resource) {
             objects.add(tree, resource);
         }
@@ -91,7 +92,7 @@ pub(crate) fn report(
         rows: BTreeMap::new(),
         pods: HashSet::new(),
     };
-    each_resource(texts, |tree, resource| match is_pod(resource) {
+    each_resource(&texts, |tree, resource| match is_pod(resource) {
         true => reporter.add(tree, resource),
         false => Ok(()),
     })?;
@@ -118,13 +119,13 @@ pub(crate) fn report(
 
 /// Reads the texts piece by piece.
 fn each_resource(
-    texts: &[&str],
+    texts: &[Vec<Piece<'_>>],
     mut visit: impl FnMut(&Tree<'_>, &Resource) -> Result<(), StatusError>,
 ) -> Result<(), StatusError> {
-    for (index, text) in texts.iter().enumerate() {
-        for piece in Pieces::of(text).read() {
-            let unreadable = |error| StatusError::Unreadable { text: index, error };
-            let ReadPiece { tree, resources } = piece.map_err(unreadable)?;
+    for (text, pieces) in texts.iter().enumerate() {
+        for piece in pieces {
+            let unreadable = |error| StatusError::Unreadable { text, error };
+            let ReadPiece { tree, resources } = piece.read().map_err(unreadable)?;
             for resource in &resources {
                 visit(&tree, resource)?;
             }

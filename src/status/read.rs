@@ -6,21 +6,20 @@ use kube_core::TypeMeta;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::ops::Range;
 use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
-/// A text in pieces, of which none is read yet.
-pub(super) struct Pieces<'t> {
-    text: &'t str,
-    pieces: Vec<Piece<'t>>,
+/// A piece of a text that is not read yet.
+pub(super) struct Piece<'t> {
+    source: Source<'t>,
     /// API version and kind that a typed list gives to its items.
     inherited: TypeMeta,
 }
 
-enum Piece<'t> {
-    /// An item of a list in JSON. The characters that YAML does not allow in a text are allowed there.
-    Item(&'t RawValue),
-    Document(Range<usize>),
+enum Source<'t> {
+    /// The characters that YAML does not allow in a text are allowed there.
+    Json(&'t RawValue),
+    /// The document that begins at this byte of the text.
+    Yaml { text: &'t str, start: usize },
 }
 
 /// A piece as a tree, with its resources.
@@ -41,42 +40,63 @@ struct JsonList<'t> {
     items: Vec<&'t RawValue>,
 }
 
-impl<'t> Pieces<'t> {
-    pub(super) fn of(text: &'t str) -> Self {
-        if let Ok(list) = serde_json::from_str::<JsonList<'_>>(text)
-            && let Some(kind) = list.kind.strip_suffix("List")
-        {
-            return Self {
-                text,
-                pieces: list.items.into_iter().map(Piece::Item).collect(),
-                inherited: TypeMeta {
-                    api_version: list.api_version.into_owned(),
-                    kind: kind.to_owned(),
-                },
-            };
-        }
-        let documents = yaml::documents(text).map(|document| document.span);
-        let filled = documents.filter(|span| !is_empty(&text[span.clone()]));
-        Self {
-            text,
-            pieces: filled.map(Piece::Document).collect(),
-            inherited: TypeMeta::default(),
+/// Returns the pieces of a text: of the values in JSON, of which jq prints several, or else the documents of YAML.
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    for value in serde_json::Deserializer::from_str(text).into_iter() {
+        match value {
+            Ok(value) => add_json(value, &mut pieces),
+            Err(_) => return documents(text),
         }
     }
+    pieces
+}
 
-    /// Reads one piece after the other.
-    pub(super) fn read(&self) -> impl Iterator<Item = Result<ReadPiece<'t>, YamlError>> {
-        self.pieces.iter().map(|piece| {
-            let tree = match piece {
-                Piece::Item(json) => yaml::read_json(json)?,
-                Piece::Document(span) => {
-                    yaml::read_piece(self.text, span.clone(), &mut Buffer::default())?
-                }
-            };
-            let root = tree.root();
-            let resources = root.map(|root| resources(&tree, root, &self.inherited));
-            let resources = resources.unwrap_or_default();
-            Ok(ReadPiece { tree, resources })
-        })
+/// Adds the items of a list in JSON; any other value as it is.
+fn add_json<'t>(value: &'t RawValue, pieces: &mut Vec<Piece<'t>>) {
+    let mut items = vec![value];
+    let mut inherited = TypeMeta::default();
+    if let Ok(list) = serde_json::from_str::<JsonList<'_>>(value.get())
+        && let Some(kind) = list.kind.strip_suffix("List")
+    {
+        items = list.items;
+        inherited.api_version = list.api_version.into_owned();
+        inherited.kind = kind.to_owned();
+    }
+    for item in items {
+        pieces.push(Piece {
+            source: Source::Json(item),
+            inherited: inherited.clone(),
+        });
+    }
+}
+
+fn documents(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    for document in yaml::documents(text) {
+        let text = &text[..document.span.end];
+        let start = document.span.start;
+        if !is_empty(&text[start..]) {
+            pieces.push(Piece {
+                source: Source::Yaml { text, start },
+                inherited: TypeMeta::default(),
+            });
+        }
+    }
+    pieces
+}
+
+impl<'t> Piece<'t> {
+    pub(super) fn read(&self) -> Result<ReadPiece<'t>, YamlError> {
+        let tree = match self.source {
+            Source::Json(json) => yaml::read_json(json)?,
+            Source::Yaml { text, start } => {
+                yaml::read_piece(text, start..text.len(), &mut Buffer::default())?
+            }
+        };
+        let root = tree.root();
+        let resources = root.map(|root| resources(&tree, root, &self.inherited));
+        let resources = resources.unwrap_or_default();
+        Ok(ReadPiece { tree, resources })
     }
 }

@@ -162,6 +162,12 @@ fn every_form_of_kubectls_output_gives_the_same_report() {
     ] {
         assert_eq!(status_of(&["-o", "json"], &text), expected, "{form}");
     }
+    let stream: String = items.iter().map(|item| format!("{item:#}\n")).collect();
+    assert_eq!(
+        status_of(&["-o", "json"], &stream),
+        expected,
+        "objects as `jq '.items[]'` prints them"
+    );
     let (pods, others) = items.split_at(items.len() - 1);
     let untyped: Vec<Value> = pods
         .iter()
@@ -180,6 +186,16 @@ fn every_form_of_kubectls_output_gives_the_same_report() {
     ]);
     let ran = folder.run(&["status", "-o", "json", "pods.json", "sets.yaml"]);
     assert_eq!(ran, expected, "files, whose objects belong together");
+}
+
+#[test]
+fn a_pod_in_json_may_have_characters_that_yaml_has_not() {
+    let strange = json!({"example.com/text": "\u{7f}\u{85}\u{1}"});
+    let pod =
+        || Living::of_deployment("shop", "web").with("/metadata/annotations", strange.clone());
+    let listed = status(&[], [pod()]);
+    assert_eq!(listed.stdout.lines().last(), Some("1 pod: 1 missed"));
+    assert_eq!(status_of(&[], &pod().0.to_string()), listed);
 }
 
 #[test]
