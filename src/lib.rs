@@ -115,6 +115,7 @@
 //! | [`mod@inject`], [`report`] | the outcome of each pod template: the decision, its reason and its cause |
 //! | [`diagnostic`] | errors and warnings, shown with line and caret |
 //! | [`admission`] | an AdmissionReview in, the answer out |
+//! | [`status`] | the pods of a cluster in, a report on their agents out |
 //! | [`manifest`], [`krm_fn`] | documents and lists that need not be read as a whole; function calls |
 //! | [`cli`] | the program itself |
 //!
@@ -171,7 +172,7 @@ pub mod admission;
 mod policy;
 
 // The agents of living pods.
-mod status;
+pub mod status;
 
 // The front ends; `webhook` and `cli` alone do I/O.
 pub mod krm_fn;

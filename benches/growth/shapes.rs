@@ -5,6 +5,7 @@ use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
+use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -408,6 +409,11 @@ pub(crate) const SHAPES: &[Shape] = &[
         let pod = "kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - name: a\n    image: a:1\n";
         format!("{pod}{}", "      \t\n".repeat(n))
     }),
+    // Living pods.
+    other("status: outdated pods", 20, |n| {
+        status(n, "agent.roles=[shop:web]")
+    }),
+    other("status: pods and owners", 20, |n| status(n, "sidecar=auto")),
 ];
 
 fn each(n: usize, one: impl Fn(usize) -> String) -> String {
@@ -455,6 +461,35 @@ fn pod(annotations: &str, spec: &str) -> Run {
         "pods",
         &object,
     )
+}
+
+/// What kubectl prints of pods whose agents came with the manifest under the defaults, each with a ReplicaSet. Two pods are of one
+/// Deployment.
+fn status(n: usize, set: &str) -> Run {
+    let template = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}]}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"]}).to_string();
+    let injection = inject(&pod, &Config::default(), Options::default());
+    let pod: Value = serde_json::from_str(&injection.apply(&pod).unwrap()).unwrap();
+    let mut items = Vec::new();
+    for i in 0..n {
+        let owner = |kind: &str, name: String| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]);
+        let mut pod = pod.clone();
+        pod["metadata"]["name"] = json!(format!("web-{i}"));
+        pod["metadata"]["uid"] = json!(format!("{i}"));
+        pod["metadata"]["namespace"] = json!("shop");
+        pod["metadata"]["ownerReferences"] = owner("ReplicaSet", format!("web-{}", i / 2));
+        pod["status"] =
+            json!({"containerStatuses": [{"name": "mackerel-container-agent", "ready": true}]});
+        items.push(pod);
+        items.push(
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+            "name": format!("web-{}", i / 2), "namespace": "shop",
+            "ownerReferences": owner("Deployment", format!("web{}", i / 2))}}),
+        );
+    }
+    let text = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let config = load(&Sources::default().with_set(&[set.to_owned()])).unwrap();
+    Box::new(move || drop(black_box(report(&[&text], &config))))
 }
 
 /// A JobSet that is applied, with more annotations, more of its metadata and `n` templates.

@@ -6,7 +6,7 @@ use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::config::{Config, ConfigReader};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::status::{State, StatusError, StatusReport, report, text};
+use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
@@ -31,9 +31,10 @@ pub(super) fn run(
         false => Input::of_files(&arguments.paths, common, messages)?,
     };
     let texts: Vec<&str> = input.texts.iter().map(|named| &*named.text).collect();
-    let report = match report(&texts, &input.config, arguments.namespace_selector.as_ref()) {
+    let selector = arguments.namespace_selector.as_ref();
+    let report = match report_on_namespaces(&texts, &input.config, selector) {
         Ok(report) => report,
-        Err(error) => return fail(&error, &input.texts, messages),
+        Err(error) => return fail(error, &input.texts, messages),
     };
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
@@ -99,29 +100,18 @@ fn named(
 }
 
 /// Reports an input that gives no report.
-fn fail(error: &StatusError, texts: &[NamedText], messages: &mut Messages) -> anyhow::Result<Exit> {
+fn fail(error: StatusError, texts: &[NamedText], messages: &mut Messages) -> anyhow::Result<Exit> {
     match error {
         StatusError::Unreadable { text, error } => {
             let mut diagnostic = Diagnostic::error(format!("not valid YAML: {}", error.message));
-            if let Some(NamedText { name, text }) = texts.get(*text) {
+            if let Some(NamedText { name, text }) = texts.get(text) {
                 let span = error.offset..error.offset.saturating_add(1);
                 diagnostic = diagnostic.at(Place::of_lines(&**name, text.as_bytes(), span));
             }
             messages.diagnostic(&diagnostic)?;
             Err(AlreadyReported.into())
         }
-        StatusError::NoPods => anyhow::bail!(
-            "the input has no Pod, so nothing is known about agents; \
-             use `kubectl get pods -A -o json | mackerel-agent-injector status -`"
-        ),
-        StatusError::NoMatchingNamespace => anyhow::bail!(
-            "no Namespace of the input matches `--namespace-selector`, so no pod counts; \
-             `kubectl get namespaces --show-labels` lists the labels"
-        ),
-        StatusError::NoNamespace(namespace) => anyhow::bail!(
-            "`--namespace-selector` needs the labels of the Namespace {namespace}, which is not in the input; \
-             use `kubectl get pods,namespaces -A -o json`"
-        ),
+        error => Err(error.into()),
     }
 }
 

@@ -22,9 +22,10 @@ use owners::{Objects, Workload};
 use pod::{PodReader, counts};
 use read::{Piece, ReadPiece, pieces};
 use serde::Serialize;
-use state::PodState;
 pub(crate) use state::State;
+use state::{PodCause, PodState};
 use std::collections::{BTreeMap, HashSet};
+use thiserror::Error;
 use yaml_json_patch::{Tree, YamlError};
 
 /// The pods of one workload that are in one state.
@@ -47,7 +48,7 @@ pub(crate) struct Row {
 /// API version.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct StatusReport {
+pub struct StatusReport {
     api_version: &'static str,
     kind: &'static str,
     /// Numbers of pods by state.
@@ -57,22 +58,47 @@ pub(crate) struct StatusReport {
 }
 
 /// The reason why there is no report.
-pub(crate) enum StatusError {
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StatusError {
     /// A text, by its index, is not valid YAML.
-    Unreadable { text: usize, error: YamlError },
+    #[error("not valid YAML: {}", error.message)]
+    Unreadable {
+        /// The index of the text.
+        text: usize,
+        /// The error in it.
+        error: YamlError,
+    },
     /// The input has no pod.
+    #[error(
+        "the input has no Pod, so nothing is known about agents; \
+         use `kubectl get pods -A -o json | mackerel-agent-injector status -`"
+    )]
     NoPods,
     /// No Namespace of the input has the labels of `--namespace-selector`.
+    #[error(
+        "no Namespace of the input matches `--namespace-selector`, so no pod counts; \
+         `kubectl get namespaces --show-labels` lists the labels"
+    )]
     NoMatchingNamespace,
     /// The input lacks the Namespace of a pod, whose labels `--namespace-selector` needs.
+    #[error(
+        "`--namespace-selector` needs the labels of the Namespace {0}, which is not in the input; \
+         use `kubectl get pods,namespaces -A -o json`"
+    )]
     NoNamespace(String),
 }
 
-/// Reports on the pods of texts that belong together. `namespaces` selects the namespaces whose pods count, by their labels.
+/// Reports on the pods of texts that belong together.
 ///
 /// # Errors
 /// See [`StatusError`].
-pub(crate) fn report(
+pub fn report(texts: &[&str], config: &Config) -> Result<StatusReport, StatusError> {
+    report_on_namespaces(texts, config, None)
+}
+
+/// Reports on the pods whose namespaces have the labels of a selector.
+pub(crate) fn report_on_namespaces(
     texts: &[&str],
     config: &Config,
     namespaces: Option<&LabelSelector>,
@@ -176,12 +202,12 @@ impl Reporter<'_> {
         let key = RowKey {
             state,
             workload: owner.workload.clone(),
-            cause: cause.as_ref().map(|cause| cause.id.clone()),
+            cause: cause.as_ref().map(|cause| cause.id().to_owned()),
         };
         let row = self.rows.entry(key).or_insert_with(|| Row {
             workload: owner.workload,
             state,
-            cause,
+            cause: cause.map(PodCause::cause),
             next,
             pods: Vec::new(),
         });

@@ -12,13 +12,11 @@ use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::reconcile::changed_settings::changed_settings;
-use crate::reconcile::drift::Drift;
 use crate::report::{Finding, Reason};
 use crate::status::cause::Cause;
 use crate::status::container::not_ready;
 use crate::status::owners::{PodOwner, Workload};
-use crate::status::state::PodState;
+use crate::status::state::{PodCause, PodState};
 use kube_core::GroupVersionKind;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -117,38 +115,41 @@ impl<'c> PodReader<'c> {
 
     /// Returns the difference between the record of a pod and the decision of today. The containers of the pod are not compared: other
     /// webhooks may have changed them.
-    fn difference(&self, existing: &ExistingInjection, report: &DecisionReport) -> Option<Cause> {
+    fn difference(
+        &self,
+        existing: &ExistingInjection,
+        report: &DecisionReport,
+    ) -> Option<PodCause> {
+        let difference = |id, message: &str| Some(PodCause::Known(Cause::new(id, message)));
         let plan = match &report.decision {
             // An agent of others beside the injected one says nothing about the latter.
             Decision::Skip(skip) if skip.reason == Reason::AgentPresent => return None,
-            Decision::Skip(skip) => return Some(Cause::new("no-longer-wanted", &*skip.message)),
+            Decision::Skip(skip) => return difference("no-longer-wanted", &skip.message),
             Decision::Refuse(_) => return None,
             Decision::Add(plan) => plan,
         };
         if let (None, Some(skip)) = (plan.agent(), &report.no_agent) {
-            return Some(Cause::new("no-longer-wanted", &*skip.message));
+            return difference("no-longer-wanted", &skip.message);
         }
         let record = match &existing.record {
             Ok(record) => record,
             Err(RecordError::Newer) => {
                 let message = "a newer version of mackerel-agent-injector added the agent";
-                return Some(Cause::new("newer-record", message));
+                return difference("newer-record", message);
             }
             Err(RecordError::Broken) => {
                 let message = "the `record` annotation cannot be read";
-                return Some(Cause::new("broken-record", message));
+                return difference("broken-record", message);
             }
         };
         let plans = self.earlier_plans(record, plan);
-        if plans.iter().any(|plan| is_current(record, plan)) {
-            return None;
+        match plans.iter().any(|plan| is_current(record, plan)) {
+            true => None,
+            false => Some(PodCause::SettingsChanged {
+                existing: Box::new(existing.clone()),
+                plan: plans.into_iter().next()?,
+            }),
         }
-        // After a change by others, the container does not show what the record says.
-        let settings = match Drift::detect(existing) {
-            None => changed_settings(existing, plans.first()?),
-            Some(_) => None,
-        };
-        Some(Cause::new("settings-changed", settings.unwrap_or_default()))
     }
 
     /// Returns the plans for a pod as it may have been when its agent was injected. Later, its ServiceAccount may have given it pull

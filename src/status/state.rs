@@ -1,7 +1,11 @@
 //! The states of a pod with regard to the agent.
 
+use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
+use crate::reconcile::changed_settings::changed_settings;
+use crate::reconcile::drift::Drift;
 use crate::report::Finding;
 use crate::status::cause::Cause;
 use crate::status::container::NotReady;
@@ -58,8 +62,41 @@ impl State {
 pub(super) struct PodState {
     pub(super) state: State,
     /// None for a missed agent, and for one that is ready.
-    pub(super) cause: Option<Cause>,
+    pub(super) cause: Option<PodCause>,
     pub(super) next: Option<NextStep>,
+}
+
+/// The cause of the state of one pod.
+pub(super) enum PodCause {
+    Known(Cause),
+    /// The settings are looked for once for all pods of a row, since that takes long.
+    SettingsChanged {
+        existing: Box<ExistingInjection>,
+        plan: Plan,
+    },
+}
+
+impl PodCause {
+    const SETTINGS_CHANGED: &str = "settings-changed";
+
+    pub(super) fn id(&self) -> &str {
+        match self {
+            PodCause::Known(cause) => &cause.id,
+            PodCause::SettingsChanged { .. } => Self::SETTINGS_CHANGED,
+        }
+    }
+
+    pub(super) fn cause(self) -> Cause {
+        let settings = match self {
+            PodCause::Known(cause) => return cause,
+            // After a change by others, the container does not show what the record says.
+            PodCause::SettingsChanged { existing, plan } => match Drift::detect(&existing) {
+                None => changed_settings(&existing, &plan),
+                Some(_) => None,
+            },
+        };
+        Cause::new(Self::SETTINGS_CHANGED, settings.unwrap_or_default())
+    }
 }
 
 impl PodState {
@@ -81,7 +118,7 @@ impl PodState {
         Self {
             state: State::NotReady,
             next: Some(NextStep::inspect(pod, agent, not_ready.has_run)),
-            cause: Some(not_ready.cause),
+            cause: Some(PodCause::Known(not_ready.cause)),
         }
     }
 
@@ -94,12 +131,12 @@ impl PodState {
         let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {
             state: State::Unknown,
-            cause: Some(Cause::new("owner-unknown", message)),
+            cause: Some(PodCause::Known(Cause::new("owner-unknown", message))),
             next: Some(NextStep::Advice(advice.into())),
         }
     }
 
-    pub(super) fn outdated(difference: Cause, owner: &PodOwner) -> Self {
+    pub(super) fn outdated(difference: PodCause, owner: &PodOwner) -> Self {
         let restart = NextStep::restart(&owner.workload);
         let next = match owner.origin {
             Origin::Manifest => NextStep::Advice("inject its manifest again and apply it".into()),
@@ -121,7 +158,7 @@ impl PodState {
     pub(super) fn skipped(skip: &Finding) -> Self {
         Self {
             state: State::Skipped,
-            cause: Some(Cause::of(skip)),
+            cause: Some(PodCause::Known(Cause::of(skip))),
             next: None,
         }
     }
@@ -130,7 +167,7 @@ impl PodState {
         let help = refusal.help.clone();
         Self {
             state: State::Refused,
-            cause: Some(Cause::of(refusal)),
+            cause: Some(PodCause::Known(Cause::of(refusal))),
             next: help.map(|help| NextStep::Advice(help.into())),
         }
     }
