@@ -4,21 +4,19 @@ use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
 use crate::status::owners::Workload;
 use serde::Serialize;
-use std::borrow::Cow;
 
 /// A command, or a sentence where no command fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum NextStep {
     Command(String),
-    Advice(Cow<'static, str>),
+    Advice(String),
 }
 
 impl NextStep {
     pub(super) fn text(&self) -> &str {
         match self {
-            NextStep::Command(text) => text,
-            NextStep::Advice(text) => text,
+            NextStep::Command(text) | NextStep::Advice(text) => text,
         }
     }
 

@@ -1,13 +1,9 @@
 //! The states of a pod with regard to the agent.
 
-use crate::agent::existing::ExistingInjection;
-use crate::agent::plan::Plan;
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
-use crate::reconcile::changed_settings::changed_settings;
-use crate::reconcile::drift::Drift;
 use crate::report::Finding;
-use crate::status::cause::Cause;
+use crate::status::cause::{Cause, PodCause};
 use crate::status::container::NotReady;
 use crate::status::next_step::NextStep;
 use crate::status::owners::{Origin, PodOwner, Workload};
@@ -66,39 +62,6 @@ pub(super) struct PodState {
     pub(super) next: Option<NextStep>,
 }
 
-/// The cause of the state of one pod.
-pub(super) enum PodCause {
-    Known(Cause),
-    /// The settings are looked for once for all pods of a row, since that takes long.
-    SettingsChanged {
-        existing: Box<ExistingInjection>,
-        plan: Plan,
-    },
-}
-
-impl PodCause {
-    const SETTINGS_CHANGED: &str = "settings-changed";
-
-    pub(super) fn id(&self) -> &str {
-        match self {
-            PodCause::Known(cause) => &cause.id,
-            PodCause::SettingsChanged { .. } => Self::SETTINGS_CHANGED,
-        }
-    }
-
-    pub(super) fn cause(self) -> Cause {
-        let settings = match self {
-            PodCause::Known(cause) => return cause,
-            // After a change by others, the container does not show what the record says.
-            PodCause::SettingsChanged { existing, plan } => match Drift::detect(&existing) {
-                None => changed_settings(&existing, &plan),
-                Some(_) => None,
-            },
-        };
-        Cause::new(Self::SETTINGS_CHANGED, settings.unwrap_or_default())
-    }
-}
-
 impl PodState {
     pub(super) const READY: Self = Self {
         state: State::Ready,
@@ -145,7 +108,7 @@ impl PodState {
                 let restart = restart.text();
                 let advice =
                     format!("if its manifest has the agent, inject it again; else {restart}");
-                NextStep::Advice(advice.into())
+                NextStep::Advice(advice)
             }
         };
         Self {
@@ -158,17 +121,16 @@ impl PodState {
     pub(super) fn skipped(skip: &Finding) -> Self {
         Self {
             state: State::Skipped,
-            cause: Some(PodCause::Known(Cause::of(skip))),
+            cause: Some(PodCause::of(skip)),
             next: None,
         }
     }
 
     pub(super) fn refused(refusal: &Finding) -> Self {
-        let help = refusal.help.clone();
         Self {
             state: State::Refused,
-            cause: Some(PodCause::Known(Cause::of(refusal))),
-            next: help.map(|help| NextStep::Advice(help.into())),
+            cause: Some(PodCause::of(refusal)),
+            next: refusal.help.clone().map(NextStep::Advice),
         }
     }
 }

@@ -54,20 +54,22 @@ impl Line {
             1 => "1 pod".to_owned(),
             pods => format!("{pods} pods"),
         };
-        let mut cause = row.cause.as_ref().map(Cause::text).unwrap_or_default();
+        let mut rest = row.cause.as_ref().map(Cause::text).unwrap_or_default();
         // The message of a kubelet may be an excerpt of a log.
         if row.state == State::NotReady
-            && let Some((end, _)) = cause.char_indices().nth(MAX_CAUSE)
+            && let Some((end, _)) = rest.char_indices().nth(MAX_CAUSE)
         {
-            cause.truncate(end);
-            cause.push('…');
+            rest.truncate(end);
+            rest.push('…');
         }
-        let rest = match &row.next {
-            Some(NextStep::Command(command)) if !cause.is_empty() => format!("{cause}  {command}"),
-            Some(NextStep::Advice(advice)) if !cause.is_empty() => format!("{cause}; {advice}"),
-            Some(next) => next.text().to_owned(),
-            None => cause,
-        };
+        if let Some(next) = &row.next {
+            rest += match next {
+                _ if rest.is_empty() => "",
+                NextStep::Command(_) => "  ",
+                NextStep::Advice(_) => "; ",
+            };
+            rest += next.text();
+        }
         Self {
             cells: [
                 shown(&workload.namespace),
