@@ -36,8 +36,8 @@ pub(super) struct Objects {
 struct Owner {
     /// The object that controls it.
     controller: Option<Workload>,
-    /// True if its pod template has the record of an injection.
-    is_injected: bool,
+    /// The origin of the agents of its pods.
+    origin: Origin,
 }
 
 /// The way by which the agent got into a pod.
@@ -47,7 +47,7 @@ pub(super) enum Origin {
     Manifest,
     /// The webhook or a policy.
     ApiServer,
-    /// The input has no owner of the pod.
+    /// The input has no owner with a pod template.
     Unknown,
 }
 
@@ -69,14 +69,15 @@ impl Objects {
             self.namespaces.insert(identity.name.clone(), labels);
             return;
         }
-        let record = ["spec", "template", "metadata", "annotations"];
-        let annotations = tree.member_at(resource.node, record);
-        let is_injected = annotations.is_some_and(|annotations| {
-            tree.member(annotations, Annotation::Record.key()).is_some()
-        });
+        let template = tree.member_at(resource.node, ["spec", "template"]);
+        let record = ["metadata", "annotations", Annotation::Record.key()];
         let owner = Owner {
             controller: controller(tree, resource),
-            is_injected,
+            origin: match template {
+                Some(template) if tree.member_at(template, record).is_some() => Origin::Manifest,
+                Some(_) => Origin::ApiServer,
+                None => Origin::Unknown,
+            },
         };
         self.owners.insert(Workload::of(resource), owner);
     }
@@ -103,23 +104,20 @@ impl Objects {
         };
         let mut origin = Origin::Unknown;
         for _ in 0..MAX_OWNERS {
-            let Some(owner) = self.owners.get(&workload) else {
-                break;
-            };
-            if owner.is_injected {
-                origin = Origin::Manifest;
-            } else if origin == Origin::Unknown {
-                origin = Origin::ApiServer;
+            let owner = self.owners.get(&workload);
+            if let Some(owner) = owner
+                && (origin == Origin::Unknown || owner.origin == Origin::Manifest)
+            {
+                origin = owner.origin;
             }
-            match &owner.controller {
-                Some(controller) => workload = controller.clone(),
+            let above = match owner {
+                Some(owner) => owner.controller.clone(),
+                None => workload.deployment(labels),
+            };
+            match above {
+                Some(above) => workload = above,
                 None => break,
             }
-        }
-        if !self.owners.contains_key(&workload)
-            && let Some(deployment) = workload.deployment(labels)
-        {
-            workload = deployment;
         }
         PodOwner {
             is_topmost: self.owners.contains_key(&workload) || !is_owner_between(&workload.kind),

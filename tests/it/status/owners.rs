@@ -83,6 +83,7 @@ fn an_agent_of_a_manifest_is_not_updated_by_a_restart() {
         pod.injected(&[])
     };
     let stateful_set = || owner("apps/v1", "StatefulSet", "db");
+    let deployment = || owner("apps/v1", "Deployment", "web");
     for (pod, owner, workload, restart) in [
         (
             web as fn() -> Living,
@@ -90,6 +91,8 @@ fn an_agent_of_a_manifest_is_not_updated_by_a_restart() {
             "Deployment/web",
             "deployment/web",
         ),
+        // The name of the ReplicaSet, which is not in the input, is enough.
+        (web, deployment, "Deployment/web", "deployment/web"),
         (db, stateful_set, "StatefulSet/db", "statefulset/db"),
     ] {
         let row_of = |next: &str| {
