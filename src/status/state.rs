@@ -1,5 +1,6 @@
 //! The states of a pod with regard to the agent.
 
+use crate::config::Select;
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
 use crate::report::Finding;
@@ -89,7 +90,9 @@ impl PodState {
     pub(super) fn unknown(workload: &Workload) -> Self {
         let Workload { kind, name, .. } = workload;
         let message = format!(
-            "`select.kinds` and `select.exclude` need the owner of {kind} {name}, which is not in the input"
+            "`{}` and `{}` need the owner of {kind} {name}, which is not in the input",
+            Select::kinds(),
+            Select::exclude(),
         );
         let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {
