@@ -110,13 +110,15 @@ impl Kustomization {
     }
 }
 
-/// Returns true for `commonLabels`, and for `labels` with `includeSelectors`.
+/// Returns true for a label in `commonLabels`, or in `labels` with `includeSelectors`.
 fn sets_selectors(tree: &Tree<'_>, root: NodeId) -> bool {
+    let has_labels = |node, member| tree.member_entries(node, member).next().is_some();
     let mut labels = tree.member_items(root, "labels");
-    tree.member(root, "commonLabels").is_some()
+    has_labels(root, "commonLabels")
         || labels.any(|item| {
             let include = tree.member(item, "includeSelectors");
-            include.map(|node| scalar_value(tree, node)) == Some(Ok(ScalarValue::Bool(true)))
+            let include = include.map(|node| scalar_value(tree, node));
+            include == Some(Ok(ScalarValue::Bool(true))) && has_labels(item, "pairs")
         })
 }
 

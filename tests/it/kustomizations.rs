@@ -653,6 +653,11 @@ fn a_selector_that_a_kustomization_adds_is_not_missing() {
             true,
         ),
         ("resources: [../other]\ncommonLabels: {app: web}\n", true),
+        ("resources: [../base]\ncommonLabels: {}\n", true),
+        (
+            "resources: [../base]\nlabels: [{pairs: {}, includeSelectors: true}]\n",
+            true,
+        ),
         ("resources: [../base]\ncommonLabels: {app: web}\n", false),
         (
             "resources: [../base]\nlabels: [{pairs: {app: web}, includeSelectors: true}]\n",
