@@ -11,9 +11,8 @@ use crate::manifest::qos;
 use crate::policy::annotations::Row;
 use crate::policy::cel::{self, Named};
 use crate::policy::choice::{Chooser, Rendered, Slot};
-use crate::policy::conditions::{COMPLETES, CONTAINERS, GUARANTEED, POD_RESOURCES};
+use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
 use crate::policy::error::PolicyError;
-use k8s_openapi::api::core::v1::VolumeMount;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -30,15 +29,10 @@ enum Effect {
     Sidecar(Sidecar),
     Token(Token),
     Amounts(AgentResources),
-    VolumeMount(VolumeMount),
-    PullSecret(String),
 }
 
-/// The most switches: each doubles the number of agents.
-const MAX_SWITCHES: usize = 8;
-
 /// Returns the properties of pods that make a difference under this configuration.
-pub(super) fn switches(config: &Config) -> Result<Vec<Switch>, PolicyError> {
+pub(super) fn switches(config: &Config) -> Vec<Switch> {
     let spec = &config.spec;
     let mut switches = Vec::new();
     let mut push = |name: &str, expression: &str, effect| {
@@ -62,32 +56,7 @@ pub(super) fn switches(config: &Config) -> Result<Vec<Switch>, PolicyError> {
         let guaranteed = Effect::Amounts(AgentResources::Guaranteed);
         push("guaranteed", GUARANTEED, guaranteed);
     }
-    for (index, mount) in spec.agent.volume_mounts.iter().enumerate() {
-        let name = cel::string(&mount.name);
-        let expression = format!(
-            "object.spec.?volumes.orValue([]).exists(v, v.name == {name})
-&& !{CONTAINERS}.exists(c, c.?volumeDevices.orValue([]).exists(d, d.name == {name}))"
-        );
-        let effect = Effect::VolumeMount(mount.clone());
-        push(&format!("hasVolume{index}"), &expression, effect);
-    }
-    let secrets = &spec.agent.image_pull_secrets;
-    for (index, secret) in secrets.iter().enumerate() {
-        if secrets.iter().position(|other| other == secret) == Some(index) {
-            // A pod without pull secrets gets those of its ServiceAccount.
-            let present = "object.spec.?imagePullSecrets.orValue([])";
-            let expression = format!(
-                "size({present}) > 0 && !{present}.exists(s, s.?name.orValue('') == {})",
-                cel::string(secret)
-            );
-            let effect = Effect::PullSecret(secret.clone());
-            push(&format!("lacksPullSecret{index}"), &expression, effect);
-        }
-    }
-    match switches.len().checked_sub(MAX_SWITCHES) {
-        None | Some(0) => Ok(switches),
-        Some(excess) => Err(PolicyError::TooManyShapes { excess }),
-    }
+    switches
 }
 
 /// Returns the condition that no container mounts the token of the pod's ServiceAccount.
@@ -96,7 +65,7 @@ fn lacks_token() -> String {
     let folder = cel::string(&format!("^{}/*$", Volume::Token.folder()));
     format!(
         "!object.spec.?automountServiceAccountToken.orValue(true)
-|| !{CONTAINERS}.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name != {name} && m.mountPath.matches({folder})))"
+|| !variables.containers.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name != {name} && m.mountPath.matches({folder})))"
     )
 }
 
@@ -129,8 +98,6 @@ fn shape(config: &Config, switches: &[Switch], case: u32) -> AgentShape {
             Effect::Sidecar(sidecar) => shape.sidecar = *sidecar,
             Effect::Token(token) => shape.token = *token,
             Effect::Amounts(amounts) => shape.amounts = *amounts,
-            Effect::VolumeMount(mount) => shape.volume_mounts.push(mount.clone()),
-            Effect::PullSecret(name) => shape.pull_secrets.push(name.clone()),
         }
     }
     shape
@@ -148,52 +115,65 @@ struct RenderedAgent {
 #[derive(Debug, Default)]
 pub(super) struct RenderedAgents {
     agents: Vec<RenderedAgent>,
-    /// The rows of annotations whose every form the configuration takes.
+    /// The rows of annotations that the configuration takes.
     pub(super) rows: Vec<Row>,
     chooser: Chooser,
 }
 
 impl RenderedAgents {
-    /// Renders the agent for each shape without annotations, and with each form of each annotation. No two annotations change the
-    /// same field, so that each is rendered by itself.
-    pub(super) fn new(config: &Config, switches: &[Switch], rows: Vec<Row>) -> Self {
+    /// Renders the agent for each shape without annotations, and with each annotation. No two annotations change the same field, so
+    /// that each is rendered by itself.
+    ///
+    /// # Errors
+    /// If the configuration has a text that stands for the value of an annotation: the policy would replace it.
+    pub(super) fn new(
+        config: &Config,
+        switches: &[Switch],
+        rows: Vec<Row>,
+    ) -> Result<Self, PolicyError> {
         let mut rendered = Self::default();
         for switch in switches {
             let condition = format!("variables.{}", switch.variable.name);
             rendered.chooser.conditions.push(condition);
         }
         rendered.render(config, switches, 0);
+        for agent in &rendered.agents {
+            let text = agent.parts.to_string();
+            for Row { sample, .. } in &rows {
+                if text.contains(sample) {
+                    return Err(PolicyError::Reserved { sample });
+                }
+            }
+        }
         for row in rows {
-            let mut forms = Vec::new();
-            for form in &row.forms {
-                let annotation = [(row.annotation.key(), form.text, 0)];
-                forms.extend(overlay(config, &annotation).ok());
-            }
-            if forms.len() < row.forms.len() {
+            let annotation = [(row.annotation.key(), row.sample, 0)];
+            let Ok(config) = overlay(config, &annotation) else {
                 continue;
-            }
-            for (form, config) in row.forms.iter().zip(forms) {
-                let case = 1 << rendered.chooser.conditions.len();
-                rendered.chooser.conditions.push(form.condition.clone());
-                rendered.render(&config, switches, case);
-            }
+            };
+            let variable = format!("variables.{}", row.variable);
+            let case = 1 << rendered.chooser.conditions.len();
+            rendered
+                .chooser
+                .conditions
+                .push(format!("{variable} != ''"));
+            rendered.render(&config, switches, case);
             rendered.chooser.slots.push(Slot {
-                sample: row.sample(),
-                expression: format!("variables.{}", row.variable),
+                sample: row.sample,
+                expression: variable,
             });
             rendered.rows.push(row);
         }
-        rendered
+        Ok(rendered)
     }
 
-    fn render(&mut self, config: &Config, switches: &[Switch], form: u32) {
+    fn render(&mut self, config: &Config, switches: &[Switch], annotation: u32) {
         let engine = Agents::default();
         for case in 0..1 << switches.len() {
             let shape = shape(config, switches, case);
             let agent = engine.agent(Cow::Borrowed(config), shape);
             self.agents.push(RenderedAgent {
-                case: case | form,
-                parts: parts(&agent, form),
+                case: case | annotation,
+                parts: parts(&agent, annotation),
             });
         }
     }
@@ -208,42 +188,14 @@ impl RenderedAgents {
         self.chooser.condition(&self.part("isNative"))
     }
 
-    pub(super) fn may_have_pull_secrets(&self) -> bool {
-        let agents = self.part("pullSecrets");
-        agents.iter().any(|agent| *agent.value != json!([]))
-    }
-
-    /// Returns the names of the volumes that an agent may have.
-    pub(super) fn volume_names(&self) -> Vec<&'static str> {
+    /// Returns the volumes that an agent may have.
+    pub(super) fn volumes(&self) -> Vec<Volume> {
         let agents = self.part("volumes");
-        let is_added = |name: &str| {
-            let mut volumes = agents
-                .iter()
-                .flat_map(|agent| agent.value.as_array())
-                .flatten();
-            volumes.any(|volume| volume["name"] == name)
-        };
-        let mut names = Volume::ALL.map(Volume::name).to_vec();
-        names.retain(|name| is_added(name));
-        names
-    }
-
-    /// Refuses a configuration with a text that stands for the value of an annotation: the policy would replace it.
-    pub(super) fn check_samples(&self) -> Result<(), PolicyError> {
-        let rows = self.rows.iter().map(Row::sample);
-        let samples = Vec::from_iter(rows);
-        let forms: usize = self.rows.iter().map(|row| row.forms.len()).sum();
-        let shapes = self.chooser.conditions.len() - forms;
-        for agent in &self.agents {
-            let has_annotation = agent.case >> shapes != 0;
-            let text = agent.parts.to_string();
-            for sample in &samples {
-                if !has_annotation && text.contains(sample) {
-                    return Err(PolicyError::Reserved { sample });
-                }
-            }
-        }
-        Ok(())
+        let volumes = agents.iter().flat_map(|agent| agent.value.as_array());
+        let names = Vec::from_iter(volumes.flatten().map(|volume| &volume["name"]));
+        let mut added = Volume::ALL.to_vec();
+        added.retain(|volume| names.iter().any(|name| **name == volume.name()));
+        added
     }
 
     /// Returns a part of the agent in all cases in which it is rendered.
@@ -258,15 +210,14 @@ impl RenderedAgents {
     }
 }
 
-/// Returns the parts of an agent. With a form of an annotation it gets no record, since that depends on the value.
-fn parts(agent: &Component, form: u32) -> Value {
+/// Returns the parts of an agent. With an annotation it gets no record, since that depends on the value.
+fn parts(agent: &Component, annotation: u32) -> Value {
     let mut parts = json!({
         "isNative": agent.record.list == ContainerList::InitContainers,
         "container": *agent.container,
         "volumes": *agent.volume_list,
-        "pullSecrets": agent.pull_secrets.iter().map(|name| json!({"name": name})).collect::<Value>(),
     });
-    if form == 0 {
+    if annotation == 0 {
         let record = Record {
             agent: Some(agent.record.clone()),
             ..Record::default()
@@ -313,25 +264,23 @@ mod tests {
 
     #[test]
     fn no_two_annotations_change_the_same_field() {
-        let set = ["qos=keep", "agent.imagePullSecrets=[team]"].map(str::to_owned);
+        let set = ["qos=keep"].map(str::to_owned);
         let config = load(&Sources::default().with_set(&set)).unwrap();
         for config in [Config::default(), config] {
-            let switches = switches(&config).unwrap();
-            let rendered = RenderedAgents::new(&config, &switches, rows(&config));
+            let switches = switches(&config);
+            let rendered = RenderedAgents::new(&config, &switches, rows(&config)).unwrap();
             let shapes = 1 << switches.len();
-            let mut form = shapes;
+            let mut first = shapes;
             let mut known = BTreeSet::new();
             for row in &rendered.rows {
                 let mut changed = BTreeSet::new();
-                for _ in &row.forms {
-                    for shape in 0..shapes {
-                        let [before, after] =
-                            [shape, form + shape].map(|index| &rendered.agents[index].parts);
-                        let [before, after] = [before, after].map(|parts| &parts["container"]);
-                        differences(before, after, "", &mut changed);
-                    }
-                    form += shapes;
+                for shape in 0..shapes {
+                    let [before, after] =
+                        [shape, first + shape].map(|index| &rendered.agents[index].parts);
+                    let [before, after] = [before, after].map(|parts| &parts["container"]);
+                    differences(before, after, "", &mut changed);
                 }
+                first += shapes;
                 assert!(!changed.is_empty(), "{row:?}");
                 assert!(known.is_disjoint(&changed), "{changed:?}");
                 known.append(&mut changed);

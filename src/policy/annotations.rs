@@ -2,12 +2,10 @@
 
 use crate::config::{Config, Qos, WarningId, of_variable};
 use crate::mackerel::annotations::{Annotation, PREFIX};
-use crate::manifest::qos;
 use crate::manifest::quantity::nanos;
 use crate::policy::cel::{self, Named};
+use crate::policy::conditions::ANNOTATIONS;
 use crate::report::Reason;
-use k8s_openapi::api::core::v1::ResourceRequirements;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 /// An annotation that overrides a setting.
 #[derive(Debug)]
@@ -15,97 +13,73 @@ pub(super) struct Row {
     pub(super) annotation: Annotation,
     /// The variable that holds its value, `''` without the annotation.
     pub(super) variable: &'static str,
-    /// The condition on a value `v` that the policy takes; it is at most `MAX_VALUE` long.
+    /// A value by which the engine renders the agent; the variable replaces it.
+    pub(super) sample: &'static str,
+    /// The condition on a value `v` that the policy takes.
     guard: String,
-    /// True if the engine takes no other value of that length.
+    /// True if the engine takes no other value.
     pub(super) is_exact: bool,
     /// The CEL calls, after the value, that turn it into the text of the agent.
     change: &'static str,
-    /// The forms of a value: those of one form have the same effect, but for the value itself.
-    pub(super) forms: Vec<Form>,
 }
-
-/// A form of an annotation's value.
-#[derive(Debug)]
-pub(super) struct Form {
-    /// The condition in the policy. No two forms meet theirs.
-    pub(super) condition: String,
-    /// A value of the form, by which the engine renders the agent.
-    pub(super) text: &'static str,
-}
-
-/// The most characters of an annotation's value: long ones cost the API server seconds.
-const MAX_VALUE: usize = 1000;
 
 impl Row {
-    /// A row whose every value goes into the agent in place of a sample.
     fn new(annotation: Annotation, variable: &'static str, sample: &'static str) -> Self {
         Self {
             annotation,
             variable,
+            sample,
             guard: String::new(),
             is_exact: true,
             change: "",
-            forms: vec![Form {
-                condition: format!("variables.{variable} != ''"),
-                text: sample,
-            }],
         }
     }
 
-    /// Returns the value in whose place the variable stands.
-    pub(super) fn sample(&self) -> &'static str {
-        self.forms.last().map_or("", |form| form.text)
-    }
-
-    /// Returns the condition that a value of the pod meets the guard. An alias must say the same.
-    pub(super) fn condition(&self, long: LongValue) -> Named {
-        let keys = keys(self.annotation);
-        let mut conditions: Vec<_> = keys
-            .iter()
-            .map(|key| bounded(key, &self.guard, long))
-            .collect();
-        if keys.len() > 1 {
-            let given = format!(
-                "{}.map(k, object.metadata.?annotations[?k].orValue('')).filter(v, v != '')",
-                cel::strings(&keys)
-            );
-            conditions.push(format!("{given}.all(v, {given}.all(other, v == other))"));
-        }
-        Named::new(self.variable, conditions.join("\n&& "))
-    }
-
-    /// Returns the variable.
+    /// Returns the variable with the value. An empty one of an alias does not count.
     pub(super) fn value(&self) -> Named {
         let keys = keys(self.annotation);
-        let values = format!(
-            "{}.map(k, variables.annotations[?k].orValue('')).filter(v, v != '')",
-            cel::strings(&keys)
-        );
         let value = match &keys[..] {
             [key] => format!("variables.annotations[?{}].orValue('')", cel::string(key)),
-            _ => format!("({values} + [''])[0]"),
+            _ => format!(
+                "({}.map(k, variables.annotations[?k].orValue('')).filter(v, v != '') + [''])[0]",
+                cel::strings(&keys)
+            ),
         };
         Named::new(self.variable, value + self.change)
     }
+
+    /// Returns the condition that the annotation is absent, or has a value that the policy takes. An alias must say the same.
+    pub(super) fn condition(&self) -> Named {
+        let Self {
+            variable, guard, ..
+        } = self;
+        let keys = keys(self.annotation);
+        let mut condition = all(&keys, guard);
+        if keys.len() > 1 {
+            let same = format!("v in ['', variables.{variable}]");
+            condition += &format!("\n&& {}", all(&keys, &same));
+        }
+        Named::new(&format!("{variable}IsTaken"), condition)
+    }
 }
 
-/// The verdict on a value that is too long to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LongValue {
-    Fails,
-    Passes,
+/// Returns the condition that each of these annotations is absent, or has a value `v` that meets the guard.
+fn all(keys: &[String], guard: &str) -> String {
+    let keys = cel::strings(keys);
+    format!("{keys}.all(k, {ANNOTATIONS}[?k].optMap(v, {guard}).orValue(true))")
 }
 
-/// Returns the condition that the annotation is absent, or has a value `v` that meets the guard.
-fn bounded(key: &str, guard: &str, long: LongValue) -> String {
-    let key = cel::string(key);
-    let length = match long {
-        LongValue::Fails => format!("size(string(v)) <= {MAX_VALUE}\n  &&"),
-        LongValue::Passes => format!("size(string(v)) > {MAX_VALUE}\n  ||"),
-    };
-    format!("object.metadata.?annotations[?{key}].optMap(v, {length} ({guard})).orValue(true)")
+/// Returns the condition that no value that other conditions read is so long that it costs the API server seconds.
+pub(super) fn short_values(rows: &[Row]) -> String {
+    let mut read = keys(Annotation::IgnoreWarnings);
+    for row in rows {
+        read.extend(keys(row.annotation));
+    }
+    all(&read, SHORT)
 }
+
+/// The condition on the length of a value.
+const SHORT: &str = "size(string(v)) <= 1000";
 
 /// Returns the full keys of an annotation and its alias.
 pub(super) fn keys(annotation: Annotation) -> Vec<String> {
@@ -116,14 +90,15 @@ pub(super) fn keys(annotation: Annotation) -> Vec<String> {
 /// Returns the rows that the configuration allows.
 pub(super) fn rows(config: &Config) -> Vec<Row> {
     let mut rows = vec![
-        roles(),
+        roles(config),
         secret(),
         image(),
         ignore_container(),
         free_text(Annotation::DisplayName, "displayName", "policy-slot-name"),
         free_text(Annotation::Memo, "memo", "policy-slot-memo"),
     ];
-    if !class_depends_on_memory(config) {
+    // Under another value the limit may decide about the pod's class, and that about the agent.
+    if matches!(config.spec.qos, Qos::Allow | Qos::Warn) {
         rows.push(memory_limit(config));
     }
     // The annotation would move a variable of `agent.env`.
@@ -140,8 +115,7 @@ pub(super) fn rows(config: &Config) -> Vec<Row> {
     rows
 }
 
-fn roles() -> Row {
-    let key = cel::string(Annotation::Roles.key());
+fn roles(config: &Config) -> Row {
     let name = "[A-Za-z0-9][A-Za-z0-9_-]{1,62}";
     let mut row = Row {
         guard: format!(
@@ -150,11 +124,11 @@ fn roles() -> Row {
         change: ".split(',').map(r, r.trim()).filter(r, r != '').join(',')",
         ..Row::new(Annotation::Roles, "roles", "policy-slot:policy-slot")
     };
-    let none = Form {
-        condition: format!("({key} in variables.annotations && variables.roles == '')"),
-        text: "",
-    };
-    row.forms.insert(0, none);
+    if !config.spec.agent.roles.is_empty() {
+        // A list without roles unsets the configured ones, which the policy leaves to the engine.
+        row.guard += " && variables.roles != ''";
+        row.is_exact = false;
+    }
     row
 }
 
@@ -205,35 +179,15 @@ fn memory_limit(config: &Config) -> Row {
     let least = cel::string(request.map_or("0", |request| &request.0));
     Row {
         guard: format!(
-            "v == 'null' || v.matches('^[0-9]{{1,9}}(k|[MGT]i?|Ki)?$') && !quantity(string(v)).isLessThan(quantity({least}))"
+            "v.matches('^[0-9]{{1,9}}(k|[MGT]i?|Ki)?$') && !quantity(string(v)).isLessThan(quantity({least}))"
         ),
         is_exact: false,
-        forms: vec![
-            Form {
-                condition: "variables.memoryLimit == 'null'".to_owned(),
-                text: "null",
-            },
-            Form {
-                condition: "!(variables.memoryLimit in ['', 'null'])".to_owned(),
-                text: "987654321987Mi",
-            },
-        ],
-        ..Row::new(Annotation::MemoryLimit, "memoryLimit", "")
+        ..Row::new(Annotation::MemoryLimit, "memoryLimit", "987654321987Mi")
     }
-}
-
-/// Returns true if a memory limit decides whether a pod with the agent can be Guaranteed, and that changes the agent.
-fn class_depends_on_memory(config: &Config) -> bool {
-    let mut resources = ResourceRequirements::clone(&config.spec.agent.resources);
-    for amounts in [&mut resources.requests, &mut resources.limits] {
-        let amounts = amounts.get_or_insert_default();
-        amounts.insert("memory".to_owned(), Quantity("1Gi".to_owned()));
-    }
-    matches!(config.spec.qos, Qos::Keep | Qos::Refuse) && qos::keeps_guaranteed(&resources)
 }
 
 /// Returns the condition on the ids of `ignore-warnings`.
-pub(super) fn ignored_warnings(long: LongValue) -> String {
+pub(super) fn ignored_warnings() -> String {
     let mut ids = vec![""];
     for reason in Reason::ALL {
         if WarningId::parse_of_template(reason.id()).is_ok() {
@@ -242,12 +196,7 @@ pub(super) fn ignored_warnings(long: LongValue) -> String {
     }
     let ids = cel::strings(&ids);
     let guard = format!("v.split(',').map(i, i.trim()).all(i, i in {ids})");
-    bounded(Annotation::IgnoreWarnings.key(), &guard, long)
-}
-
-/// Returns the condition that the value of `status`, which stays as it is, is not too long.
-pub(super) fn status() -> String {
-    bounded(Annotation::Status.key(), "true", LongValue::Fails)
+    all(&keys(Annotation::IgnoreWarnings), &guard)
 }
 
 /// Returns a condition that fails for a pod with an annotation of this injector that the policy does not read.
@@ -266,7 +215,7 @@ pub(super) fn known(config: &Config, rows: &[Row]) -> String {
         condition += &format!("\n|| k.startsWith({variables}) && !(k in {aliases})");
     }
     let known = cel::strings(&known);
-    format!("object.metadata.?annotations.orValue({{}}).all(k, {condition}\n|| k in {known})")
+    format!("variables.annotations.all(k, {condition}\n|| k in {known})")
 }
 
 /// Returns true for an annotation about which the policy decides. One that the configuration does not allow has no effect.
@@ -286,17 +235,12 @@ pub(super) fn waits_for_nothing(config: &Config) -> String {
     }
     let mut keys = keys(Annotation::WaitFor);
     keys.extend(config.spec.wait_for.annotations.iter().cloned());
-    let blank = r"v.matches('^[\\s,]*$')";
-    let mut conditions = Vec::new();
-    for key in keys {
-        conditions.push(bounded(&key, blank, LongValue::Fails));
-    }
-    conditions.join("\n&& ")
+    all(&keys, &format!(r"{SHORT} && v.matches('^[\\s,]*$')"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LongValue, ignored_warnings, is_known, rows, status, waits_for_nothing};
+    use super::{is_known, rows};
     use crate::config::Config;
     use crate::mackerel::annotations::Annotation;
 
@@ -326,30 +270,5 @@ mod tests {
         let mut undecided = Annotation::ALL.to_vec();
         undecided.retain(|annotation| !is_known(*annotation, &config, &rows));
         assert_eq!(undecided, UNDECIDED);
-    }
-
-    #[test]
-    fn every_free_text_has_a_limit() {
-        let config = Config::default();
-        for (long, limit) in [
-            (LongValue::Fails, "<= 1000\n  &&"),
-            (LongValue::Passes, "> 1000\n  ||"),
-        ] {
-            let mut conditions = vec![ignored_warnings(long)];
-            if long == LongValue::Fails {
-                conditions.extend([status(), waits_for_nothing(&config)]);
-            }
-            conditions.extend(
-                rows(&config)
-                    .iter()
-                    .map(|row| row.condition(long).expression),
-            );
-            for condition in conditions {
-                let values = condition.matches(".optMap(v, ").count();
-                let limit = format!(".optMap(v, size(string(v)) {limit} (");
-                assert!(values > 0);
-                assert_eq!(condition.matches(&limit).count(), values, "{condition}");
-            }
-        }
     }
 }

@@ -9,8 +9,7 @@ use crate::mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
 use crate::policy::cel::{self, Named};
 
 /// The containers of a pod that is being created.
-pub(super) const CONTAINERS: &str =
-    "(object.spec.containers + object.spec.?initContainers.orValue([]))";
+const CONTAINERS: &str = "object.spec.containers + object.spec.?initContainers.orValue([])";
 
 /// The condition that the pod runs to completion.
 pub(super) const COMPLETES: &str =
@@ -21,21 +20,33 @@ pub(super) const POD_RESOURCES: &str =
     "['requests', 'limits'].exists(l, size(object.spec.?resources[?l].orValue({})) > 0)";
 
 /// The condition that all containers have limits for CPU and memory, and equal requests, and the pod has none of its own.
-pub(super) const GUARANTEED: &str = "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, ['cpu', 'memory'].all(r,
+pub(super) const GUARANTEED: &str = "variables.containers.all(c, ['cpu', 'memory'].all(r,
   c.?resources.limits[?r].optMap(l, quantity(string(l)).isGreaterThan(quantity('0'))
   && quantity(string(c.?resources.requests[?r].orValue(l))).compareTo(quantity(string(l))) == 0).orValue(false)))
 && ['requests', 'limits'].all(l, size(object.spec.?resources[?l].orValue({})) == 0)";
+
+/// The terms by which a pod requires nodes.
+const NODE_TERMS: &str = "object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.orValue([])";
 
 /// The condition that the pod is for Windows nodes.
 const WINDOWS: &str = "object.spec.?os.name.orValue('') == 'windows'
 || ['kubernetes.io/os', 'beta.kubernetes.io/os'].exists(l, object.spec.?nodeSelector[?l].orValue('') == 'windows')
 || object.spec.?securityContext.windowsOptions.hostProcess.orValue(false)
-|| (object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,
-  c.?securityContext.windowsOptions.hostProcess.orValue(false))
-|| object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.optMap(terms,
-  size(terms) > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e,
+|| variables.containers.exists(c, c.?securityContext.windowsOptions.hostProcess.orValue(false))
+|| size(variables.nodeTerms) > 0 && variables.nodeTerms.all(t, t.?matchExpressions.orValue([]).exists(e,
   e.key in ['kubernetes.io/os', 'beta.kubernetes.io/os'] && e.operator == 'In'
-  && size(e.?values.orValue([])) > 0 && e.values.all(v, v == 'windows')))).orValue(false)";
+  && size(e.?values.orValue([])) > 0 && e.values.all(v, v == 'windows')))";
+
+/// The condition that no list of the pod that conditions loop over has more than 1,000 items. The time of a loop grows with the
+/// square of their number.
+pub(super) const FEW_ITEMS: &str = "size(variables.annotations) <= 1000
+&& size(object.spec.?volumes.orValue([])) <= 1000
+&& size(object.spec.?imagePullSecrets.orValue([])) <= 1000
+&& size(variables.containers) <= 1000
+&& variables.containers.all(c, size(c.?env.orValue([])) <= 1000 && size(c.?volumeMounts.orValue([])) <= 1000)
+&& size(variables.nodeTerms) <= 1000
+&& variables.nodeTerms.all(t, size(t.?matchExpressions.orValue([])) <= 1000
+  && t.?matchExpressions.orValue([]).all(e, size(e.?values.orValue([])) <= 1000))";
 
 /// The annotations of the pod.
 pub(super) const ANNOTATIONS: &str = "object.metadata.?annotations.orValue({})";
@@ -63,11 +74,10 @@ pub(super) fn scope(config: &Config, requested: String) -> Vec<Named> {
             "notLocalConfig",
             format!("{ANNOTATIONS}[?'config.kubernetes.io/local-config'].orValue('') != 'true'"),
         ),
-        Named::new("notForWindows", format!("!({WINDOWS})")),
     ];
     if spec.hooks == Hooks::Skip {
         let hooks =
-            format!("!{ANNOTATIONS}.exists(k, k in ['helm.sh/hook', 'argocd.argoproj.io/hook'])");
+            format!("!['helm.sh/hook', 'argocd.argoproj.io/hook'].exists(k, k in {ANNOTATIONS})");
         conditions.push(Named::new("notAHook", hooks));
     }
     let has_native = spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
@@ -112,8 +122,7 @@ fn is_in(patterns: &[NamespacePattern]) -> String {
 fn is_excluded(exclusion: &Exclusion) -> String {
     let mut conditions = Vec::new();
     if exclusion.kind.is_some() || exclusion.group.is_some() {
-        let owned =
-            "!object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))";
+        let owned = "!(true in object.metadata.?ownerReferences.orValue([]).map(o, o.?controller.orValue(false)))";
         conditions.push(owned.to_owned());
     }
     if let Some(namespace) = &exclusion.namespace {
@@ -153,10 +162,17 @@ fn labels(selector: &LabelSelector) -> Vec<String> {
     conditions
 }
 
-/// The condition that the pod has an agent.
-pub(super) fn has_agent() -> String {
-    format!(
-        "{CONTAINERS}.exists(c, c.?image.orValue('').matches('^([^@]*/)?{IMAGE_NAME}(:[^/@]*)?(@.*)?$')
+/// Returns variables about the pod. Those of large lists come after [`FEW_ITEMS`].
+pub(super) fn variables() -> Vec<Named> {
+    let has_agent = format!(
+        "variables.containers.exists(c, c.?image.orValue('').matches('^([^@]*/)?{IMAGE_NAME}(:[^/@]*)?(@.*)?$')
   || c.?env.orValue([]).exists(e, e.name == '{PLATFORM}' || e.name.startsWith('{KUBERNETES_VARIABLES}')))"
-    )
+    );
+    vec![
+        Named::new("annotations", ANNOTATIONS),
+        Named::new("containers", CONTAINERS),
+        Named::new("nodeTerms", NODE_TERMS),
+        Named::new("isForWindows", WINDOWS),
+        Named::new("hasAgent", has_agent),
+    ]
 }

@@ -1,7 +1,5 @@
 //! The reasons why a configuration has no policy.
 
-use crate::config::AgentSettings;
-
 /// The reason why a configuration has no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PolicyError {
@@ -10,13 +8,6 @@ pub(crate) enum PolicyError {
         "`injection` is `disabled`, so the policy would inject nothing; delete it from the cluster, or set `injection`"
     )]
     Disabled,
-    /// The engine would have to render too many agents.
-    #[error(
-        "`{}` and `{}` have {excess} items more than a policy can choose among; remove some, or use the webhook",
-        AgentSettings::volume_mounts(),
-        AgentSettings::image_pull_secrets()
-    )]
-    TooManyShapes { excess: usize },
     /// A setting holds a text that the generator of the policy uses.
     #[error(
         "a setting of the agent contains `{sample}`, which a policy uses for the value of an annotation; write another text, or use the webhook"

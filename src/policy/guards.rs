@@ -1,13 +1,13 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::config::{Config, Qos};
+use crate::config::{AgentSettings, Config, Qos};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::qos;
 use crate::policy::agent::RenderedAgents;
-use crate::policy::annotations::{self, LongValue};
+use crate::policy::annotations::{self, Row};
 use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{ANNOTATIONS, CONTAINERS, GUARANTEED};
+use crate::policy::conditions::{FEW_ITEMS, GUARANTEED};
 
 /// A condition on the pods that should have the agent. The policy leaves alone those that do not meet it, and reports them.
 #[derive(Debug)]
@@ -15,9 +15,12 @@ pub(super) struct Guard {
     pub(super) condition: Named,
     /// The message about a pod that does not meet it.
     pub(super) message: String,
-    /// The condition that the engine does not refuse the pod for it; none if the engine may take a pod that the policy does not.
-    pub(super) refusal: Option<String>,
+    /// True if the engine refuses a pod that does not meet it, unless the pod is too large for the policy.
+    pub(super) is_refusal: bool,
 }
+
+/// The names of the conditions that a pod is not too large for the others.
+pub(super) const SIZES: [&str; 2] = ["hasFewItems", "hasShortValues"];
 
 /// The name of the condition that the pod does not request to wait for hosts.
 pub(super) const WAITS_FOR_NOTHING: &str = "waitsForNothing";
@@ -25,100 +28,163 @@ pub(super) const WAITS_FOR_NOTHING: &str = "waitsForNothing";
 /// The advice about a pod that the policy cannot decide about.
 const ELSEWHERE: &str = "inject its manifest, or use the webhook";
 
-/// Returns the conditions on the pods that the policy injects.
+impl Guard {
+    fn undecided(name: &str, condition: impl Into<String>, message: &str) -> Self {
+        Self {
+            condition: Named::new(name, condition),
+            message: format!("undecided: {message}; {ELSEWHERE}"),
+            is_refusal: false,
+        }
+    }
+
+    fn refusal(name: &str, condition: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            condition: Named::new(name, condition),
+            message: message.into(),
+            is_refusal: true,
+        }
+    }
+}
+
+/// Returns the conditions on the pods that the policy injects, in the order in which the API server evaluates them.
 pub(super) fn guards(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
-    let mut guards = Vec::new();
-    let mut push = |condition: Named, message: String, refusal: Option<String>| {
-        guards.push(Guard {
-            condition,
-            message,
-            refusal,
-        });
-    };
+    let [few_items, short_values] = SIZES;
+    let mut guards = vec![
+        Guard::undecided(
+            few_items,
+            FEW_ITEMS,
+            "a list of the pod, such as its annotations or the variables of a container, has more than 1000 items",
+        ),
+        Guard::undecided(
+            short_values,
+            annotations::short_values(&agents.rows),
+            &format!("an annotation {PREFIX}... has more than 1000 characters"),
+        ),
+    ];
+    guards.extend(about_annotations(config, agents));
+    guards.extend(about_the_rest(config, agents));
+    guards
+}
+
+fn about_annotations(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
     let [inject, record] =
         [Annotation::Inject, Annotation::Record].map(|annotation| cel::string(annotation.key()));
-    let boolean =
-        format!("{ANNOTATIONS}[?{inject}].orValue('true').lowerAscii() in ['true', 'false']");
-    push(
-        Named::new("injectIsBoolean", &*boolean),
-        "invalid-annotation: `inject` must be \"true\" or \"false\"".to_owned(),
-        Some(boolean),
-    );
-    push(
-        Named::new(WAITS_FOR_NOTHING, annotations::waits_for_nothing(config)),
-        format!(
-            "undecided: the pod requests wait-for, whose init container the policy cannot add; {ELSEWHERE}"
+    let mut guards = vec![
+        Guard::refusal(
+            "injectIsBoolean",
+            format!(
+                "variables.annotations[?{inject}].orValue('true').lowerAscii() in ['true', 'false']"
+            ),
+            "invalid-annotation: `inject` must be \"true\" or \"false\"",
         ),
-        None,
-    );
-    push(
-        Named::new("notInjectedBefore", format!("!({record} in {ANNOTATIONS})")),
-        format!(
-            "hand-edited: the pod has the annotation `record` of an earlier injection, but no agent; remove it, {ELSEWHERE}"
+        Guard::undecided(
+            WAITS_FOR_NOTHING,
+            annotations::waits_for_nothing(config),
+            "the pod requests wait-for, whose init container the policy cannot add",
         ),
-        None,
-    );
-    push(
-        Named::new("knownAnnotations", annotations::known(config, &agents.rows)),
-        format!(
-            "undecided: the pod has an annotation {PREFIX}... that the policy does not read; {ELSEWHERE}"
+        Guard {
+            condition: Named::new(
+                "wasNotInjected",
+                format!("!({record} in variables.annotations)"),
+            ),
+            message: format!(
+                "hand-edited: the pod has the annotation `record` of an earlier injection, but no agent; remove it, {ELSEWHERE}"
+            ),
+            is_refusal: false,
+        },
+        Guard::undecided(
+            "knowsAnnotations",
+            annotations::known(config, &agents.rows),
+            &format!("the pod has an annotation {PREFIX}... that the policy does not read"),
         ),
-        None,
-    );
-    push(
-        Named::new("status", annotations::status()),
-        "undecided: the annotation `status` is too long".to_owned(),
-        None,
-    );
-    push(
-        Named::new(
-            "ignoreWarnings",
-            annotations::ignored_warnings(LongValue::Fails),
+        Guard::refusal(
+            "ignoresWarnings",
+            annotations::ignored_warnings(),
+            "invalid-annotation: `ignore-warnings` has an unknown id",
         ),
-        "invalid-annotation: `ignore-warnings` has an unknown id, or is too long".to_owned(),
-        Some(annotations::ignored_warnings(LongValue::Passes)),
-    );
+    ];
     for row in &agents.rows {
-        let name = row.annotation.name();
-        let mut message =
-            format!("invalid-annotation: `{name}` has an invalid value, or one that is too long");
-        let mut refusal = Some(row.condition(LongValue::Passes).expression);
-        if !row.is_exact {
-            message = format!(
-                "undecided: the policy does not read this value of `{name}`; correct or simplify it, {ELSEWHERE}"
-            );
-            refusal = None;
-        }
-        push(row.condition(LongValue::Fails), message, refusal);
-    }
-    let name = cel::string(CONTAINER);
-    let is_free = format!("{CONTAINERS}.all(c, c.name != {name})");
-    push(
-        Named::new("freeContainerName", &*is_free),
-        format!("container-conflict: another container has the name {CONTAINER}; rename it"),
-        Some(is_free),
-    );
-    let volumes = agents.volume_names();
-    let are_free = |names: &[&str]| {
-        let names = cel::strings(names);
-        format!("object.spec.?volumes.orValue([]).all(v, !(v.name in {names}))")
-    };
-    push(
-        Named::new("freeVolumeNames", are_free(&volumes)),
-        format!(
-            "volume-conflict: another volume has the name {}; rename it",
-            volumes.join(" or ")
-        ),
-        // The token's volume is not in every agent.
-        Some(are_free(&[Volume::Tmp.name()])),
-    );
-    if config.spec.qos == Qos::Refuse && !qos::keeps_guaranteed(&config.spec.agent.resources) {
-        let keeps_class = format!("!({GUARANTEED})");
-        push(
-            Named::new("keepsQosClass", &*keeps_class),
-            "qos-refused: the agent would change the QoS class of the pod from Guaranteed to Burstable".to_owned(),
-            Some(keeps_class),
-        );
+        guards.push(value(row));
     }
     guards
+}
+
+/// Returns the condition on the value of an annotation.
+fn value(row: &Row) -> Guard {
+    let Named { name, expression } = row.condition();
+    let annotation = row.annotation.name();
+    match row.is_exact {
+        true => Guard::refusal(
+            &name,
+            expression,
+            format!("invalid-annotation: `{annotation}` has an invalid value"),
+        ),
+        false => Guard::undecided(
+            &name,
+            expression,
+            &format!(
+                "the policy does not read this value of `{annotation}`; correct or simplify it"
+            ),
+        ),
+    }
+}
+
+/// Returns the conditions on names, on the lists to which the engine may add more than the agent, and on the class of the pod.
+fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
+    let name = cel::string(CONTAINER);
+    let mut guards = vec![Guard::refusal(
+        "freeContainerName",
+        format!("variables.containers.all(c, c.name != {name})"),
+        format!("container-conflict: another container has the name {CONTAINER}; rename it"),
+    )];
+    for volume in agents.volumes() {
+        let name = volume.name();
+        guards.push(Guard {
+            condition: Named::new(&format!("free{volume:?}Volume"), has_no_volume(&[name])),
+            message: format!("volume-conflict: another volume has the name {name}; rename it"),
+            // The others are not in every agent.
+            is_refusal: volume == Volume::Tmp,
+        });
+    }
+    let agent = &config.spec.agent;
+    if !agent.volume_mounts.is_empty() {
+        let names = Vec::from_iter(agent.volume_mounts.iter().map(|mount| &*mount.name));
+        guards.push(Guard::undecided(
+            "hasNoVolumeToMount",
+            has_no_volume(&names),
+            &format!(
+                "the pod has a volume of `{}`",
+                AgentSettings::volume_mounts()
+            ),
+        ));
+    }
+    if !agent.image_pull_secrets.is_empty() {
+        let secrets = "object.spec.?imagePullSecrets.orValue([])";
+        let names = cel::strings(&agent.image_pull_secrets);
+        // A pod without pull secrets gets those of its ServiceAccount.
+        let condition = format!(
+            "size({secrets}) == 0 || {names}.all(n, n in {secrets}.map(s, s.?name.orValue('')))"
+        );
+        guards.push(Guard::undecided(
+            "hasPullSecrets",
+            condition,
+            &format!(
+                "the pod lacks a pull secret of `{}`; add it",
+                AgentSettings::image_pull_secrets()
+            ),
+        ));
+    }
+    if config.spec.qos == Qos::Refuse && !qos::keeps_guaranteed(&agent.resources) {
+        guards.push(Guard::refusal(
+            "keepsQosClass",
+            format!("!({GUARANTEED})"),
+            "qos-refused: the agent would change the QoS class of the pod from Guaranteed to Burstable",
+        ));
+    }
+    guards
+}
+
+fn has_no_volume(names: &[&str]) -> String {
+    let names = cel::strings(names);
+    format!("object.spec.?volumes.orValue([]).all(v, !(v.name in {names}))")
 }

@@ -4,7 +4,6 @@ use crate::config::{Config, LabelSelector, SYSTEM_NAMESPACES, without_empty};
 use crate::policy::cel::{self, Named};
 use crate::policy::error::{MAX_EXPRESSION, PolicyError};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use yaml_json_patch::{Context, quote};
 
 /// The request for the policies of one configuration.
@@ -19,7 +18,7 @@ pub(crate) struct PolicyRequest {
 }
 
 /// A policy and its binding.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct BoundPolicy {
     /// `MutatingAdmissionPolicy` or `ValidatingAdmissionPolicy`
     pub(super) kind: &'static str,
@@ -146,41 +145,26 @@ fn extend(object: &mut Value, fields: Value) {
 fn lines(value: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten() {
-        let is_expression = key.to_ascii_lowercase().ends_with("expression");
         match value {
-            Value::String(text) if is_expression => {
+            Value::String(text) if key.to_ascii_lowercase().ends_with("expression") => {
                 lines.push(format!("{key}: |-"));
                 lines.extend(text.lines().map(|line| format!("  {line}")));
             }
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                lines.push(format!("{key}:"));
-                for item in items {
-                    for (index, line) in self::lines(item).iter().enumerate() {
-                        let mark = if index == 0 { "- " } else { "  " };
-                        lines.push(format!("  {mark}{line}"));
-                    }
-                }
-            }
-            Value::Array(items) => {
-                let items: Vec<_> = items
-                    .iter()
-                    .map(|item| scalar(item, Context::Flow))
-                    .collect();
-                lines.push(format!("{key}: [{}]", items.join(", ")));
-            }
+            Value::String(text) => lines.push(format!("{key}: {}", quote(text, Context::Block))),
             Value::Object(members) if !members.is_empty() => {
                 lines.push(format!("{key}:"));
                 lines.extend(self::lines(value).iter().map(|line| format!("  {line}")));
             }
-            scalar => lines.push(format!("{key}: {}", self::scalar(scalar, Context::Block))),
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                lines.push(format!("{key}:"));
+                for item in items {
+                    let item = self::lines(item).join("\n    ");
+                    lines.extend(format!("  - {item}").lines().map(str::to_owned));
+                }
+            }
+            // JSON is YAML, too.
+            _ => lines.push(format!("{key}: {value}")),
         }
     }
     lines
-}
-
-fn scalar(value: &Value, context: Context) -> Cow<'_, str> {
-    match value.as_str() {
-        Some(text) => quote(text, context),
-        None => value.to_string().into(),
-    }
 }

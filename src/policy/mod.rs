@@ -51,11 +51,15 @@ pub(crate) fn policies(config: &Config, request: &PolicyRequest) -> Result<Polic
     if config.spec.injection == InjectionMode::Disabled {
         return Err(PolicyError::Disabled);
     }
-    let switches = agent::switches(config)?;
-    let agents = RenderedAgents::new(config, &switches, annotations::rows(config));
-    agents.check_samples()?;
-    let mut policies = vec![mutation::policy(config, switches, &agents)?];
-    policies.extend(report::policies(config, &agents)?);
+    let switches = agent::switches(config);
+    let agents = RenderedAgents::new(config, &switches, annotations::rows(config))?;
+    let guards = guards::guards(config, &agents);
+    let mut variables = conditions::variables();
+    variables.extend(agents.rows.iter().map(annotations::Row::value));
+    variables.extend(guards.iter().map(|guard| guard.condition.clone()));
+    let mutation = mutation::policy(config, &guards, variables.clone(), switches, &agents)?;
+    let mut policies = vec![mutation];
+    policies.extend(report::policies(config, guards, variables)?);
     Ok(Policies {
         text: manifest::stream(config, policies, request)?,
         notes: notes(config),

@@ -8,9 +8,9 @@ use crate::mackerel::names::INJECTED;
 use crate::policy::agent::{RenderedAgents, Switch};
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{ANNOTATIONS, has_agent, requested, scope};
+use crate::policy::conditions::{requested, scope};
 use crate::policy::error::PolicyError;
-use crate::policy::guards::guards;
+use crate::policy::guards::Guard;
 use crate::policy::manifest::{BoundPolicy, expression};
 use serde_json::{Value, json};
 use yaml_json_patch::pointer::escape;
@@ -18,52 +18,55 @@ use yaml_json_patch::pointer::escape;
 /// Returns the policy.
 pub(super) fn policy(
     config: &Config,
+    guards: &[Guard],
+    mut variables: Vec<Named>,
     switches: Vec<Switch>,
     agents: &RenderedAgents,
 ) -> Result<BoundPolicy, PolicyError> {
-    let mut match_conditions = scope(config, requested(config));
-    match_conditions.push(Named::new("hasNoAgent", format!("!{}", has_agent())));
-    let guards = guards(config, agents).into_iter();
-    match_conditions.extend(guards.map(|guard| guard.condition));
-    let mutation = expression("mutation", &operations(agents))?;
+    // The API server evaluates all match conditions of a pod, but of a conjunction only what it must.
+    let mut injects = "!variables.isForWindows && !variables.hasAgent".to_owned();
+    for guard in guards.iter().rev() {
+        injects = format!("variables.{} && {injects}", guard.condition.name);
+    }
+    variables.push(Named::new("injects", injects));
+    variables.extend(switches.into_iter().map(|switch| switch.variable));
+    variables.extend(parts(agents));
+    let operations = format!("variables.injects ? {}\n: []", operations());
     Ok(BoundPolicy {
         kind: "MutatingAdmissionPolicy",
         suffix: "",
         failure_policy: "Ignore",
-        match_conditions,
-        variables: variables(switches, agents),
+        match_conditions: scope(config, requested(config)),
+        variables,
         fields: json!({
             "reinvocationPolicy": "Never",
-            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": mutation}}],
+            "mutations": [{
+                "patchType": "JSONPatch",
+                "jsonPatch": {"expression": expression("mutation", &operations)?},
+            }],
         }),
         binding_fields: Value::Null,
     })
 }
 
-/// Returns the variables, each behind those that it names.
-fn variables(switches: Vec<Switch>, agents: &RenderedAgents) -> Vec<Named> {
-    let mut variables = vec![Named::new("annotations", ANNOTATIONS)];
-    variables.extend(switches.into_iter().map(|switch| switch.variable));
+/// Returns the variables of what the pod gets, each behind those that it names.
+fn parts(agents: &RenderedAgents) -> [Named; 6] {
     let mut keys = Vec::new();
     for row in &agents.rows {
-        variables.push(row.value());
         keys.extend(annotations::keys(row.annotation));
     }
     let overridden = format!(
         "{}.exists(k, k in variables.annotations)",
         cel::strings(&keys)
     );
-    variables.extend([
+    [
         Named::new("overridden", overridden),
         Named::new("native", agents.is_native()),
         Named::new("container", agents.expression("container")),
         Named::new("volumes", agents.expression("volumes")),
-        Named::new("pullSecrets", agents.expression("pullSecrets")),
         Named::new("created", created()),
         Named::new("record", record(agents)),
-    ]);
-    variables.retain(|variable| variable.name != "pullSecrets" || agents.may_have_pull_secrets());
-    variables
+    ]
 }
 
 /// Returns the names of the parents that the pod lacks, as the record has them.
@@ -83,24 +86,20 @@ fn created() -> String {
 
 /// Returns the record. The agent's part is rendered; the pod decides the rest.
 fn record(agents: &RenderedAgents) -> String {
-    let mut record = agents.expression("record");
-    if agents.may_have_pull_secrets() {
-        record += r#"
-+ (size(variables.pullSecrets) == 0 ? '' : ',"pullSecrets":{"after":' + string(size(object.spec.imagePullSecrets))
-  + ',"names":["' + variables.pullSecrets.map(s, string(s.name)).join('","') + '"]}')"#;
-    }
+    let agent = agents.expression("record");
     let status = cel::string(Annotation::Status.key());
-    record += &format!("\n+ ({status} in variables.annotations ? ',\"status\":\"kept\"' : '')");
-    record
-        + r#"
-+ (size(variables.created) == 0 ? '' : ',"created":[' + variables.created.join(',') + ']') + '}'"#
+    format!(
+        r#"{agent}
++ ({status} in variables.annotations ? ',"status":"kept"' : '')
++ (size(variables.created) == 0 ? '' : ',"created":[' + variables.created.join(',') + ']') + '}}'"#
+    )
 }
 
 /// Returns the operations.
-fn operations(agents: &RenderedAgents) -> String {
+fn operations() -> String {
     let path =
         |annotation: Annotation| format!("/metadata/annotations/{}", escape(annotation.key()));
-    let mut operations = vec![
+    [
         format!(
             "(has(object.metadata.annotations) ? [] : [{}])",
             add("/metadata/annotations", "{}")
@@ -125,12 +124,8 @@ fn operations(agents: &RenderedAgents) -> String {
             add("/spec/volumes", "[]")
         ),
         format!("variables.volumes.map(v, {})", add("/spec/volumes/-", "v")),
-    ];
-    if agents.may_have_pull_secrets() {
-        let operation = add("/spec/imagePullSecrets/-", "s");
-        operations.push(format!("variables.pullSecrets.map(s, {operation})"));
-    }
-    operations.join("\n+ ")
+    ]
+    .join("\n+ ")
 }
 
 fn add(path: &str, value: &str) -> String {

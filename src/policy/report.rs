@@ -2,12 +2,11 @@
 
 use crate::config::{Config, OnError, Spec};
 use crate::mackerel::annotations::Annotation;
-use crate::policy::agent::RenderedAgents;
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{ANNOTATIONS, has_agent, requested, scope};
+use crate::policy::conditions::{ANNOTATIONS, requested, scope};
 use crate::policy::error::PolicyError;
-use crate::policy::guards::{Guard, WAITS_FOR_NOTHING, guards};
+use crate::policy::guards::{Guard, SIZES, WAITS_FOR_NOTHING};
 use crate::policy::manifest::{BoundPolicy, expression};
 use serde_json::{Value, json};
 
@@ -18,81 +17,62 @@ const NO_AGENT: &str = "no-agent: the pod should have the Mackerel agent and has
 /// the default.
 pub(super) fn policies(
     config: &Config,
-    agents: &RenderedAgents,
+    mut guards: Vec<Guard>,
+    variables: Vec<Named>,
 ) -> Result<Vec<BoundPolicy>, PolicyError> {
-    let guards = guards(config, agents);
-    let mut refusals = Vec::new();
-    for guard in &guards {
-        if let Some(refusal) = &guard.refusal {
-            refusals.push(Named::new(&guard.condition.name, &**refusal));
-        }
-    }
-    let conditions: Vec<Named> = guards.iter().map(|guard| guard.condition.clone()).collect();
     let record = cel::string(Annotation::Record.key());
+    let [few_items, short_values] = SIZES;
     let condition = format!(
-        "variables.hasAgent && ({record} in {ANNOTATIONS} || variables.{WAITS_FOR_NOTHING})"
+        "variables.{few_items} && (variables.isForWindows
+|| variables.hasAgent && ({record} in variables.annotations || variables.{WAITS_FOR_NOTHING}))"
     );
     let reporting = BoundPolicy {
+        kind: "ValidatingAdmissionPolicy",
+        suffix: "",
+        failure_policy: "Ignore",
         match_conditions: scope(config, requested_anything(config)),
-        fields: validation(&condition, &message(&guards, &conditions))?,
-        ..policy("Ignore", "Warn", conditions)
+        variables,
+        fields: validation(condition, &guards)?,
+        binding_fields: json!({"validationActions": ["Warn", "Audit"]}),
     };
     let is_explicit = config.is_explicit(Spec::on_error().path);
     if !is_explicit || config.spec.on_error == OnError::Skip {
         return Ok(vec![reporting]);
     }
-    let names: Vec<String> = refusals
-        .iter()
-        .map(|refusal| format!("variables.{}", refusal.name))
-        .collect();
+    guards.retain(|guard| guard.is_refusal);
+    let mut met = Vec::new();
+    for guard in &guards {
+        met.push(format!("variables.{}", guard.condition.name));
+    }
     let condition = format!(
-        "variables.hasAgent || {record} in {ANNOTATIONS}\n|| {}",
-        names.join(" && ")
+        "!variables.{few_items} || !variables.{short_values} || variables.isForWindows
+|| variables.hasAgent || {record} in variables.annotations\n|| {}",
+        met.join(" && ")
     );
     let refusing = BoundPolicy {
         suffix: "-refusals",
+        failure_policy: "Fail",
         match_conditions: scope(config, requested(config)),
-        fields: validation(&condition, &message(&guards, &refusals))?,
-        ..policy("Fail", "Deny", refusals)
+        fields: validation(condition, &guards)?,
+        binding_fields: json!({"validationActions": ["Deny", "Audit"]}),
+        ..reporting.clone()
     };
     Ok(vec![reporting, refusing])
 }
 
-fn policy(failure_policy: &'static str, action: &str, conditions: Vec<Named>) -> BoundPolicy {
-    let mut variables = vec![Named::new("hasAgent", has_agent())];
-    variables.extend(conditions);
-    BoundPolicy {
-        kind: "ValidatingAdmissionPolicy",
-        suffix: "",
-        failure_policy,
-        match_conditions: Vec::new(),
-        variables,
-        fields: Value::Null,
-        binding_fields: json!({"validationActions": [action, "Audit"]}),
+/// Returns a validation, whose message is about the first guard that the pod does not meet.
+fn validation(condition: String, guards: &[Guard]) -> Result<Value, PolicyError> {
+    let mut message = String::new();
+    for guard in guards {
+        let text = cel::string(&guard.message);
+        message += &format!("!variables.{} ? {text}\n: ", guard.condition.name);
     }
-}
-
-fn validation(condition: &str, message: &str) -> Result<Value, PolicyError> {
+    message += &cel::string(NO_AGENT);
     Ok(json!({"validations": [{
         "expression": condition,
-        "messageExpression": expression("message", message)?,
+        "messageExpression": expression("message", &message)?,
         "reason": "Invalid",
     }]}))
-}
-
-/// Returns the message of the first condition that the pod does not meet.
-fn message(guards: &[Guard], conditions: &[Named]) -> String {
-    let mut text = String::new();
-    for Guard {
-        condition, message, ..
-    } in guards
-    {
-        let name = &condition.name;
-        if conditions.iter().any(|other| other.name == *name) {
-            text += &format!("!variables.{name} ? {}\n: ", cel::string(message));
-        }
-    }
-    text + &cel::string(NO_AGENT)
 }
 
 /// Returns the condition that the pod requests the agent, or an init container that waits and that it did not get before.

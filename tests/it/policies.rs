@@ -176,10 +176,6 @@ fn some_configurations_have_no_policy() {
             "error: a policy does not support `select.exclude[0]`: a pod does not show its workload\n",
         ),
         (
-            "--set=agent.imagePullSecrets=[a, b, c, d, e, f]",
-            "error: `agent.volumeMounts` and `agent.imagePullSecrets` have 1 items more than a policy can choose among; remove some, or use the webhook\n",
-        ),
-        (
             &long,
             "error: the expression `container` of the policy has 10",
         ),
