@@ -6,6 +6,9 @@ use crate::cli::{configuration, stdout};
 use crate::config::{ConfigReader, Constraint};
 use crate::policy::{PolicyRequest, policies};
 
+/// The most characters of a label's value.
+const MAX_NAME: usize = 63;
+
 /// Prints the policies.
 pub(crate) fn run(
     arguments: PolicyArgs,
@@ -20,6 +23,12 @@ pub(crate) fn run(
     if let Err(violation) = Constraint::ObjectName.check(&name) {
         let help = violation.help.unwrap_or_default();
         anyhow::bail!("`--name` {}; {help}", violation.what);
+    }
+    if name.len() > MAX_NAME {
+        anyhow::bail!(
+            "`--name` has {} characters, but it is the value of a label too, which has at most {MAX_NAME}",
+            name.len()
+        );
     }
     let config = configuration::of_current_folder(ConfigReader::Policy, common, messages)?;
     let request = PolicyRequest {

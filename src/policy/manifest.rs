@@ -22,6 +22,8 @@ pub(crate) struct PolicyRequest {
 pub(super) struct BoundPolicy {
     /// `MutatingAdmissionPolicy` or `ValidatingAdmissionPolicy`
     pub(super) kind: &'static str,
+    /// Its role, as a label.
+    pub(super) component: &'static str,
     /// The end of its name, for a second policy of its kind.
     pub(super) suffix: &'static str,
     pub(super) failure_policy: &'static str,
@@ -62,10 +64,15 @@ impl BoundPolicy {
     fn objects(self, config: &Config, request: &PolicyRequest) -> Result<[Value; 2], PolicyError> {
         const API_VERSION: &str = "admissionregistration.k8s.io/v1";
         let name = format!("{}{}", request.name, self.suffix);
+        let metadata = json!({"name": name, "labels": {
+            "app.kubernetes.io/part-of": "mackerel-agent-injector",
+            "app.kubernetes.io/instance": request.name,
+            "app.kubernetes.io/component": self.component,
+        }});
         let mut policy = json!({
             "apiVersion": API_VERSION,
             "kind": self.kind,
-            "metadata": {"name": name},
+            "metadata": metadata,
             "spec": {
                 "failurePolicy": self.failure_policy,
                 "matchConstraints": constraints(config),
@@ -81,7 +88,7 @@ impl BoundPolicy {
         let mut binding = json!({
             "apiVersion": API_VERSION,
             "kind": format!("{}Binding", self.kind),
-            "metadata": {"name": name},
+            "metadata": metadata,
             "spec": {"policyName": name},
         });
         extend(&mut binding["spec"], self.binding_fields);

@@ -22,7 +22,9 @@ mod manifest;
 mod mutation;
 mod report;
 
-use crate::config::{Config, InjectionMode, KubernetesVersion, Rbac, Spec, WaitForSettings};
+use crate::config::{
+    Config, InjectionMode, KubernetesVersion, Rbac, Select, Spec, WaitForSettings,
+};
 use agent::RenderedAgents;
 
 pub(crate) use error::PolicyError;
@@ -81,6 +83,13 @@ fn notes(config: &Config) -> Vec<String> {
         notes.push(format!(
             "warning: `{}` has no effect: pods that request wait-for are left alone and reported",
             WaitForSettings::image()
+        ));
+    }
+    if config.is_explicit(Spec::namespace().path) {
+        notes.push(format!(
+            "info: `{}` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `{}`",
+            Spec::namespace(),
+            Select::namespaces()
         ));
     }
     if spec.rbac.generate {

@@ -34,6 +34,7 @@ pub(super) fn policy(
     let operations = format!("variables.injects ? {}\n: []", operations());
     Ok(BoundPolicy {
         kind: "MutatingAdmissionPolicy",
+        component: "inject",
         suffix: "",
         failure_policy: "Ignore",
         match_conditions: scope(config, requested(config)),

@@ -28,6 +28,7 @@ pub(super) fn policies(
     );
     let reporting = BoundPolicy {
         kind: "ValidatingAdmissionPolicy",
+        component: "report",
         suffix: "",
         failure_policy: "Ignore",
         match_conditions: scope(config, requested_anything(config)),
@@ -50,6 +51,7 @@ pub(super) fn policies(
         met.join(" && ")
     );
     let refusing = BoundPolicy {
+        component: "refuse",
         suffix: "-refusals",
         failure_policy: "Fail",
         match_conditions: scope(config, requested(config)),

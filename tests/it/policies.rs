@@ -112,6 +112,7 @@ fn the_policies_of_configurations() {
 
 #[test]
 fn each_policy_has_one_mutation_and_its_binding() {
+    let components = ["inject", "report", "refuse"];
     for (file, arguments) in PRINTED {
         let printed = documents(&policy(arguments).stdout);
         let mut expected = vec![
@@ -126,8 +127,11 @@ fn each_policy_has_one_mutation_and_its_binding() {
         let kinds: Vec<&Value> = printed.iter().map(|object| &object["kind"]).collect();
         assert_eq!(kinds, expected, "{file}");
         assert_eq!(printed[0]["spec"]["mutations"].as_array().unwrap().len(), 1);
-        for [policy, binding] in printed.as_chunks().0 {
+        for ([policy, binding], component) in printed.as_chunks().0.iter().zip(components) {
+            let labels = &policy["metadata"]["labels"];
+            assert_eq!(labels["app.kubernetes.io/component"], component);
             assert_eq!(policy["metadata"]["name"], binding["spec"]["policyName"]);
+            assert_eq!(policy["metadata"]["labels"], binding["metadata"]["labels"]);
         }
     }
 }
@@ -157,6 +161,7 @@ fn hostile_texts_stay_within_their_literals() {
 
 #[test]
 fn some_configurations_have_no_policy() {
+    let name = format!("--name={}", "a".repeat(64));
     let long = format!("--set=agent.memo={}", "a".repeat(100_000));
     for (argument, expected) in [
         (
@@ -184,6 +189,10 @@ fn some_configurations_have_no_policy() {
             "error: `--name` must be the name of a Kubernetes object, found `a b`; lower-case letters",
         ),
         (
+            &name,
+            "error: `--name` has 64 characters, but it is the value of a label too, which has at most 63\n",
+        ),
+        (
             "--namespace-selector=a>b",
             "error: invalid value 'a>b' for '--namespace-selector <SELECTOR>': `a>b` is no condition on a label; use",
         ),
@@ -203,6 +212,7 @@ fn settings_that_have_another_effect_here_are_noted() {
     let ran = policy(&[
         "--set=kubernetesVersion=1.35",
         "--set=waitFor.image=w:1",
+        "--namespace=shop",
         "--set=rbac.generate=true",
     ]);
     assert_eq!(
@@ -210,6 +220,7 @@ fn settings_that_have_another_effect_here_are_noted() {
         "\
 warning: `kubernetesVersion` is 1.35, but clusters take MutatingAdmissionPolicies from 1.36 on by default; use the webhook for older ones
 warning: `waitFor.image` has no effect: pods that request wait-for are left alone and reported
+info: `namespace` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `select.namespaces`
 info: `rbac.generate` has no effect here; apply what `mackerel-agent-injector rbac` prints
 info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `onError: fail`
 "

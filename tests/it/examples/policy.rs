@@ -11,8 +11,8 @@ use std::fs;
 #[test]
 fn the_policy_is_printed_applied_and_tried() {
     let commands = Commands::of("policy");
-    let [print, apply, probe] = &commands[..] else {
-        panic!("three blocks of commands")
+    let [print, report, apply, probe, delete] = &commands[..] else {
+        panic!("five blocks of commands")
     };
     let user = User::new();
     let said = types(&user, &print.typed);
@@ -32,15 +32,27 @@ fn the_policy_is_printed_applied_and_tried() {
     };
     let user = user.with("KUBECONFIG", cluster.kubeconfig());
     user.has("kubectl", &kubectl);
-    let said = types(&user, &apply.typed);
+    let said = types(&user, &report.typed);
     assert_eq!(said.code, 0, "{}", said.stderr);
     // No controller makes its ServiceAccount.
     cluster.namespace("payment", &json!({}));
+    until("the pod is reported", || {
+        let said = types(&user, &probe.typed);
+        said.stdout.is_empty() && said.stderr.contains("no-agent: ")
+    });
+    let said = types(&user, &apply.typed);
+    assert_eq!(said.code, 0, "{}", said.stderr);
     until("the policy has an effect", || {
         types(&user, &probe.typed)
             .stdout
             .contains("image: mackerel/mackerel-container-agent:")
     });
-    let (deleted, _, said) = cluster.kubectl(&["delete", "--filename", "-"], &printed);
-    assert!(deleted, "{said}");
+    let said = types(&user, &delete.typed);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(
+        said.stdout.matches(" deleted").count(),
+        4,
+        "{}",
+        said.stdout
+    );
 }
