@@ -46,7 +46,6 @@ mod migration;
 mod nothing_is_lost;
 #[cfg(unix)]
 mod packages;
-mod policies;
 #[cfg(unix)]
 mod policy;
 mod post_renderer;

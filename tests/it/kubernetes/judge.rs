@@ -64,13 +64,7 @@ impl Census {
     /// Panics if an object was accepted before and is not with the agent.
     #[track_caller]
     pub(super) fn nothing_is_wrong(&self) {
-        let shown: Vec<&str> = self.wrong.iter().take(20).map(String::as_str).collect();
-        assert!(
-            self.wrong.is_empty(),
-            "{} wrong, of these:\n{}\n{self}",
-            self.wrong.len(),
-            shown.join("\n")
-        );
+        nothing_is_wrong(&self.wrong, self);
     }
 
     fn judged(&mut self, way: Way, subject: &str, outcome: Result<(), String>) {
@@ -81,6 +75,18 @@ impl Census {
             Err(why) => self.wrong.push(format!("{subject} ({way}): {why}")),
         }
     }
+}
+
+/// Panics if something is wrong, with the first of it and the counts.
+#[track_caller]
+pub(crate) fn nothing_is_wrong(wrong: &[String], counts: &impl fmt::Display) {
+    let shown = &wrong[..wrong.len().min(20)];
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, of these:\n{}\n{counts}",
+        wrong.len(),
+        shown.join("\n")
+    );
 }
 
 impl FromIterator<Census> for Census {

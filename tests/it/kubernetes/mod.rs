@@ -5,7 +5,7 @@ pub(crate) mod certificates;
 pub(crate) mod cluster;
 mod immutable;
 pub(crate) mod injected;
-mod judge;
+pub(crate) mod judge;
 pub(crate) mod permissions;
 mod reads;
 mod sample;

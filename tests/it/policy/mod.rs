@@ -1,15 +1,17 @@
-//! The policies that `policy` prints, in a real API server.
+//! The policies that `policy` prints, as text and in a real API server.
 
 mod beside;
 mod configurations;
 mod equal;
 mod hostile;
+mod printed;
 mod tally;
 
 use crate::kubernetes::cluster::{ApiVerdict, Cluster, Run, cluster};
 use crate::program::Folder;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
@@ -91,16 +93,27 @@ impl Policy {
         Some(policy)
     }
 
-    /// Applies the policies of several configurations, each for a namespace of its own, and waits for all of them together. In the
-    /// place of a configuration without a policy is standard error.
-    fn apply_all(name: &str, all: &[Settings]) -> Option<Vec<Result<Self, String>>> {
+    /// Applies the policies of several configurations, each for a namespace of its own, and waits for all of them together.
+    /// Configurations of the same policies share them. In the place of a configuration without a policy is standard error.
+    fn apply_all(name: &str, all: &[Settings]) -> Option<Vec<Result<Rc<Self>, String>>> {
         let mut policies = Vec::new();
-        for (number, settings) in all.iter().enumerate() {
-            let name = format!("{name}-{number}");
-            policies.push(match settings.print(&name, &name) {
-                Ok(documents) => Ok(Self::of_documents(&name, documents)?),
-                Err(why) => Err(why),
-            });
+        let mut known: BTreeMap<String, Rc<Self>> = BTreeMap::new();
+        for settings in all {
+            let documents = match settings.print(name, name) {
+                Ok(documents) => json!(documents).to_string(),
+                Err(why) => {
+                    policies.push(Err(why));
+                    continue;
+                }
+            };
+            if !known.contains_key(&documents) {
+                let name_of_its_own = format!("{name}-{}", known.len());
+                let text = documents.replace(name, &name_of_its_own);
+                let renamed = serde_json::from_str(&text).unwrap();
+                let policy = Self::of_documents(&name_of_its_own, renamed)?;
+                known.insert(documents.clone(), Rc::new(policy));
+            }
+            policies.push(Ok(Rc::clone(&known[&documents])));
         }
         // The API server learns of them in the order of their creation.
         Self::apply(&format!("{name}-last"), &Settings::default())?;

@@ -3,6 +3,7 @@
 use super::{PREFIX, Policy, agents, containers, reported};
 use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each};
 use crate::kubernetes::injected::{comparable, pairs};
+use crate::kubernetes::judge::nothing_is_wrong;
 use crate::laws::{INJECT, carries_record};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
@@ -233,13 +234,7 @@ impl Tally {
     /// Panics if a pod differs, or if more pods than this percentage are left alone.
     #[track_caller]
     pub(super) fn holds(&self, percentage: usize) {
-        let shown: Vec<&str> = self.wrong.iter().take(20).map(String::as_str).collect();
-        assert!(
-            self.wrong.is_empty(),
-            "{} wrong, of these:\n{}\n{self}",
-            self.wrong.len(),
-            shown.join("\n")
-        );
+        nothing_is_wrong(&self.wrong, self);
         let created = self.wanted() + self.unchanged;
         assert!(
             self.left_alone() * 100 <= created * percentage,

@@ -1,6 +1,7 @@
 //! `tests/policies/`: what `policy` prints, as a whole for the defaults and as a difference from that for other configurations.
-//! `UPDATE_EXPECTED=1 cargo test --test it policies` writes it anew.
+//! `UPDATE_EXPECTED=1 cargo test --test it policy::printed` writes it anew.
 
+use super::documents;
 use crate::program::{Folder, Ran};
 use serde_json::Value;
 use std::path::Path;
@@ -70,15 +71,6 @@ fn policy(arguments: &[&str]) -> Ran {
     Folder::with(&[]).run(&all)
 }
 
-fn documents(text: &str) -> Vec<Value> {
-    let mut documents = Vec::new();
-    for document in yaml_json_patch::documents(text) {
-        let value: Value = serde_yaml::from_str(&text[document.span]).unwrap();
-        documents.extend(Some(value).filter(|value| !value.is_null()));
-    }
-    documents
-}
-
 #[test]
 fn the_policies_of_configurations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies");
@@ -106,7 +98,7 @@ fn the_policies_of_configurations() {
     }
     assert!(
         changed.is_empty(),
-        "`UPDATE_EXPECTED=1 cargo test policies` writes {changed:?} anew"
+        "`UPDATE_EXPECTED=1 cargo test --test it policy::printed` writes {changed:?} anew"
     );
 }
 
