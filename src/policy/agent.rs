@@ -20,15 +20,8 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(super) struct Switch {
     pub(super) variable: Named,
-    effect: Effect,
-}
-
-/// The effect of a property on the agent.
-#[derive(Debug)]
-enum Effect {
-    Sidecar(Sidecar),
-    Token(Token),
-    Amounts(AgentResources),
+    /// Its effect on the agent.
+    effect: fn(&mut AgentShape),
 }
 
 /// Returns the properties of pods that make a difference under this configuration.
@@ -41,20 +34,22 @@ pub(super) fn switches(config: &Config) -> Vec<Switch> {
     };
     let has_native = spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
     if spec.sidecar == SidecarKind::Auto && has_native {
-        push("completes", COMPLETES, Effect::Sidecar(Sidecar::Native));
+        push("completes", COMPLETES, |shape| {
+            shape.sidecar = Sidecar::Native;
+        });
     }
     if token(config) == Token::Mounted && spec.kubelet_connection().needs_token() {
-        push(
-            "lacksToken",
-            &lacks_token(),
-            Effect::Token(Token::Projected),
-        );
+        push("lacksToken", &lacks_token(), |shape| {
+            shape.token = Token::Projected;
+        });
     }
-    let explicit = Effect::Amounts(AgentResources::Explicit);
-    push("podResources", POD_RESOURCES, explicit);
+    push("podResources", POD_RESOURCES, |shape| {
+        shape.amounts = AgentResources::Explicit;
+    });
     if spec.qos == Qos::Keep && !qos::keeps_guaranteed(&spec.agent.resources) {
-        let guaranteed = Effect::Amounts(AgentResources::Guaranteed);
-        push("guaranteed", GUARANTEED, guaranteed);
+        push("guaranteed", GUARANTEED, |shape| {
+            shape.amounts = AgentResources::Guaranteed;
+        });
     }
     switches
 }
@@ -91,13 +86,8 @@ fn shape(config: &Config, switches: &[Switch], case: u32) -> AgentShape {
         volume_mounts: Vec::new(),
     };
     for (index, switch) in switches.iter().enumerate() {
-        if case & (1 << index) == 0 {
-            continue;
-        }
-        match &switch.effect {
-            Effect::Sidecar(sidecar) => shape.sidecar = *sidecar,
-            Effect::Token(token) => shape.token = *token,
-            Effect::Amounts(amounts) => shape.amounts = *amounts,
+        if case & (1 << index) != 0 {
+            (switch.effect)(&mut shape);
         }
     }
     shape
@@ -180,12 +170,17 @@ impl RenderedAgents {
 
     /// Returns the expression for a part of the agent.
     pub(super) fn expression(&self, part: &str) -> String {
-        self.chooser.expression(&self.part(part)).text
+        self.chooser.expression(&self.part(part))
     }
 
     /// Returns the condition that the agent is a native sidecar.
     pub(super) fn is_native(&self) -> String {
-        self.chooser.condition(&self.part("isNative"))
+        let mut natives = Vec::new();
+        for RenderedAgent { case, parts } in &self.agents {
+            let value = parts["isNative"] == true;
+            natives.push(Rendered { case: *case, value });
+        }
+        self.chooser.condition(&natives)
     }
 
     /// Returns the volumes that an agent may have.
@@ -199,7 +194,7 @@ impl RenderedAgents {
     }
 
     /// Returns a part of the agent in all cases in which it is rendered.
-    fn part(&self, name: &str) -> Vec<Rendered<'_>> {
+    fn part(&self, name: &str) -> Vec<Rendered<&Value>> {
         let mut values = Vec::new();
         for RenderedAgent { case, parts } in &self.agents {
             if let Some(value) = parts.get(name) {

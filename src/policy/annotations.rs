@@ -207,15 +207,8 @@ pub(super) fn known(config: &Config, rows: &[Row]) -> String {
             known.extend(keys(*annotation));
         }
     }
-    let prefix = cel::string(PREFIX);
-    let mut condition = format!("!k.startsWith({prefix})");
-    if !config.allows(Annotation::Env) {
-        let variables = cel::string(&format!("{PREFIX}env."));
-        let aliases = cel::strings(&keys(Annotation::AgentConfigLocation));
-        condition += &format!("\n|| k.startsWith({variables}) && !(k in {aliases})");
-    }
-    let known = cel::strings(&known);
-    format!("variables.annotations.all(k, {condition}\n|| k in {known})")
+    let (prefix, known) = (cel::string(PREFIX), cel::strings(&known));
+    format!("variables.annotations.all(k, !k.startsWith({prefix}) || k in {known})")
 }
 
 /// Returns true for an annotation about which the policy decides. One that the configuration does not allow has no effect.

@@ -16,52 +16,8 @@ impl Named {
     }
 }
 
-/// The text of an expression.
-#[derive(Debug)]
-pub(super) struct Expression {
-    pub(super) text: String,
-    /// True if its value is a string. All values of a literal must have one type; a mixture has the type `dyn`.
-    pub(super) is_string: bool,
-}
-
 /// Characters of a list or mapping on one line.
 const LINE: usize = 100;
-
-impl Expression {
-    /// An expression whose value is no string.
-    pub(super) fn other(text: String) -> Self {
-        let is_string = false;
-        Self { text, is_string }
-    }
-
-    /// Returns the text for a place that takes values of every type.
-    pub(super) fn dynamic(&self) -> String {
-        format!("dyn({})", self.text)
-    }
-
-    /// Returns `condition ? self : other`.
-    pub(super) fn or_else(self, condition: &str, other: Expression) -> Self {
-        let is_string = self.is_string && other.is_string;
-        let texts = texts(&[self, other]).join("\n: ");
-        Self {
-            text: format!("({condition} ? {texts})"),
-            is_string,
-        }
-    }
-}
-
-/// Returns texts of one type.
-pub(super) fn texts(values: &[Expression]) -> Vec<String> {
-    let are_strings = values.iter().all(|value| value.is_string);
-    let mut texts = Vec::new();
-    for value in values {
-        texts.push(match are_strings {
-            true => value.text.clone(),
-            false => value.dynamic(),
-        });
-    }
-    texts
-}
 
 /// Returns texts between brackets, each on its own line if they do not fit on one.
 pub(super) fn collection(open: &str, items: &[String], close: &str) -> String {

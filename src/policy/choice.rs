@@ -1,14 +1,14 @@
 //! One expression for many rendered values: where they are the same it is a literal, and where they differ it chooses.
 
-use crate::policy::cel::{self, Expression};
+use crate::policy::cel;
 use serde_json::Value;
 use std::cmp::Reverse;
 
 /// A value as the engine renders it, in the case in which the conditions of the set bits are true.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rendered<'a> {
+pub(super) struct Rendered<T> {
     pub(super) case: u32,
-    pub(super) value: &'a Value,
+    pub(super) value: T,
 }
 
 /// Writes expressions that choose among rendered values.
@@ -27,15 +27,22 @@ pub(super) struct Slot {
 }
 
 /// Values on both sides of a condition.
-struct Split<'a> {
+struct Split<'a, T> {
     condition: &'a str,
-    yes: Vec<Rendered<'a>>,
-    no: Vec<Rendered<'a>>,
+    yes: Vec<Rendered<T>>,
+    no: Vec<Rendered<T>>,
+}
+
+/// A member of mappings, or an item of lists.
+struct Part {
+    /// The condition that it is there.
+    presence: String,
+    expression: String,
 }
 
 impl Chooser {
     /// Returns the expression whose value in each case is the rendered one.
-    pub(super) fn expression(&self, values: &[Rendered<'_>]) -> Expression {
+    pub(super) fn expression(&self, values: &[Rendered<&Value>]) -> String {
         if let Some(value) = same(values) {
             return self.literal(value);
         }
@@ -45,24 +52,23 @@ impl Chooser {
         if values.iter().all(|one| has_names(one.value)) {
             return self.list(values);
         }
-        match self.split(values) {
-            Some(Split { condition, yes, no }) => {
-                let no = self.expression(&no);
-                self.expression(&yes).or_else(condition, no)
-            }
-            None => Expression::other("null".to_owned()),
-        }
+        let Some(Split { condition, yes, no }) = self.split(values) else {
+            return "null".to_owned();
+        };
+        // Both have one type: the shapes of an agent differ in their texts and quantities.
+        let [yes, no] = [yes, no].map(|values| self.expression(&values));
+        format!("({condition} ? {yes}\n: {no})")
     }
 
     /// Returns the condition under which rendered booleans are true.
-    pub(super) fn condition(&self, values: &[Rendered<'_>]) -> String {
+    pub(super) fn condition(&self, values: &[Rendered<bool>]) -> String {
         if let Some(value) = same(values) {
             return value.to_string();
         }
         let Some(Split { condition, yes, no }) = self.split(values) else {
             return "false".to_owned();
         };
-        let (yes, no) = (self.condition(&yes), self.condition(&no));
+        let [yes, no] = [yes, no].map(|values| self.condition(&values));
         match (&*yes, &*no) {
             ("true", "false") => condition.to_owned(),
             ("false", "true") => format!("!({condition})"),
@@ -75,15 +81,15 @@ impl Chooser {
     }
 
     /// Splits values by the first condition that alone makes a difference.
-    fn split<'a>(&'a self, values: &[Rendered<'a>]) -> Option<Split<'a>> {
+    fn split<T: PartialEq + Copy>(&self, values: &[Rendered<T>]) -> Option<Split<'_, T>> {
         for (bit, condition) in self.conditions.iter().enumerate() {
             let bit = 1 << bit;
-            let differs = |one: &Rendered<'_>| {
+            let differs = |one: &Rendered<T>| {
                 let mut others = values.iter();
                 others.any(|other| other.case == one.case ^ bit && other.value != one.value)
             };
             if values.iter().any(differs) {
-                let is_set = |one: &Rendered<'_>| one.case & bit != 0;
+                let is_set = |one: &Rendered<T>| one.case & bit != 0;
                 let (yes, no) = values.iter().partition(|one| is_set(one));
                 return Some(Split { condition, yes, no });
             }
@@ -91,72 +97,94 @@ impl Chooser {
         None
     }
 
-    fn mapping(&self, values: &[Rendered<'_>]) -> Expression {
+    fn mapping(&self, values: &[Rendered<&Value>]) -> String {
         let mut members = Vec::new();
         for key in in_order(values, keys) {
-            let part = Part::new(values, |value| value.get(&key));
-            let value = self.expression(&part.values).dynamic();
+            let Part {
+                presence,
+                expression,
+            } = self.part(values, |value| value.get(&key));
             let key = cel::string(&key);
-            members.push(match self.presence(&part) {
-                None => format!("{key}: {value}"),
-                Some(condition) => {
-                    format!("?{key}: {condition} ? optional.of({value}) : optional.none()")
-                }
+            members.push(match &*presence {
+                "true" => format!("{key}: {expression}"),
+                _ => format!("?{key}: {presence} ? optional.of({expression}) : optional.none()"),
             });
         }
-        Expression::other(cel::collection("{", &members, "}"))
+        cel::collection("{", &members, "}")
     }
 
-    fn list(&self, values: &[Rendered<'_>]) -> Expression {
+    fn list(&self, values: &[Rendered<&Value>]) -> String {
         let mut parts = Vec::new();
         let mut constant = Vec::new();
         for wanted in in_order(values, names) {
-            let part = Part::new(values, |list| {
+            let Part {
+                presence,
+                expression,
+            } = self.part(values, |list| {
                 let mut items = list.as_array()?.iter();
                 items.find(|item| name(item) == Some(&wanted))
             });
-            let item = self.expression(&part.values).dynamic();
-            let Some(condition) = self.presence(&part) else {
-                constant.push(item);
+            if presence == "true" {
+                constant.push(expression);
                 continue;
-            };
+            }
             if !constant.is_empty() {
                 parts.push(cel::collection("[", &std::mem::take(&mut constant), "]"));
             }
-            parts.push(format!("({condition} ? [{item}] : [])"));
+            parts.push(format!("({presence} ? [{expression}] : [])"));
         }
         if !constant.is_empty() {
             parts.push(cel::collection("[", &constant, "]"));
         }
-        Expression::other(parts.join("\n+ "))
+        parts.join("\n+ ")
     }
 
-    /// Returns the condition under which a part is there; none if it always is.
-    fn presence(&self, part: &Part<'_>) -> Option<String> {
-        let condition = self.condition(&part.presence);
-        (condition != "true").then_some(condition)
+    fn part<'a>(
+        &self,
+        values: &[Rendered<&'a Value>],
+        find: impl Fn(&'a Value) -> Option<&'a Value>,
+    ) -> Part {
+        let (mut found, mut presence) = (Vec::new(), Vec::new());
+        for &Rendered { case, value } in values {
+            let part = find(value);
+            let value = part.is_some();
+            presence.push(Rendered { case, value });
+            found.extend(part.map(|value| Rendered { case, value }));
+        }
+        Part {
+            presence: self.condition(&presence),
+            expression: format!("dyn({})", self.expression(&found)),
+        }
     }
 
-    fn literal(&self, value: &Value) -> Expression {
+    fn literal(&self, value: &Value) -> String {
         match value {
-            Value::String(text) => Expression {
-                text: self.text(text),
-                is_string: true,
-            },
-            Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.literal(item)).collect();
-                Expression::other(cel::collection("[", &cel::texts(&items), "]"))
-            }
+            Value::String(text) => self.text(text),
+            Value::Array(items) => cel::collection("[", &self.literals(items), "]"),
             Value::Object(members) => {
-                let values: Vec<_> = members.values().map(|value| self.literal(value)).collect();
-                let mut texts = cel::texts(&values);
+                let mut texts = self.literals(members.values());
                 for (key, text) in members.keys().zip(&mut texts) {
                     *text = format!("{}: {text}", cel::string(key));
                 }
-                Expression::other(cel::collection("{", &texts, "}"))
+                cel::collection("{", &texts, "}")
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => Expression::other(value.to_string()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         }
+    }
+
+    /// Returns the literals of one list or mapping, which must have one type: all are strings, or `dyn`.
+    fn literals<'a>(&self, values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+        let values = Vec::from_iter(values);
+        let are_strings = values.iter().all(|value| value.is_string());
+        let mut literals = Vec::new();
+        for value in values {
+            let literal = self.literal(value);
+            literals.push(match are_strings {
+                true => literal,
+                false => format!("dyn({literal})"),
+            });
+        }
+        literals
     }
 
     /// Returns a text with the slot in place of a sample: `'^a$|' + variables.pattern`
@@ -173,37 +201,8 @@ impl Chooser {
     }
 }
 
-/// A part of rendered values.
-struct Part<'a> {
-    /// The part in the cases in which it is there.
-    values: Vec<Rendered<'a>>,
-    /// True or false for each case.
-    presence: Vec<Rendered<'a>>,
-}
-
-impl<'a> Part<'a> {
-    fn new(values: &[Rendered<'a>], part: impl Fn(&'a Value) -> Option<&'a Value>) -> Self {
-        const PRESENT: &Value = &Value::Bool(true);
-        const ABSENT: &Value = &Value::Bool(false);
-        let mut found = Self {
-            values: Vec::new(),
-            presence: Vec::new(),
-        };
-        for Rendered { case, value } in values.iter().copied() {
-            let mut presence = ABSENT;
-            if let Some(value) = part(value) {
-                found.values.push(Rendered { case, value });
-                presence = PRESENT;
-            }
-            let value = presence;
-            found.presence.push(Rendered { case, value });
-        }
-        found
-    }
-}
-
 /// Returns the value, if all are the same.
-fn same<'a>(values: &[Rendered<'a>]) -> Option<&'a Value> {
+fn same<T: PartialEq + Copy>(values: &[Rendered<T>]) -> Option<T> {
     let first = values.first()?.value;
     let mut others = values.iter();
     others.all(|other| other.value == first).then_some(first)
@@ -231,7 +230,7 @@ fn has_names(value: &Value) -> bool {
 }
 
 /// Returns the names of all values in their order. The longest sequence comes first, since it lacks the fewest.
-fn in_order(values: &[Rendered<'_>], names: fn(&Value) -> Vec<String>) -> Vec<String> {
+fn in_order(values: &[Rendered<&Value>], names: fn(&Value) -> Vec<String>) -> Vec<String> {
     let mut sequences: Vec<_> = values.iter().map(|one| names(one.value)).collect();
     sequences.sort_by_key(|sequence| Reverse(sequence.len()));
     let mut all: Vec<String> = Vec::new();
@@ -264,7 +263,7 @@ mod tests {
         for (case, value) in (0..).zip(values) {
             rendered.push(Rendered { case, value });
         }
-        chooser.expression(&rendered).text.replace('\n', "")
+        chooser.expression(&rendered).replace('\n', "")
     }
 
     /// The values of the cases: neither, `a`, `b`, both.
@@ -277,8 +276,8 @@ mod tests {
                 "(a ? 'y': 'x')",
             ),
             (
-                [json!(1), json!(2), json!(3), json!("x")],
-                "(a ? dyn((b ? dyn('x'): dyn(2))): dyn((b ? dyn(3): dyn(1))))",
+                [json!(1), json!(2), json!(3), json!(4)],
+                "(a ? (b ? 4: 2): (b ? 3: 1))",
             ),
             (
                 [

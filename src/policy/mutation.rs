@@ -1,7 +1,6 @@
 //! The MutatingAdmissionPolicy. It has one mutation: under `failurePolicy: Ignore`, a second one that fails would leave the first in
 //! place.
 
-use crate::agent::record::Parent;
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::INJECTED;
@@ -65,25 +64,15 @@ fn parts(agents: &RenderedAgents) -> [Named; 6] {
         Named::new("native", agents.is_native()),
         Named::new("container", agents.expression("container")),
         Named::new("volumes", agents.expression("volumes")),
-        Named::new("created", created()),
+        Named::new("created", CREATED),
         Named::new("record", record(agents)),
     ]
 }
 
-/// Returns the names of the parents that the pod lacks, as the record has them.
-fn created() -> String {
-    let missing = |parent: Parent, condition: &str| {
-        let name = cel::string(&json!(parent).to_string());
-        format!("({condition} ? [{name}] : [])")
-    };
-    let no_init_containers = "variables.native && !has(object.spec.initContainers)";
-    [
-        missing(Parent::Annotations, "!has(object.metadata.annotations)"),
-        missing(Parent::InitContainers, no_init_containers),
-        missing(Parent::Volumes, "!has(object.spec.volumes)"),
-    ]
-    .join("\n+ ")
-}
+/// The names of the parents that the pod lacks, as the record has them.
+const CREATED: &str = r#"(has(object.metadata.annotations) ? [] : ['"annotations"'])
++ (variables.native && !has(object.spec.initContainers) ? ['"initContainers"'] : [])
++ (has(object.spec.volumes) ? [] : ['"volumes"'])"#;
 
 /// Returns the record. The agent's part is rendered; the pod decides the rest.
 fn record(agents: &RenderedAgents) -> String {
@@ -98,38 +87,17 @@ fn record(agents: &RenderedAgents) -> String {
 
 /// Returns the operations.
 fn operations() -> String {
-    let path =
-        |annotation: Annotation| format!("/metadata/annotations/{}", escape(annotation.key()));
-    [
-        format!(
-            "(has(object.metadata.annotations) ? [] : [{}])",
-            add("/metadata/annotations", "{}")
-        ),
-        format!(
-            "({} in variables.annotations ? [] : [{}])",
-            cel::string(Annotation::Status.key()),
-            add(&path(Annotation::Status), &cel::string(INJECTED))
-        ),
-        format!(
-            "(variables.overridden ? [] : [{}])",
-            add(&path(Annotation::Record), "variables.record")
-        ),
-        format!(
-            "(!variables.native ? [{}]\n  : has(object.spec.initContainers) ? [{}]\n  : [{}])",
-            add("/spec/containers/-", "variables.container"),
-            add("/spec/initContainers/-", "variables.container"),
-            add("/spec/initContainers", "[variables.container]")
-        ),
-        format!(
-            "(has(object.spec.volumes) ? [] : [{}])",
-            add("/spec/volumes", "[]")
-        ),
-        format!("variables.volumes.map(v, {})", add("/spec/volumes/-", "v")),
-    ]
-    .join("\n+ ")
-}
-
-fn add(path: &str, value: &str) -> String {
-    let path = cel::string(path);
-    format!("JSONPatch{{op: 'add', path: {path}, value: {value}}}")
+    let [status, record] = [Annotation::Status, Annotation::Record].map(Annotation::key);
+    let [status_path, record_path] =
+        [status, record].map(|key| format!("/metadata/annotations/{}", escape(key)));
+    format!(
+        "(has(object.metadata.annotations) ? [] : [JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}])
++ ('{status}' in variables.annotations ? [] : [JSONPatch{{op: 'add', path: '{status_path}', value: '{INJECTED}'}}])
++ (variables.overridden ? [] : [JSONPatch{{op: 'add', path: '{record_path}', value: variables.record}}])
++ (!variables.native ? [JSONPatch{{op: 'add', path: '/spec/containers/-', value: variables.container}}]
+  : has(object.spec.initContainers) ? [JSONPatch{{op: 'add', path: '/spec/initContainers/-', value: variables.container}}]
+  : [JSONPatch{{op: 'add', path: '/spec/initContainers', value: [variables.container]}}])
++ (has(object.spec.volumes) ? [] : [JSONPatch{{op: 'add', path: '/spec/volumes', value: []}}])
++ variables.volumes.map(v, JSONPatch{{op: 'add', path: '/spec/volumes/-', value: v}})"
+    )
 }
