@@ -37,13 +37,14 @@ const WINDOWS: &str = "object.spec.?os.name.orValue('') == 'windows'
   e.key in ['kubernetes.io/os', 'beta.kubernetes.io/os'] && e.operator == 'In'
   && size(e.?values.orValue([])) > 0 && e.values.all(v, v == 'windows')))";
 
-/// The condition that no list of the pod that conditions loop over has more than 1,000 items. The time of a loop grows with the
-/// square of their number.
+/// The condition that no list of the pod that conditions loop over has more than 1,000 items: the time of a loop grows with the
+/// square of their number. All variables together must stay within what the API server lets one expression cost.
 pub(super) const FEW_ITEMS: &str = "size(variables.annotations) <= 1000
 && size(object.spec.?volumes.orValue([])) <= 1000
 && size(object.spec.?imagePullSecrets.orValue([])) <= 1000
 && size(variables.containers) <= 1000
 && variables.containers.all(c, size(c.?env.orValue([])) <= 1000 && size(c.?volumeMounts.orValue([])) <= 1000)
+&& variables.containers.map(c, size(c.?env.orValue([]))).sum() <= 50000
 && size(variables.nodeTerms) <= 1000
 && variables.nodeTerms.all(t, size(t.?matchExpressions.orValue([])) <= 1000
   && t.?matchExpressions.orValue([]).all(e, size(e.?values.orValue([])) <= 1000))";

@@ -53,7 +53,7 @@ pub(super) fn guards(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         Guard::undecided(
             few_items,
             FEW_ITEMS,
-            "a list of the pod, such as its annotations or the variables of a container, has more than 1000 items",
+            "a list of the pod, such as its annotations or the variables of a container, has more than 1000 items, or the containers have more than 50000 variables",
         ),
         Guard::undecided(
             short_values,
