@@ -99,7 +99,10 @@ pub(crate) fn apply_changes(
         .collect();
     let (removed, intermediate) = splice_and_verify(tree, changes, first, cache)?;
     let intermediate = match &intermediate {
-        Some(text) => Some(yaml::read(text).map_err(invalid)?),
+        Some(text) => {
+            let read = cache.read_edited(tree, &removed, text);
+            Some(read.map_err(invalid)?)
+        }
         None => None,
     };
     let mut nodes = intermediate.as_ref().map(Nodes::of);
