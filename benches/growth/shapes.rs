@@ -463,8 +463,8 @@ fn pod(annotations: &str, spec: &str) -> Run {
     )
 }
 
-/// What kubectl prints of pods whose agents came with the manifest under the defaults, each with a ReplicaSet. Two pods are of one
-/// Deployment.
+/// Reports on pods as kubectl prints them, with their ReplicaSets. Every two pods belong to one Deployment, and their agents came with
+/// its manifest, injected under the default configuration.
 fn status(n: usize, set: &str) -> Run {
     let template = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}]}});
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"]}).to_string();

@@ -101,18 +101,16 @@ fn named(
 
 /// Reports an input that gives no report.
 fn fail(error: StatusError, texts: &[NamedText], messages: &mut Messages) -> anyhow::Result<Exit> {
-    match error {
-        StatusError::Unreadable { text, error } => {
-            let mut diagnostic = Diagnostic::error(format!("not valid YAML: {}", error.message));
-            if let Some(NamedText { name, text }) = texts.get(text) {
-                let span = error.offset..error.offset.saturating_add(1);
-                diagnostic = diagnostic.at(Place::of_lines(&**name, text.as_bytes(), span));
-            }
-            messages.diagnostic(&diagnostic)?;
-            Err(AlreadyReported.into())
-        }
-        error => Err(error.into()),
+    let mut diagnostic = Diagnostic::error(error.to_string());
+    let StatusError::Unreadable { text, error } = error else {
+        return Err(error.into());
+    };
+    if let Some(NamedText { name, text }) = texts.get(text) {
+        let span = error.offset..error.offset.saturating_add(1);
+        diagnostic = diagnostic.at(Place::of_lines(&**name, text.as_bytes(), span));
     }
+    messages.diagnostic(&diagnostic)?;
+    Err(AlreadyReported.into())
 }
 
 /// Returns the exit code for the pods that lack their agent.
