@@ -242,7 +242,8 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 }
 
 /// The path with each token as the key is written, where no other key is read as that.
-fn as_written(tree: &Tree<'_>, path: &str) -> String {
+fn as_written(text: &str, path: &str) -> String {
+    let tree = &yaml::read(text).unwrap();
     let mut written = String::new();
     let mut at = tree.root();
     for token in path.split('/').skip(1) {
@@ -288,12 +289,21 @@ fn check_exception(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let Some(as_read) = operation(&mut tape, &value, 0) else {
         return Ok(());
     };
-    let tree = yaml::read(&text).unwrap();
     let mut written = as_read.clone();
-    for field in ["path", "from"] {
-        if let Some(path) = as_read[field].as_str() {
-            written[field] = json!(as_written(&tree, path));
+    let mut target = text.clone();
+    if let Some(from) = as_read["from"].as_str() {
+        written["from"] = json!(as_written(&text, from));
+        // The `path` of a move is one of the document that no longer has what moves.
+        let goes_inside = as_read["path"]
+            .as_str()
+            .is_some_and(|path| path.starts_with(from));
+        if as_read["op"] == "move" && !goes_inside {
+            let remove = json!({"op": "remove", "path": from});
+            target = apply(&text, &patch(vec![remove])).unwrap_or(target);
         }
+    }
+    if let Some(path) = as_read["path"].as_str() {
+        written["path"] = json!(as_written(&target, path));
     }
     let apply = |operation: &Value| {
         apply(&text, &patch(vec![operation.clone()])).map_err(|error| match error {
