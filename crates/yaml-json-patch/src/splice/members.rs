@@ -33,6 +33,8 @@ pub(crate) struct MemberList<V> {
     list: Vec<PatchedMember<V>>,
     scans: Cell<usize>,
     index: OnceCell<Box<Index>>,
+    /// The last merge key, once it was looked for.
+    merge: OnceCell<Option<usize>>,
 }
 
 /// Members by name.
@@ -42,8 +44,6 @@ struct Index {
     places: HashMap<String, Occurrence>,
     /// The error of that key.
     odd: Option<SpliceError>,
-    /// The last merge key.
-    merge: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,7 @@ impl<V: Default> MemberList<V> {
             list,
             scans: Cell::new(0),
             index: OnceCell::new(),
+            merge: OnceCell::new(),
         }
     }
 
@@ -94,7 +95,10 @@ impl<V: Default> MemberList<V> {
     pub(super) fn insert(&mut self, in_front: Option<usize>, name: String, value: V) {
         match in_front {
             // Those after it move, and few mappings get two.
-            Some(_) => (self.scans, self.index) = (Cell::new(0), OnceCell::new()),
+            Some(_) => {
+                (self.scans, self.index) = (Cell::new(0), OnceCell::new());
+                self.merge = OnceCell::new();
+            }
             None => {
                 let at = self.list.len();
                 self.index
@@ -124,6 +128,10 @@ impl<V: Default> MemberList<V> {
         let Some(at) = self.position(tree, node, name)? else {
             return Ok(None);
         };
+        // The merge key may bring a member of that name, which the removed one has hidden until now.
+        if self.merge(tree).is_some() {
+            return Err(ErrorKind::MergeKey.at(tree.span(node).start));
+        }
         let Some(member) = self.list.get_mut(at) else {
             return Ok(None);
         };
@@ -170,20 +178,19 @@ impl<V: Default> MemberList<V> {
         node: NodeId,
         name: &str,
     ) -> Result<Option<usize>, SpliceError> {
-        let (found, merge) = if self.scans.get() < SCANS {
+        let found = if self.scans.get() < SCANS {
             self.scans.set(self.scans.get() + 1);
             self.scan(tree, name)?
         } else {
             let index = self.index.get_or_init(|| Box::new(self.index(tree)));
-            let found = match (index.places.get(name), &index.odd) {
+            match (index.places.get(name), &index.odd) {
                 (Some(Occurrence::Twice(duplicate)), _) => return Err(duplicate.clone()),
                 (_, Some(odd)) => return Err(odd.clone()),
                 (Some(Occurrence::Once(at)), None) => Some(*at),
                 (None, None) => None,
-            };
-            (found, index.merge)
+            }
         };
-        match merge {
+        match self.merge(tree) {
             Some(at) if found.is_none_or(|found| found < at) => {
                 Err(ErrorKind::MergeKey.at(tree.span(node).start))
             }
@@ -191,12 +198,16 @@ impl<V: Default> MemberList<V> {
         }
     }
 
-    /// The member of that name, and the last merge key.
-    fn scan(
-        &self,
-        tree: &Tree<'_>,
-        name: &str,
-    ) -> Result<(Option<usize>, Option<usize>), SpliceError> {
+    /// The last merge key.
+    fn merge(&self, tree: &Tree<'_>) -> Option<usize> {
+        let is_merge = |member: &PatchedMember<V>| matches!(member.key, Key::Old(key) if is_merge_key(tree, key));
+        *self
+            .merge
+            .get_or_init(|| self.list.iter().rposition(is_merge))
+    }
+
+    /// The member of that name.
+    fn scan(&self, tree: &Tree<'_>, name: &str) -> Result<Option<usize>, SpliceError> {
         let mut found = None;
         for (at, member) in self.list.iter().enumerate() {
             let same = match &member.key {
@@ -212,8 +223,7 @@ impl<V: Default> MemberList<V> {
                 found = Some(at);
             }
         }
-        let is_merge = |member: &PatchedMember<V>| matches!(member.key, Key::Old(key) if is_merge_key(tree, key));
-        Ok((found, self.list.iter().rposition(is_merge)))
+        Ok(found)
     }
 
     fn index(&self, tree: &Tree<'_>) -> Index {
@@ -234,7 +244,8 @@ impl<V: Default> MemberList<V> {
                         }
                     }
                 },
-                Ok(None) => index.merge = Some(at),
+                // A merge key is found by its kind.
+                Ok(None) => {}
                 Err(odd) => {
                     index.odd = Some(odd);
                     break;

@@ -41,6 +41,10 @@ fn merge_keys_may_supply_or_override() {
     given(text)
         .add("/a/l/-", json!(2))
         .gives("base: &x {k: 1}\na:\n  <<: *x\n  l: [1, 2]\n");
+    // A removed field may have hidden one that the merge key brings.
+    given("base: &x {k: 1}\na:\n  <<: *x\n  k: 2\n")
+        .remove("/a/k")
+        .refuses(ErrorKind::MergeKey);
     given("base: &x {k: 1}\na:\n  l: [1]\n  <<: *x\n")
         .add("/a/l/-", json!(2))
         .refuses(ErrorKind::MergeKey);
