@@ -5,7 +5,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
 use crate::block_scalar::{self, Chomping};
 use crate::edit::Edit;
-use crate::tree::{NONE, Node, Style, Tree};
+use crate::tree::{Node, Style, Tree};
 use std::ops::Range;
 
 /// Edits in the order in which they were added, which they keep at one place.
@@ -70,10 +70,9 @@ impl Edits {
             .iter()
             .filter_map(|edit| bare_carriage_return(lines.text, &edit.range));
         errors.extend(carriage_returns.map(|at| ErrorKind::CarriageReturns.at(at)));
-        let swallowing = joined
-            .iter()
-            .filter(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range));
-        errors.extend(swallowing.map(|edit| ErrorKind::Swallowed.at(edit.range.end)));
+        let swallowed = removals(&joined, &lines);
+        let swallowed = swallowed.iter().filter_map(|gone| gone.swallowed(tree));
+        errors.extend(swallowed.map(|at| ErrorKind::Swallowed.at(at)));
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -132,35 +131,69 @@ fn bare_carriage_return(text: &str, range: &Range<usize>) -> Option<usize> {
         .find(|at| bytes.get(at + 1) != Some(&b'\n'))
 }
 
-/// True when a comment or a blank line would become text of the block scalar in front of what is removed.
-///
-/// ```text
-/// a: |
-///   text
-/// b: 1        without this line,
-///   # note    this one is text
-/// ```
-fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
-    let next = lines.next_line_with_content(gone.end);
-    let comment = lines.is_at(next, b'#').then(|| next - lines.start(next));
-    let blank = lines.line_end(gone.end) < next;
-    if comment.is_none() && !blank {
-        return false;
+/// Removals with only blank lines between them.
+struct Removals<'l, 't> {
+    lines: &'l Lines<'t>,
+    /// Where the first begins.
+    start: usize,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+fn removals<'l, 't>(edits: &[Draft], lines: &'l Lines<'t>) -> Vec<Removals<'l, 't>> {
+    let mut removals: Vec<Removals> = Vec::new();
+    for edit in edits.iter().filter(|edit| edit.text.is_empty()) {
+        let Range { start, end } = edit.range;
+        match removals.last_mut() {
+            Some(last) if last.is_blank_up_to(start) => last.ends.push(end),
+            _ => removals.push(Removals {
+                lines,
+                start,
+                ends: vec![end],
+            }),
+        }
     }
-    let Some(last) = block_scalar_before(tree, gone.start) else {
-        return false;
-    };
-    let start = last.start as usize;
-    let mut body = lines.slice(start, last.end as usize).lines().skip(1);
-    let has_content = body.any(|line| !line.trim().is_empty());
-    // Without content, the first line that is indented deeper than the key would be the content.
-    let column = if has_content && last.child != NONE {
-        last.child as usize
-    } else {
-        lines.skip_blanks(lines.start(start)) - lines.start(start) + 1
-    };
-    comment.is_some_and(|comment| comment >= column)
-        || blank && block_scalar::header(lines.text, start).chomping == Chomping::Keep
+    removals
+}
+
+impl Removals<'_, '_> {
+    fn is_blank_up_to(&self, at: usize) -> bool {
+        let end = self.ends.last().copied().unwrap_or(self.start);
+        self.lines.next_line_with_content(end) >= at
+    }
+
+    /// The end of a removal after which a comment or a blank line would become text of the block scalar in front.
+    ///
+    /// ```text
+    /// a: |
+    ///   text
+    /// b: 1        without this line,
+    ///   # note    this one is text, and so would be a line of more than two spaces
+    /// ```
+    fn swallowed(&self, tree: &Tree<'_>) -> Option<usize> {
+        let lines = self.lines;
+        let last = block_scalar_before(tree, self.start)?;
+        let header = block_scalar::header(lines.text, last.start as usize);
+        let keeps_blanks = header.chomping == Chomping::Keep;
+        let has_content = lines.next_line_with_content(header.body) < last.end as usize;
+        // Without content, the first line that is indented deeper than the key would be the content.
+        let column = if has_content { last.child as usize } else { 1 };
+        let has_column = has_content || header.indicator.is_some();
+        let is_text = |line: &str| {
+            let text = line.trim_end_matches(['\r', '\n']);
+            (has_column && text.len() > column) || (keeps_blanks && text.len() < line.len())
+        };
+        self.ends.iter().copied().find(|end| {
+            let next = lines.next_line_with_content(*end);
+            let line = lines.start(next);
+            let is_last = next == lines.text.len();
+            let mut blanks = lines
+                .slice(*end, if is_last { next } else { line })
+                .split_inclusive('\n');
+            let is_comment = lines.is_at(next, b'#');
+            (is_comment && next - line >= column) || blanks.any(is_text)
+        })
+    }
 }
 
 /// The last scalar that begins before a place, if it is a block scalar.

@@ -129,8 +129,26 @@ fn nothing_slips_into_a_block_scalar() {
     given("a: |\n  x\nb: 1\n\nc: 1\n")
         .remove("/b")
         .gives("a: |\n  x\n\nc: 1\n");
+    given("a: |\n  x\nb: 1\n\nc: 1\n  # note\n")
+        .patched_with(json!([
+            {"op": "remove", "path": "/b"},
+            {"op": "remove", "path": "/c"},
+        ]))
+        .refuses(ErrorKind::Swallowed);
+    // What is deeper than the content is content, white space too.
+    for blank in ["   \n", "\n   \nc: 1\n", "   "] {
+        given(&format!("a: |\n  x\nb: 1\n{blank}"))
+            .remove("/b")
+            .refuses(ErrorKind::Swallowed);
+    }
+    given("a: |\n  x\nb: 1\n  \nc: 1\n")
+        .remove("/b")
+        .gives("a: |\n  x\n  \nc: 1\n");
     // The first line of content says how deep it is indented.
     given("a: |\n\nb: 1\n  # note\n")
+        .remove("/b")
+        .refuses(ErrorKind::Swallowed);
+    given("a:\n  |\n\nb: 1\n  # note\n")
         .remove("/b")
         .refuses(ErrorKind::Swallowed);
     given("a: |\n\nb: 1\n# note\n")

@@ -42,7 +42,7 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 impl<'t> SpliceText<'t> {
-    fn patched_with(self, operations: Value) -> Patched<'t> {
+    pub(crate) fn patched_with(self, operations: Value) -> Patched<'t> {
         Patched {
             before: self.0,
             after: apply(self.0, &patch(operations)),
