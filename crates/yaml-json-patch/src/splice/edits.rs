@@ -134,9 +134,9 @@ fn bare_carriage_return(text: &str, range: &Range<usize>) -> Option<usize> {
 /// Removals with only blank lines between them.
 struct Removals<'l, 't> {
     lines: &'l Lines<'t>,
-    /// Where the first begins.
+    /// The beginning of the first.
     start: usize,
-    /// Where each ends.
+    /// The end of each.
     ends: Vec<usize>,
 }
 
