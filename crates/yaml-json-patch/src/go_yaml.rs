@@ -7,7 +7,6 @@ use crate::block_scalar::line_end;
 use crate::json::{self, is_merge_key, to_json};
 use crate::read::TAB;
 use crate::tree::{Kind, NodeId, Style, Tree, YamlError};
-use crate::value::is_word;
 use std::ops::Range;
 
 /// Returns the first reason why sigs.k8s.io/yaml rejects the document, if there is one.
@@ -77,7 +76,13 @@ fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
 fn is_plainly_a_key(tree: &Tree<'_>, id: NodeId) -> bool {
     tree.kind(id) == Kind::Scalar
         && !tree.has_properties(id)
-        && (tree.style(id) != Style::Plain || is_word(tree.raw(id)))
+        && (tree.style(id) != Style::Plain || is_name(tree.raw(id)))
+}
+
+/// True for plain text that is a string or a boolean: no number begins with a letter.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !text.eq_ignore_ascii_case("null")
 }
 
 /// Returns the tabs that go-yaml rejects, although YAML 1.2 permits some of them: the first of each line of block style that

@@ -34,6 +34,31 @@ impl Tree<'_> {
         find(self, mapping, key, &mut Vec::new())
     }
 
+    /// The values of several members, each as [`Tree::member`] finds it, in one pass.
+    ///
+    /// ```
+    /// let tree = yaml_json_patch::read("kind: Pod\napiVersion: v1\n")?;
+    /// let [api_version, name] = tree.members(tree.root().unwrap(), ["apiVersion", "name"]);
+    /// assert_eq!(api_version.map(|node| tree.raw(node)), Some("v1"));
+    /// assert_eq!(name, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn members<const N: usize>(&self, mapping: NodeId, keys: [&str; N]) -> [Option<NodeId>; N] {
+        let mut values = [None; N];
+        let mut merges = false;
+        for (name, value) in self.entries(self.alias_target(mapping)) {
+            match keys.iter().position(|key| self.is_key(name, key)) {
+                Some(at) => values[at] = Some(value),
+                None => merges |= is_merge_key(self, name),
+            }
+        }
+        if merges {
+            values = keys.map(|key| self.member(mapping, key));
+        }
+        values
+    }
+
     /// The value that a path of keys leads to, each of them found by [`Tree::member`].
     #[must_use]
     pub fn member_at<'k>(
