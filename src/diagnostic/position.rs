@@ -1,6 +1,7 @@
 //! Lines and columns.
 
 use memchr::{memchr_iter, memrchr};
+use std::collections::BTreeMap;
 
 /// A position by line and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,13 +15,15 @@ pub struct Position {
     pub line_start: usize,
 }
 
-/// Counts lines from the last position, forward or backward.
+/// Counts lines from the nearest position that is known, forward or backward.
 #[derive(Debug, Clone)]
 pub(crate) struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
     /// The position of the offset.
     position: Position,
+    /// The numbers of the lines of earlier positions, by their offsets.
+    known: BTreeMap<usize, usize>,
 }
 
 impl<'t> LineCounter<'t> {
@@ -34,6 +37,7 @@ impl<'t> LineCounter<'t> {
                 column: 1,
                 line_start: 0,
             },
+            known: BTreeMap::from([(0, 1)]),
         }
     }
 
@@ -52,7 +56,13 @@ impl<'t> LineCounter<'t> {
             mut line_start,
         } = self.position;
         if offset < line_start {
-            line -= memchr_iter(b'\n', bytes(offset, line_start)).count();
+            let known = self.known.range(..=offset).next_back();
+            line = match known {
+                Some((start, known)) if offset - start < line_start - offset => {
+                    known + memchr_iter(b'\n', bytes(*start, offset)).count()
+                }
+                _ => line - memchr_iter(b'\n', bytes(offset, line_start)).count(),
+            };
             line_start = memrchr(b'\n', bytes(0, offset)).map_or(0, |newline| newline + 1);
             column = 1 + characters(bytes(line_start, offset), line_start);
         } else if offset < self.offset {
@@ -64,6 +74,7 @@ impl<'t> LineCounter<'t> {
         } else {
             column += characters(bytes(self.offset, offset), self.offset);
         }
+        self.known.insert(line_start, line);
         self.offset = offset;
         self.position = Position {
             line,
