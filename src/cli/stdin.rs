@@ -17,7 +17,9 @@ use crate::post_renderer;
 use crate::rbac::RbacCoverage;
 use crate::report::{Finding, Reason};
 use std::io;
+use std::ops::Range;
 use std::path::Path;
+use yaml_json_patch::YamlError;
 use yaml_json_patch::edit::pieces;
 
 /// Reads stdin, and ends the run.
@@ -34,8 +36,10 @@ pub(crate) fn run(
             return Err(AlreadyReported.into());
         }
     };
-    if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
-        return answer_call(text, request, common, messages);
+    if entry_point != EntryPoint::LegacyPlugin
+        && let Some(document) = krm_fn::document_of_call(&text)
+    {
+        return answer_call(text, document, request, common, messages);
     }
     let mut unused = None;
     if entry_point == EntryPoint::Command && request.options.direction == Direction::Inject {
@@ -108,11 +112,12 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
 /// Answers a function call. After its ResourceList is read, every failure is a result in the list that goes back.
 fn answer_call(
     text: String,
+    document: Result<Range<usize>, YamlError>,
     request: RunRequest<'_>,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let call = Call::new(&text);
+    let call = document.map(|document| Call::new(&text, document));
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
         Ok(envelope) => envelope,
         Err(error) => {

@@ -13,7 +13,7 @@ use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
 use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
-use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
+use crate::inject::unknown_kind::{self, KeySearch, from_first_annotation, unknown_kind};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::{self, second_key};
 use crate::manifest::identity::{Identity, is_list};
@@ -96,6 +96,7 @@ impl<'c> Planner<'c> {
         options: Options,
         agents: Agents,
     ) -> Self {
+        let annotated = from_first_annotation(text);
         Self {
             config,
             options,
@@ -103,8 +104,8 @@ impl<'c> Planner<'c> {
             table: config.workloads(),
             agents,
             readings: EarlierReadings::default(),
-            requests: KeySearch::new(text, &[Annotation::Inject, Annotation::WaitFor]),
-            records: KeySearch::new(text, &[Annotation::Record]),
+            requests: KeySearch::new(annotated, &[Annotation::Inject, Annotation::WaitFor]),
+            records: KeySearch::new(annotated, &[Annotation::Record]),
         }
     }
 

@@ -30,13 +30,20 @@ pub(crate) struct KeySearch {
     keys: Vec<Finder<'static>>,
 }
 
+/// Returns a stream from its first annotation on; nothing of a stream without one.
+pub(crate) fn from_first_annotation(stream: &str) -> &str {
+    let first = PREFIX_FINDER.find(stream.as_bytes());
+    first.map_or("", |first| &stream[first..])
+}
+
 impl KeySearch {
-    /// Searches a whole stream. The annotations that it does not have are not searched for in its parts.
-    pub(crate) fn new(stream: &str, annotations: &[Annotation]) -> Self {
+    /// Searches a whole stream [from its first annotation on](from_first_annotation). The annotations that it does not have are not
+    /// searched for in its parts.
+    pub(crate) fn new(annotated: &str, annotations: &[Annotation]) -> Self {
         let mut keys = Vec::new();
-        if PREFIX_FINDER.find(stream.as_bytes()).is_some() {
+        if !annotated.is_empty() {
             keys.extend(annotations.iter().map(|one| Finder::new(one.key())));
-            keys.retain(|key| key.find(stream.as_bytes()).is_some());
+            keys.retain(|key| key.find(annotated.as_bytes()).is_some());
         }
         Self { keys }
     }

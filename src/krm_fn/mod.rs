@@ -64,23 +64,42 @@ pub(crate) enum CallStatus {
 /// Returns true for a function call: a text whose first document is a ResourceList.
 #[must_use]
 pub fn is_call(text: &str) -> bool {
+    document_of_call(text).is_some()
+}
+
+/// Returns the ResourceList of a function call; none for another text.
+///
+/// # Errors
+/// When another document follows.
+pub(crate) fn document_of_call(text: &str) -> Option<Result<Range<usize>, YamlError>> {
     // A quick check, since the streams of Helm are long.
-    if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
-        return false;
+    memchr::memmem::find(text.as_bytes(), b"ResourceList")?;
+    let mut documents = yaml::documents(text)
+        .map(|document| document.span)
+        .filter(|span| !is_empty(&text[span.clone()]));
+    let first = documents.next()?;
+    if !is_list_of_resources(&text[first.clone()]) {
+        return None;
     }
-    let mut documents = yaml::documents(text).map(|document| &text[document.span]);
-    let Some(first) = documents.find(|document| !is_empty(document)) else {
-        return false;
-    };
-    let first = first.trim_start_matches('\u{feff}');
-    if !first.trim_start().starts_with('{') {
-        let mut kinds = first.lines().filter_map(kind_of_line).peekable();
+    Some(match documents.next() {
+        Some(next) => {
+            let message = "another document follows; a function call must be a single document";
+            Err(YamlError::new(next.start, message.to_owned()))
+        }
+        None => Ok(first),
+    })
+}
+
+fn is_list_of_resources(document: &str) -> bool {
+    let document = document.trim_start_matches('\u{feff}');
+    if !document.trim_start().starts_with('{') {
+        let mut kinds = document.lines().filter_map(kind_of_line).peekable();
         if kinds.peek().is_some() {
             return kinds.any(is_quoted_or_plain_list);
         }
     }
     // The root is in braces, indented or otherwise unusual.
-    yaml::read(first).is_ok_and(|tree| is_resource_list(&tree))
+    yaml::read(document).is_ok_and(|tree| is_resource_list(&tree))
 }
 
 /// Returns true for the name with or without quotes.
@@ -97,25 +116,13 @@ fn kind_of_line(line: &str) -> Option<&str> {
 }
 
 impl<'t> Call<'t> {
-    /// Finds the ResourceList in the text.
-    ///
-    /// # Errors
-    /// When there is more than one document.
-    pub(crate) fn new(text: &'t str) -> Result<Self, YamlError> {
-        let mut documents = yaml::documents(text)
-            .map(|document| document.span)
-            .filter(|span| !is_empty(&text[span.clone()]));
-        let first = documents.next().unwrap_or(0..text.len());
-        if let Some(next) = documents.next() {
-            let message =
-                "another document follows; a function call must be a single document".to_owned();
-            return Err(YamlError::new(next.start, message));
-        }
-        Ok(Self {
+    /// Cuts the ResourceList, a [document](document_of_call) of the text.
+    pub(crate) fn new(text: &'t str, document: Range<usize>) -> Self {
+        Self {
             text,
-            cut: list::cut(text, first.clone()),
-            document: first,
-        })
+            cut: list::cut(text, document.clone()),
+            document,
+        }
     }
 
     /// Reads the envelope.
@@ -421,7 +428,8 @@ mod tests {
     }
 
     fn answered(text: &str, injection: &Injection) -> String {
-        let call = Call::new(text).unwrap();
+        let document = document_of_call(text).unwrap().unwrap();
+        let call = Call::new(text, document);
         apply(
             text,
             &call.envelope().unwrap().answer(injection.clone()).edits,

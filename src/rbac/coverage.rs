@@ -26,13 +26,12 @@ impl RbacCoverage {
         self.grants.take(outcomes);
     }
 
-    /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
+    /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one. Call it after
+    /// [`require`](Self::require).
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
         // A search of every text would cost more than all else that is done with most of them.
-        if !injection
-            .kinds_without_template
-            .has(GROUP, "ClusterRoleBinding")
-        {
+        let kinds = &injection.kinds_without_template;
+        if self.has_unknown || !kinds.has(GROUP, "ClusterRoleBinding") {
             return;
         }
         let Existing {
