@@ -4,7 +4,7 @@
 mod check;
 
 use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
-use crate::checks::{Objects, ProcessedText};
+use crate::checks::{AgentGroup, Objects, ProcessedText};
 use crate::config::Config;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::outcome::Remark;
@@ -28,15 +28,16 @@ struct Readers {
 
 pub(super) fn remarks(
     inputs: &[ProcessedText<'_>],
+    agents: &[AgentGroup<'_>],
     objects: &Objects<'_>,
     config: &Config,
 ) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
-    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = outcome.needs() else {
-            continue;
-        };
+    for AgentGroup {
+        namespace, needs, ..
+    } in agents
+    {
         let Some(KeyRef {
             name,
             key: Some(key),
@@ -45,12 +46,8 @@ pub(super) fn remarks(
         else {
             continue;
         };
-        let namespace = outcome
-            .identity
-            .namespace_or(config.spec.namespace.as_ref())
-            .map(String::as_str);
         let readers = files
-            .entry((namespace, name))
+            .entry((*namespace, name))
             .or_default()
             .entry(key)
             .or_default();

@@ -1,7 +1,7 @@
 //! Warns about a LimitRange that the agent's container does not meet: the API server refuses the pods.
 
-use crate::checks::{Object, Objects, ProcessedText};
-use crate::config::{AgentSettings, Config};
+use crate::checks::{AgentGroup, Object, Objects};
+use crate::config::AgentSettings;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::quantity::nanos;
 use crate::manifest::related::RelatedKind;
@@ -11,17 +11,13 @@ use std::collections::HashMap;
 /// The lists of amounts of a container.
 const LISTS: [&str; 2] = ["limits", "requests"];
 
-pub(super) fn remarks(
-    inputs: &[ProcessedText<'_>],
-    objects: &Objects<'_>,
-    config: &Config,
-) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
     if objects.of(RelatedKind::LimitRange).next().is_none() {
         return Vec::new();
     }
     let mut extremes = HashMap::new();
-    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        add_amounts(&mut extremes, outcome, config);
+    for agent in agents {
+        add_amounts(&mut extremes, agent);
     }
     let mut remarks = Vec::new();
     for range in objects.of(RelatedKind::LimitRange) {
@@ -52,16 +48,12 @@ struct Extremes<'o> {
     greatest: Amount<'o>,
 }
 
-fn add_amounts<'o>(
-    extremes: &mut HashMap<AmountKey<'o>, Extremes<'o>>,
-    outcome: &'o Outcome,
-    config: &'o Config,
-) {
-    let Some(needs) = outcome.needs() else { return };
-    let namespace = outcome
-        .identity
-        .namespace_or(config.spec.namespace.as_ref())
-        .map(String::as_str);
+fn add_amounts<'o>(extremes: &mut HashMap<AmountKey<'o>, Extremes<'o>>, agent: &AgentGroup<'o>) {
+    let AgentGroup {
+        namespace,
+        needs,
+        first: outcome,
+    } = *agent;
     for list in LISTS {
         for (resource, value) in needs.resources[list].as_object().into_iter().flatten() {
             let Some(text) = value.as_str() else { continue };

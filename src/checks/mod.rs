@@ -16,10 +16,10 @@ mod service_account;
 pub(crate) use nothing_selected::TemplateNames;
 pub(crate) use objects::{Object, Objects};
 
-use crate::agent::prerequisites::{Presence, Requirement};
+use crate::agent::prerequisites::{Prerequisites, Presence, Requirement};
 use crate::config::Config;
 use crate::inject::Injection;
-use crate::inject::outcome::Remark;
+use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::replicas::Scaling;
 use objects::Named;
 use std::collections::HashSet;
@@ -48,38 +48,38 @@ pub(crate) struct Checked {
 
 /// Checks the resources that the injected pods of all texts of a run need.
 pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
-    if !has_agents(inputs) {
+    let agents = agent_groups(inputs, config);
+    if agents.is_empty() {
         return Checked::default();
     }
     let mut requirements: Vec<Requirement> = Vec::new();
     let mut known = HashSet::new();
-    for input in inputs {
-        for outcome in &input.injection.outcomes {
-            let Some(needs) = outcome.needs() else {
-                continue;
-            };
-            let namespace = outcome
-                .identity
-                .namespace_or(config.spec.namespace.as_ref());
-            for need in &needs.objects {
-                if known.insert((namespace, need)) {
-                    let (namespace, need) = (namespace.cloned(), need.clone());
-                    requirements.push(Requirement {
-                        namespace,
-                        need,
-                        presence: Presence::Absent,
-                    });
-                }
+    for AgentGroup {
+        namespace, needs, ..
+    } in &agents
+    {
+        for need in &needs.objects {
+            if known.insert((namespace, need)) {
+                requirements.push(Requirement {
+                    namespace: namespace.map(str::to_owned),
+                    need: need.clone(),
+                    presence: Presence::Absent,
+                });
             }
         }
     }
     requirements.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-    let objects = objects::read(inputs, &Named::by(inputs, config), config);
+    let objects = objects::read(inputs, &Named::by(inputs, &agents, config), config);
     let objects = Objects::new(&objects);
     for requirement in &mut requirements {
         requirement.presence = presence(requirement, &objects);
     }
-    let remarks = warnings(inputs, &objects, &requirements, config);
+    let mut remarks = missing_key::remarks(&objects, &requirements);
+    remarks.extend(agent_config::remarks(inputs, &agents, &objects, config));
+    remarks.extend(quota::remarks(&agents, &objects));
+    remarks.extend(limit_range::remarks(&agents, &objects));
+    remarks.extend(service_account::remarks(inputs, &objects, config));
+    remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
     Checked {
         requirements,
         remarks,
@@ -87,14 +87,37 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
     }
 }
 
-fn has_agents(inputs: &[ProcessedText<'_>]) -> bool {
-    inputs.iter().any(|input| {
-        input
-            .injection
-            .outcomes
-            .iter()
-            .any(|outcome| outcome.agent().is_some())
-    })
+/// The agents of a namespace with the same prerequisites.
+#[derive(Debug, Clone, Copy)]
+struct AgentGroup<'r> {
+    namespace: Option<&'r str>,
+    needs: &'r Prerequisites,
+    /// The first pod template with such an agent.
+    first: &'r Outcome,
+}
+
+/// Returns the groups in order of their first templates. Equal agents mostly share one value of prerequisites; a few that do not are
+/// groups of their own.
+fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<AgentGroup<'r>> {
+    let mut groups = Vec::new();
+    let mut known = HashSet::new();
+    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
+        let Some(needs) = outcome.needs() else {
+            continue;
+        };
+        let namespace = outcome
+            .identity
+            .namespace_or(config.spec.namespace.as_ref())
+            .map(String::as_str);
+        if known.insert((namespace, std::ptr::from_ref(needs))) {
+            groups.push(AgentGroup {
+                namespace,
+                needs,
+                first: outcome,
+            });
+        }
+    }
+    groups
 }
 
 fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
@@ -110,19 +133,4 @@ fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
         presence = Presence::WithoutKey;
     }
     presence
-}
-
-fn warnings(
-    inputs: &[ProcessedText<'_>],
-    objects: &Objects<'_>,
-    requirements: &[Requirement],
-    config: &Config,
-) -> Vec<(usize, Remark)> {
-    let mut remarks = missing_key::remarks(objects, requirements);
-    remarks.extend(agent_config::remarks(inputs, objects, config));
-    remarks.extend(quota::remarks(inputs, objects, config));
-    remarks.extend(limit_range::remarks(inputs, objects, config));
-    remarks.extend(service_account::remarks(inputs, objects, config));
-    remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
-    remarks
 }

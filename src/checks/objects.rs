@@ -1,7 +1,7 @@
 //! Reads the related objects of the input; Secrets, ConfigMaps and ServiceAccounts only if a pod names them.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::ProcessedText;
+use crate::checks::{AgentGroup, ProcessedText};
 use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
@@ -32,18 +32,26 @@ const MAX_FINDERS: usize = 16;
 
 impl<'r> Named<'r> {
     /// Collects the names that the agents of the outcomes need.
-    pub(super) fn by(inputs: &[ProcessedText<'r>], config: &'r Config) -> Self {
+    pub(super) fn by(
+        inputs: &[ProcessedText<'r>],
+        agents: &[AgentGroup<'r>],
+        config: &'r Config,
+    ) -> Self {
         let mut names = HashSet::new();
+        for agent in agents {
+            for need in &agent.needs.objects {
+                names.insert((
+                    RelatedKind::Holds(need.source),
+                    agent.namespace,
+                    &*need.name,
+                ));
+            }
+        }
         for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
             let namespace = outcome
                 .identity
                 .namespace_or(config.spec.namespace.as_ref())
                 .map(String::as_str);
-            if let Some(needs) = outcome.needs() {
-                for need in &needs.objects {
-                    names.insert((RelatedKind::Holds(need.source), namespace, &*need.name));
-                }
-            }
             if let Some(account) = outcome.token_of() {
                 let of_account =
                     |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);

@@ -1,40 +1,24 @@
 //! Warns about a ResourceQuota on requests or limits that the agent's container lacks: the API server refuses the pods.
 
 use crate::agent::prerequisites::Prerequisites;
-use crate::checks::{Object, Objects, ProcessedText};
-use crate::config::{AgentSettings, Config};
+use crate::checks::{AgentGroup, Object, Objects};
+use crate::config::AgentSettings;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::related::RelatedKind;
 use crate::report::{Finding, Reason};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn remarks(
-    inputs: &[ProcessedText<'_>],
-    objects: &Objects<'_>,
-    config: &Config,
-) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
     if objects.of(RelatedKind::Quota).next().is_none() {
         return Vec::new();
     }
     // For each namespace, the first template of those whose agents lack the same resources.
-    let mut agents: HashMap<Option<&str>, Vec<(&Prerequisites, &Outcome)>> = HashMap::new();
-    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = outcome.needs() else {
-            continue;
-        };
-        let known = agents
-            .entry(
-                outcome
-                    .identity
-                    .namespace_or(config.spec.namespace.as_ref())
-                    .map(String::as_str),
-            )
-            .or_default();
-        if !known
-            .iter()
-            .any(|(known, _)| known.without == needs.without)
-        {
-            known.push((needs, outcome));
+    let mut lacking: HashMap<Option<&str>, Vec<&AgentGroup<'_>>> = HashMap::new();
+    for agent in agents {
+        let known = lacking.entry(agent.namespace).or_default();
+        let mut same = known.iter();
+        if !same.any(|known| known.needs.without == agent.needs.without) {
+            known.push(agent);
         }
     }
     // A LimitRange may set defaults for the agent's container.
@@ -44,12 +28,11 @@ pub(super) fn remarks(
         .collect();
     let remark = |quota: &Object| {
         let namespace = quota.namespace.as_deref();
-        let agents = agents
+        let mut agents = lacking
             .get(&namespace)
-            .filter(|_| !ranges.contains(&namespace))?;
-        agents
-            .iter()
-            .find_map(|(needs, outcome)| uncounted(quota, needs, outcome))
+            .filter(|_| !ranges.contains(&namespace))?
+            .iter();
+        agents.find_map(|agent| uncounted(quota, agent.needs, agent.first))
     };
     objects.of(RelatedKind::Quota).filter_map(remark).collect()
 }
