@@ -8,7 +8,7 @@ use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
 use crate::agent::replaceable_names::ReplaceableNames;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{INJECTED, KUBERNETES_VARIABLES, PLATFORM, Volume, is_agent_image};
+use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret,
 };
@@ -340,19 +340,4 @@ fn take_pull_secrets(
     }
     present.extend(left.into_iter().flatten());
     taken
-}
-
-/// Returns true for any agent, injected or foreign: by its image, or by a variable that only the agent reads. A registry mirror may
-/// have the image under any name, and `envFrom` may bring the variable that the agent does not start without.
-pub(crate) fn is_agent(tree: &Tree<'_>, container: &Container) -> bool {
-    container.image.as_deref().is_some_and(is_agent_image)
-        || tree.member(container.node, "env").is_some_and(|env| {
-            let mut variables = tree.items(tree.alias_target(env));
-            variables.any(|variable| {
-                let name = tree
-                    .member(variable, "name")
-                    .and_then(|name| tree.scalar(tree.alias_target(name)));
-                name.is_some_and(|name| name == PLATFORM || name.starts_with(KUBERNETES_VARIABLES))
-            })
-        })
 }

@@ -67,7 +67,8 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
             .copied()
             .find(|meant| meant.names().any(|of| of == name))
     };
-    let Some((prefix, name)) = key.split_once('/') else {
+    let slash = key.bytes().position(|byte| byte == b'/');
+    let Some((prefix, name)) = slash.map(|at| (&key[..at], &key[at + 1..])) else {
         // A dot or a backslash for the slash, or the prefix alone.
         let name = key
             .strip_prefix(known)?

@@ -172,21 +172,9 @@ impl<'a> Evaluation<'a, '_> {
         let mut at = String::new();
         for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
             let mut known = resource.shared.misplaced.borrow_mut();
-            let keys = known.entry(*holder).or_insert_with(|| {
-                let places = [
-                    "/metadata/annotations",
-                    "/metadata/labels",
-                    "/metadata",
-                    "/annotations",
-                ];
-                let open = places
-                    .into_iter()
-                    .flat_map(|within| self.own_keys(*holder, within))
-                    .collect();
-                MisplacedKeys {
-                    open,
-                    ..MisplacedKeys::default()
-                }
+            let keys = known.entry(*holder).or_insert_with(|| MisplacedKeys {
+                open: self.keys_above_template(*holder),
+                ..MisplacedKeys::default()
             });
             // One template may be decided about more than once.
             if keys.by == self.at {
@@ -199,35 +187,63 @@ impl<'a> Evaluation<'a, '_> {
             at.push('/');
             at.push_str(token);
         }
-        for within in [
-            "/metadata/labels",
-            "/metadata",
-            "/annotations",
-            "/spec/annotations",
-        ] {
-            let mut keys = self.own_keys(self.template.node, within);
-            self.warn_of_keys(&mut keys, self.at);
-        }
+        let mut keys = self.keys_of_template();
+        self.warn_of_keys(&mut keys, self.at);
     }
 
-    /// Returns the keys of the injector in a mapping `within` the holder.
-    fn own_keys(&self, holder: NodeId, within: &'static str) -> Vec<MisplacedKey> {
-        let mut keys = within.split('/').skip(1);
-        let mapping = keys.try_fold(holder, |node, key| self.tree.member(node, key));
-        let Some(mapping) = mapping else {
-            return Vec::new();
-        };
-        let mut own = Vec::new();
+    /// Returns the keys of the injector in a mapping above the template.
+    fn keys_above_template(&self, holder: NodeId) -> Vec<MisplacedKey> {
+        let mut keys = Vec::new();
+        if let Some(metadata) = self.tree.member(holder, "metadata") {
+            let annotations = self.tree.member(metadata, "annotations");
+            let labels = self.tree.member(metadata, "labels");
+            self.add_own_keys(&mut keys, "/metadata/annotations", annotations);
+            self.add_own_keys(&mut keys, "/metadata/labels", labels);
+            self.add_own_keys(&mut keys, "/metadata", Some(metadata));
+        }
+        let annotations = self.tree.member(holder, "annotations");
+        self.add_own_keys(&mut keys, "/annotations", annotations);
+        keys
+    }
+
+    /// Returns the keys of the injector in the template, but for its annotations.
+    fn keys_of_template(&self) -> Vec<MisplacedKey> {
+        let PodTemplate {
+            node,
+            metadata,
+            spec,
+            ..
+        } = *self.template;
+        let mut keys = Vec::new();
+        if let Some(metadata) = metadata {
+            let labels = self.tree.member(metadata, "labels");
+            self.add_own_keys(&mut keys, "/metadata/labels", labels);
+            self.add_own_keys(&mut keys, "/metadata", Some(metadata));
+        }
+        let annotations = self.tree.member(node, "annotations");
+        self.add_own_keys(&mut keys, "/annotations", annotations);
+        let annotations = spec.and_then(|spec| self.tree.member(spec, "annotations"));
+        self.add_own_keys(&mut keys, "/spec/annotations", annotations);
+        keys
+    }
+
+    /// Adds the keys of the injector in the mapping at the place `within` a holder.
+    fn add_own_keys(
+        &self,
+        keys: &mut Vec<MisplacedKey>,
+        within: &'static str,
+        mapping: Option<NodeId>,
+    ) {
+        let Some(mapping) = mapping else { return };
         for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let name = self.scalar(key);
             if name.starts_with(annotations::PREFIX)
                 || annotations::unknown(&name).is_some()
                 || self.config.not_allowed(&name).is_some()
             {
-                own.push(MisplacedKey { within, key, value });
+                keys.push(MisplacedKey { within, key, value });
             }
         }
-        own
     }
 
     /// Warns about the keys that the template does not have as annotations, takes them out and returns them. Their places are below

@@ -1,6 +1,5 @@
 //! `agent-present`: the template has an agent that this program did not inject.
 
-use crate::agent::existing::is_agent;
 use crate::decide::{Evaluation, item_pointer};
 use crate::report::{Finding, Reason};
 
@@ -8,7 +7,7 @@ impl Evaluation<'_, '_> {
     /// Finds a foreign agent. The view of the template has no injected agent.
     pub(super) fn existing_agent(&self) -> Option<Finding> {
         let mut containers = self.template.containers.iter();
-        let agent = containers.find(|container| is_agent(self.tree, container))?;
+        let agent = containers.find(|container| container.is_agent)?;
         let name = agent.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent that this tool did not inject");
         let pointer = item_pointer(agent.list.field(), agent.index);

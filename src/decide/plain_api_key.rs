@@ -1,6 +1,5 @@
 //! `plain-api-key`: an API key as plain text, in the settings of the agent or in a foreign agent.
 
-use crate::agent::existing::is_agent;
 use crate::config::{AgentSettings, Config};
 use crate::decide::{Evaluation, item_pointer};
 use crate::mackerel::names::API_KEY;
@@ -46,10 +45,7 @@ pub(crate) fn findings(
         None => "move the key to a Secret, use `valueFrom.secretKeyRef`, and issue a new key",
     };
     let mut findings = Vec::new();
-    for container in &template.containers {
-        if !is_agent(tree, container) {
-            continue;
-        }
+    for container in template.containers.iter().filter(|one| one.is_agent) {
         let Some(env) = tree.member(container.node, "env") else {
             continue;
         };

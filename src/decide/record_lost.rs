@@ -1,7 +1,6 @@
 //! `record-lost`: an injected agent without its record.
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
-use crate::agent::existing::is_agent;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::{PodTemplate, mounts};
@@ -23,9 +22,8 @@ pub(crate) fn finding(
     }
     // The original injector sets the same status, but has no such volume.
     let mut containers = template.containers.iter();
-    containers.find(|container| {
-        is_agent(tree, container) && mounts(tree, container, Volume::Tmp.name())
-    })?;
+    containers
+        .find(|container| container.is_agent && mounts(tree, container, Volume::Tmp.name()))?;
     let mut containers = template.containers.iter();
     let waits = containers.any(|container| container.name.as_deref() == Some(WAIT_FOR_CONTAINER));
     // `--adopt` takes over an agent, never an init container that waits.

@@ -2,11 +2,11 @@
 
 use crate::manifest::known_kinds::Gap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The number of resources of each kind, by group and kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct KindCounts(HashMap<String, HashMap<String, usize>>);
+pub(crate) struct KindCounts(BTreeMap<String, BTreeMap<String, usize>>);
 
 struct KindCount<'c> {
     group: &'c str,

@@ -55,32 +55,35 @@ fn search(tree: &Tree<'_>, resource: NodeId, matches: Predicate) -> Vec<Possible
     let mut search = TemplateSearch {
         tree,
         matches,
+        pointer: String::new(),
         steps: Vec::new(),
         ancestors: Vec::new(),
         found: Vec::new(),
     };
-    search.visit(tree.alias_target(resource), String::new());
+    search.visit(tree.alias_target(resource));
     search.found
 }
 
 struct TemplateSearch<'a, 't> {
     tree: &'a Tree<'t>,
     matches: Predicate,
-    /// The path to the current node.
+    /// JSON Pointer to the current node.
+    pointer: String,
+    /// The path to it.
     steps: Vec<Step>,
     ancestors: Vec<NodeId>,
     found: Vec<PossibleTemplate>,
 }
 
 impl TemplateSearch<'_, '_> {
-    fn visit(&mut self, node: NodeId, pointer: String) {
+    fn visit(&mut self, node: NodeId) {
         let tree = self.tree;
         match tree.kind(node) {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at in its own place.
                 if tree.get(node, "spec").is_some() && (self.matches)(tree, node) {
                     self.found.push(PossibleTemplate {
-                        pointer: pointer.clone(),
+                        pointer: self.pointer.clone(),
                         path: TemplatePath {
                             steps: self.steps.clone(),
                         },
@@ -97,7 +100,7 @@ impl TemplateSearch<'_, '_> {
                         continue;
                     }
                     self.steps.push(Step::Key(key.clone().into_owned()));
-                    self.visit(value, format!("{pointer}/{}", escape(&key)));
+                    self.visit_child(value, &escape(&key));
                     self.steps.pop();
                 }
                 self.ancestors.pop();
@@ -106,13 +109,21 @@ impl TemplateSearch<'_, '_> {
                 self.steps.push(Step::Each);
                 self.ancestors.push(node);
                 for (index, item) in tree.items(node).enumerate() {
-                    self.visit(item, format!("{pointer}/{index}"));
+                    self.visit_child(item, &index.to_string());
                 }
                 self.ancestors.pop();
                 self.steps.pop();
             }
             Kind::Scalar | Kind::Alias => {}
         }
+    }
+
+    fn visit_child(&mut self, node: NodeId, token: &str) {
+        let length = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(token);
+        self.visit(node);
+        self.pointer.truncate(length);
     }
 }
 

@@ -1,10 +1,11 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::{KUBERNETES_VARIABLES, PLATFORM, Volume, is_agent_image};
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
+use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
 
 /// One annotation of the template.
@@ -61,6 +62,8 @@ pub(crate) struct Container {
     pub(crate) name: Option<String>,
     /// Its image, if it has one.
     pub(crate) image: Option<String>,
+    /// True for any agent, injected or foreign.
+    pub(crate) is_agent: bool,
     /// Its node.
     pub(crate) node: NodeId,
 }
@@ -131,8 +134,7 @@ pub(crate) struct SpecField {
 impl PodTemplate {
     /// Builds the view of the template at `node`.
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
-        let metadata = tree.member(node, "metadata");
-        let spec = tree.member(node, "spec");
+        let [metadata, spec] = tree.members(node, ["metadata", "spec"]);
         let mut template = Self {
             node,
             ancestors: Vec::new(),
@@ -189,30 +191,36 @@ impl PodTemplate {
     }
 
     fn read_spec(&mut self, tree: &Tree<'_>, spec: NodeId) {
-        for list in ContainerList::ALL {
-            for (index, node) in tree.member_items(spec, list.field()).enumerate() {
-                self.containers.push(Container {
-                    list,
-                    index,
-                    name: tree.member_text(node, "name"),
-                    image: tree.member_text(node, "image"),
-                    node,
-                });
+        let lists = tree.members(spec, ContainerList::ALL.map(ContainerList::field));
+        for (list, containers) in ContainerList::ALL.into_iter().zip(lists) {
+            for (index, node) in items(tree, containers).enumerate() {
+                self.containers
+                    .push(Container::view(tree, list, index, node));
             }
         }
-        for (index, node) in tree.member_items(spec, "volumes").enumerate() {
+        let [volumes, pull_secrets, automount, host_network, resources] = tree.members(
+            spec,
+            [
+                "volumes",
+                "imagePullSecrets",
+                "automountServiceAccountToken",
+                "hostNetwork",
+                "resources",
+            ],
+        );
+        for (index, node) in items(tree, volumes).enumerate() {
             let name = tree.member_text(node, "name");
             self.volumes.push(PodVolume { index, name, node });
         }
-        for (index, node) in tree.member_items(spec, "imagePullSecrets").enumerate() {
+        for (index, node) in items(tree, pull_secrets).enumerate() {
             let name = tree.member_text(node, "name");
             self.pull_secrets.push(PullSecret { index, name });
         }
         self.completes = completes_by_policy(tree, spec) == Some(true);
-        self.automount = boolean(tree, spec, "automountServiceAccountToken");
-        self.host_network = boolean(tree, spec, "hostNetwork") == Some(true);
+        self.automount = boolean(tree, automount);
+        self.host_network = boolean(tree, host_network) == Some(true);
         self.windows = windows(tree, spec, &self.containers);
-        if let Some(resources) = tree.member(spec, "resources") {
+        if let Some(resources) = resources {
             let amounts = |list| tree.member_entries(resources, list);
             self.pod_resources = amounts("requests")
                 .chain(amounts("limits"))
@@ -281,6 +289,38 @@ impl PodTemplate {
     }
 }
 
+impl Container {
+    fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
+        let [name, image, env] = tree.members(node, ["name", "image", "env"]);
+        let text = |field: Option<NodeId>| tree.text_of(field?);
+        let image = text(image);
+        Self {
+            list,
+            index,
+            name: text(name),
+            is_agent: image.as_deref().is_some_and(is_agent_image)
+                || items(tree, env).any(|variable| is_for_agent(tree, variable)),
+            image,
+            node,
+        }
+    }
+}
+
+/// Returns true for a variable that only the agent reads. A registry mirror may have the image under any name, and `envFrom` may bring
+/// the variable that the agent does not start without.
+fn is_for_agent(tree: &Tree<'_>, variable: NodeId) -> bool {
+    let name = tree.member(variable, "name");
+    let name = name.and_then(|name| tree.scalar(tree.alias_target(name)));
+    name.is_some_and(|name| name == PLATFORM || name.starts_with(KUBERNETES_VARIABLES))
+}
+
+/// Returns the items of a field that is a list; nothing if it is absent or another node.
+fn items<'t>(tree: &'t Tree<'_>, field: Option<NodeId>) -> impl Iterator<Item = NodeId> + 't {
+    field
+        .into_iter()
+        .flat_map(|list| tree.items(tree.alias_target(list)))
+}
+
 /// Returns true if a container mounts a token that was not injected.
 fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
     let mut mounts = tree.member_items(container.node, "volumeMounts");
@@ -321,68 +361,51 @@ const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
 /// Returns the first field that asks for Windows.
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
-    let mut system_fields = SYSTEM_FIELDS.iter();
-    if let Some(found) = system_fields.find_map(|field| field.of_windows(tree, spec)) {
-        return Some(found);
+    let [os, node_selector, affinity] = tree.members(spec, ["os", "nodeSelector", "affinity"]);
+    let system = os.and_then(|os| windows_at(tree, os, "/os", "name"));
+    let label = node_selector.and_then(|labels| {
+        let mut names = OS_LABELS.iter();
+        names.find_map(|name| windows_at(tree, labels, "/nodeSelector", name))
+    });
+    if system.is_some() || label.is_some() {
+        return system.or(label);
     }
-    if let Some(node) = tree.member(spec, "affinity")
-        && needs_windows(tree, spec)
+    if let Some(node) = affinity
+        && needs_windows(tree, node)
     {
         return Some(SpecField {
             node,
             pointer: "/affinity".to_owned(),
         });
     }
-    if let Some(found) = host_process(tree, spec, "") {
-        return Some(found);
+    if let Some(node) = host_process(tree, spec) {
+        let pointer = format!("/{}", HOST_PROCESS.join("/"));
+        return Some(SpecField { node, pointer });
     }
     containers.iter().find_map(|container| {
-        let pointer = format!("/{}/{}", container.list.field(), container.index);
-        host_process(tree, container.node, &pointer)
+        let node = host_process(tree, container.node)?;
+        let (list, path) = (container.list.field(), HOST_PROCESS.join("/"));
+        let pointer = format!("/{list}/{}/{path}", container.index);
+        Some(SpecField { node, pointer })
     })
 }
 
-/// A field of the PodSpec that names an operating system.
-struct SystemField {
-    parent: &'static str,
-    key: &'static str,
-}
-
-const SYSTEM_FIELDS: [SystemField; 3] = [
-    SystemField {
-        parent: "os",
-        key: "name",
-    },
-    SystemField {
-        parent: "nodeSelector",
-        key: OS_LABELS[0],
-    },
-    SystemField {
-        parent: "nodeSelector",
-        key: OS_LABELS[1],
-    },
-];
-
-impl SystemField {
-    /// Returns the field if its value is `windows`.
-    fn of_windows(&self, tree: &Tree<'_>, spec: NodeId) -> Option<SpecField> {
-        let node = tree.member_at(spec, [self.parent, self.key])?;
-        let key = yaml_json_patch::pointer::escape(self.key);
-        is_windows(tree, node).then(|| SpecField {
-            node,
-            pointer: format!("/{}/{key}", self.parent),
-        })
-    }
+/// Returns the field of a mapping `at` a place of the PodSpec if its value is `windows`.
+fn windows_at(tree: &Tree<'_>, parent: NodeId, at: &str, key: &str) -> Option<SpecField> {
+    let node = tree.member(parent, key)?;
+    is_windows(tree, node).then(|| SpecField {
+        node,
+        pointer: format!("{at}/{}", escape(key)),
+    })
 }
 
 /// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
-fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
-    const PATH: [&str; 3] = [
-        "affinity",
+fn needs_windows(tree: &Tree<'_>, affinity: NodeId) -> bool {
+    const PATH: [&str; 2] = [
         "nodeAffinity",
         "requiredDuringSchedulingIgnoredDuringExecution",
     ];
-    let Some(affinity) = tree.member_at(spec, PATH) else {
+    let Some(affinity) = tree.member_at(affinity, PATH) else {
         return false;
     };
     let mut terms = tree.member_items(affinity, "nodeSelectorTerms").peekable();
@@ -408,18 +431,17 @@ fn is_windows(tree: &Tree<'_>, system: NodeId) -> bool {
     tree.scalar(tree.alias_target(system)).as_deref() == Some("windows")
 }
 
+/// The path of the field that asks for Windows in a pod or container.
+const HOST_PROCESS: [&str; 3] = ["securityContext", "windowsOptions", "hostProcess"];
+
 /// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
-fn host_process(tree: &Tree<'_>, holder: NodeId, pointer: &str) -> Option<SpecField> {
-    let path = ["securityContext", "windowsOptions", "hostProcess"];
-    let node = tree.member_at(holder, path)?;
-    (scalar_value(tree, node) == Ok(ScalarValue::Bool(true))).then(|| SpecField {
-        node,
-        pointer: format!("{pointer}/{}", path.join("/")),
-    })
+fn host_process(tree: &Tree<'_>, holder: NodeId) -> Option<NodeId> {
+    let node = tree.member_at(holder, HOST_PROCESS)?;
+    (boolean(tree, Some(node)) == Some(true)).then_some(node)
 }
 
-fn boolean(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<bool> {
-    match scalar_value(tree, tree.member(mapping, key)?) {
+fn boolean(tree: &Tree<'_>, field: Option<NodeId>) -> Option<bool> {
+    match scalar_value(tree, field?) {
         Ok(ScalarValue::Bool(value)) => Some(value),
         _ => None,
     }

@@ -18,7 +18,7 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
     {
         return None;
     }
-    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let mantissa = mantissa(whole, fraction)?;
     let (factor, exponent) = scale(suffix)?;
     // Billionths, less the digits after the point.
     let exponent = exponent
@@ -33,6 +33,16 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
         (false, None) => 1,
     };
     Some(if negative { -value } else { value })
+}
+
+/// The number of all digits, as if there were no point.
+fn mantissa(whole: &str, fraction: &str) -> Option<i128> {
+    let mut mantissa: i128 = 0;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        let digit = i128::from(digit - b'0');
+        mantissa = mantissa.checked_mul(10)?.checked_add(digit)?;
+    }
+    Some(mantissa)
 }
 
 /// The factor and the power of ten of a suffix.

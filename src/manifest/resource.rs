@@ -29,7 +29,10 @@ pub(crate) struct Resource {
 /// Results of searches in a resource that are not repeated for each of its templates.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Shared {
-    annotations: RefCell<BTreeMap<String, Option<NodeId>>>,
+    /// The mapping of its annotations.
+    annotations: OnceCell<Option<NodeId>>,
+    /// Annotations by their keys.
+    found: RefCell<BTreeMap<String, Option<NodeId>>>,
     controller: OnceCell<Option<(usize, NodeId)>>,
     /// Annotations of the injector in places without effect, by the mapping above them.
     pub(crate) misplaced: RefCell<BTreeMap<NodeId, MisplacedKeys>>,
@@ -58,15 +61,18 @@ pub(crate) struct MisplacedKey {
 impl Resource {
     /// Returns the value of one of its own annotations.
     pub(crate) fn annotation(&self, tree: &Tree<'_>, key: &str) -> Option<NodeId> {
-        if let Some(known) = self.shared.annotations.borrow().get(key) {
+        let Shared {
+            annotations, found, ..
+        } = &self.shared;
+        let path = ["metadata", "annotations"];
+        let annotations = *annotations.get_or_init(|| tree.member_at(self.node, path));
+        let annotations = annotations?;
+        if let Some(known) = found.borrow().get(key) {
             return *known;
         }
-        let found = tree.member_at(self.node, ["metadata", "annotations", key]);
-        self.shared
-            .annotations
-            .borrow_mut()
-            .insert(key.to_owned(), found);
-        found
+        let annotation = tree.member(annotations, key);
+        found.borrow_mut().insert(key.to_owned(), annotation);
+        annotation
     }
 
     /// Returns the text of one of its own annotations.
@@ -201,13 +207,11 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
 
 /// Returns the type of a mapping, by its own keys or by the list around it.
 pub(crate) fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
+    let [api_version, kind] = tree.members(mapping, ["apiVersion", "kind"]);
+    let text = |field: Option<NodeId>| tree.text_of(field?);
     TypeMeta {
-        api_version: tree
-            .member_text(mapping, "apiVersion")
-            .unwrap_or_else(|| inherited.api_version.clone()),
-        kind: tree
-            .member_text(mapping, "kind")
-            .unwrap_or_else(|| inherited.kind.clone()),
+        api_version: text(api_version).unwrap_or_else(|| inherited.api_version.clone()),
+        kind: text(kind).unwrap_or_else(|| inherited.kind.clone()),
     }
 }
 
@@ -234,12 +238,10 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
         ..Identity::default()
     };
     if let Some(metadata) = tree.member(mapping, "metadata") {
-        let field = |key| {
-            let text = tree.member_text(metadata, key);
-            text.filter(|text| !text.is_empty())
-        };
-        let (name, prefix) = (field("name"), field("generateName"));
-        identity.namespace = field("namespace");
+        let text = |field: Option<NodeId>| tree.text_of(field?).filter(|text| !text.is_empty());
+        let fields = tree.members(metadata, ["name", "generateName", "namespace"]);
+        let [name, prefix, namespace] = fields.map(text);
+        identity.namespace = namespace;
         identity.is_generated = name.is_none() && prefix.is_some();
         identity.name = name.or(prefix).unwrap_or_default();
     }
@@ -249,15 +251,18 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
 /// Returns the file and index that the orchestrator of a KRM function read the resource from.
 pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
-    let annotation = |key: &str| {
-        ["internal.", ""].iter().find_map(|prefix| {
-            tree.member_text(
-                annotations,
-                &[prefix, "config.kubernetes.io/", key].concat(),
-            )
-        })
-    };
-    let path = annotation("path")?;
-    let index = annotation("index").and_then(|index| index.parse().ok());
-    Some((path, index))
+    let text = |field: Option<NodeId>| tree.text_of(field?);
+    let fields = tree.members(
+        annotations,
+        [
+            "internal.config.kubernetes.io/path",
+            "config.kubernetes.io/path",
+            "internal.config.kubernetes.io/index",
+            "config.kubernetes.io/index",
+        ],
+    );
+    let [path, older_path, index, older_index] = fields.map(text);
+    let index = index.or(older_index);
+    let index = index.and_then(|index| index.parse().ok());
+    Some((path.or(older_path)?, index))
 }

@@ -4,7 +4,7 @@
 //! Those for which there is none are reported by name, never by value: one may be an API key. Volumes stay, except those that have
 //! the name of an injected volume and that no other container mounts: the injected ones replace them.
 
-use crate::agent::existing::{ExistingInjection, is_agent};
+use crate::agent::existing::ExistingInjection;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::names::{CONTAINER, Volume};
@@ -47,7 +47,7 @@ impl Adoptable {
         }
         let mut containers = template.containers.iter();
         let index = containers.position(|container| {
-            is_agent(tree, container) && container.list != ContainerList::EphemeralContainers
+            container.is_agent && container.list != ContainerList::EphemeralContainers
         })?;
         let mut without = template.clone();
         let old = without.containers.remove(index);

@@ -1,7 +1,6 @@
 //! The desired state: the decision about a template without its injection, with what is kept of an agent to adopt.
 
 use crate::agent::ComponentKind;
-use crate::agent::existing::is_agent;
 use crate::decide::{Decision, DecisionReport};
 use crate::options::ForeignAgents;
 use crate::reconcile::adopt::Adoptable;
@@ -62,9 +61,7 @@ impl Reconciler<'_, '_> {
             return report;
         }
         let containers = self.template.containers.iter();
-        let agents = containers
-            .filter(|container| is_agent(self.tree, container))
-            .count();
+        let agents = containers.filter(|container| container.is_agent).count();
         let is_injected =
             existing.is_some_and(|existing| existing.kinds().contains(ComponentKind::Agent));
         let (message, help) = if is_injected {

@@ -1,7 +1,7 @@
 //! Refusals of hand edits: to overwrite one, and to remove a volume that another container uses.
 
 use crate::agent::ComponentKind;
-use crate::agent::existing::{ExistingInjection, is_agent};
+use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::mounts;
@@ -104,7 +104,7 @@ impl Reconciler<'_, '_> {
             return None;
         }
         let mut containers = self.template.containers.iter();
-        let other = containers.find(|container| is_agent(self.tree, container))?;
+        let other = containers.find(|container| container.is_agent)?;
         Some(match other.name.as_deref() {
             Some(CONTAINER) => format!(
                 "if the container in `{}` is it, move it back",

@@ -1,7 +1,7 @@
 //! The state of one pod: the decision of the webhook about it, and the status of its agent.
 
 use crate::admission::copied_record;
-use crate::agent::existing::{EarlierReadings, ExistingInjection, is_agent};
+use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::agent::record::{Record, RecordError};
 use crate::agent::shape::{AgentResources, Token};
@@ -86,7 +86,7 @@ impl<'c> PodReader<'c> {
         let resource = as_workload(pod, &owner.workload);
         let report = decide(tree, &resource, "", &view, context);
         let mut containers = view.own_containers();
-        let Some(agent) = injected.or_else(|| containers.find(|one| is_agent(tree, one))) else {
+        let Some(agent) = injected.or_else(|| containers.find(|one| one.is_agent)) else {
             let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
             return without_agent(&report, &view, copied, &owner.workload);
         };
