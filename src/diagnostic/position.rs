@@ -15,14 +15,14 @@ pub struct Position {
     pub line_start: usize,
 }
 
-/// Counts lines from the nearest position that is known, forward or backward.
+/// Counts lines from the nearest one that is known, forward or backward.
 #[derive(Debug, Clone)]
 pub(crate) struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
     /// The position of the offset.
     position: Position,
-    /// The numbers of the lines of earlier positions, by their offsets.
+    /// The numbers of the lines of all positions so far, by the offsets of their first bytes.
     known: BTreeMap<usize, usize>,
 }
 
@@ -49,39 +49,42 @@ impl<'t> LineCounter<'t> {
     /// Returns the position of an offset; an offset beyond the end counts as the end.
     pub(crate) fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
-        let bytes = |start: usize, end: usize| self.text.get(start..end).unwrap_or_default();
         let Position {
-            mut line,
-            mut column,
-            mut line_start,
+            line_start, column, ..
         } = self.position;
-        if offset < line_start {
-            let known = self.known.range(..=offset).next_back();
-            line = match known {
-                Some((start, known)) if offset - start < line_start - offset => {
-                    known + memchr_iter(b'\n', bytes(*start, offset)).count()
-                }
-                _ => line - memchr_iter(b'\n', bytes(offset, line_start)).count(),
-            };
-            line_start = memrchr(b'\n', bytes(0, offset)).map_or(0, |newline| newline + 1);
-            column = 1 + characters(bytes(line_start, offset), line_start);
-        } else if offset < self.offset {
-            column -= characters(bytes(offset, self.offset), offset);
-        } else if let Some(newline) = memrchr(b'\n', bytes(self.offset, offset)) {
-            line += memchr_iter(b'\n', bytes(self.offset, offset)).count();
-            line_start = self.offset + newline + 1;
-            column = 1 + characters(bytes(line_start, offset), line_start);
+        if (line_start..self.offset).contains(&offset) {
+            self.position.column = column - characters(self.bytes(offset, self.offset), offset);
+        } else if offset >= self.offset && memrchr(b'\n', self.bytes(self.offset, offset)).is_none()
+        {
+            let between = self.bytes(self.offset, offset);
+            self.position.column = column + characters(between, self.offset);
         } else {
-            column += characters(bytes(self.offset, offset), self.offset);
+            let newline = memrchr(b'\n', self.bytes(0, offset));
+            let line_start = newline.map_or(0, |newline| newline + 1);
+            self.position = Position {
+                line: self.line_at(line_start),
+                column: 1 + characters(self.bytes(line_start, offset), line_start),
+                line_start,
+            };
+            self.known.insert(line_start, self.position.line);
         }
-        self.known.insert(line_start, line);
         self.offset = offset;
-        self.position = Position {
-            line,
-            column,
-            line_start,
-        };
         self.position
+    }
+
+    /// Returns the number of the line that begins at an offset.
+    fn line_at(&self, start: usize) -> usize {
+        let breaks = |from, to| memchr_iter(b'\n', self.bytes(from, to)).count();
+        let above = self.known.range(..=start).next_back();
+        let (above, line) = above.map_or((0, 1), |(above, line)| (*above, *line));
+        match self.known.range(start..).next() {
+            Some((below, line)) if below - start < start - above => line - breaks(start, *below),
+            _ => line + breaks(above, start),
+        }
+    }
+
+    fn bytes(&self, from: usize, to: usize) -> &'t [u8] {
+        self.text.get(from..to).unwrap_or_default()
     }
 }
 

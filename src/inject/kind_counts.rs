@@ -26,9 +26,9 @@ impl KindCounts {
         }
     }
 
-    pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
-        let kinds = self.0.get(group);
-        kinds.is_some_and(|kinds| kinds.contains_key(kind))
+    /// Returns true if a resource has the kind, in any group.
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.0.values().any(|kinds| kinds.contains_key(kind))
     }
 
     /// Returns true if a resource has a kind.

@@ -72,8 +72,6 @@ pub fn is_call(text: &str) -> bool {
 /// # Errors
 /// When another document follows.
 pub(crate) fn document_of_call(text: &str) -> Option<Result<Range<usize>, YamlError>> {
-    // A quick check, since the streams of Helm are long.
-    memchr::memmem::find(text.as_bytes(), b"ResourceList")?;
     let mut documents = yaml::documents(text)
         .map(|document| document.span)
         .filter(|span| !is_empty(&text[span.clone()]));
@@ -91,6 +89,9 @@ pub(crate) fn document_of_call(text: &str) -> Option<Result<Range<usize>, YamlEr
 }
 
 fn is_list_of_resources(document: &str) -> bool {
+    if memchr::memmem::find(document.as_bytes(), b"ResourceList").is_none() {
+        return false;
+    }
     let document = document.trim_start_matches('\u{feff}');
     if !document.trim_start().starts_with('{') {
         let mut kinds = document.lines().filter_map(kind_of_line).peekable();

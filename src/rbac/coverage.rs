@@ -6,7 +6,7 @@ use crate::inject::outcome::Outcome;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::rbac::Grants;
 use crate::rbac::existing::Existing;
-use crate::rbac::objects::{GROUP, objects};
+use crate::rbac::objects::objects;
 use serde_json::Value;
 
 /// The permissions that a run needs, and the generated objects that its input holds.
@@ -31,7 +31,7 @@ impl RbacCoverage {
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
         // A search of every text would cost more than all else that is done with most of them.
         let kinds = &injection.kinds_without_template;
-        if self.has_unknown || !kinds.has(GROUP, "ClusterRoleBinding") {
+        if self.has_unknown || !kinds.has("ClusterRoleBinding") {
             return;
         }
         let Existing {

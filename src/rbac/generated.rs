@@ -29,7 +29,7 @@ pub(crate) fn write(
     injection: &mut Injection,
     inject_again: impl FnOnce(&str) -> Injection,
 ) {
-    let existing = Existing::of(text);
+    let existing = existing(text, injection);
     let mut wanted = Vec::new();
     if options.direction == Direction::Inject && config.spec.rbac.generate {
         wanted = needed(config, options.permissions, injection, &existing);
@@ -53,6 +53,17 @@ pub(crate) fn write(
             injection.permissions = changes;
         }
         Err(error) => injection.findings.push(error.finding()),
+    }
+}
+
+/// Returns the RBAC objects of a text. Only one with their kinds, or with a document that cannot be read, is searched for them.
+fn existing(text: &str, injection: &Injection) -> Existing {
+    let kinds = &injection.kinds_without_template;
+    let has_kind = kinds.has("ClusterRole") || kinds.has("ClusterRoleBinding");
+    if has_kind || !injection.findings.is_empty() {
+        Existing::of(text)
+    } else {
+        Existing::default()
     }
 }
 

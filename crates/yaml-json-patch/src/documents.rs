@@ -18,7 +18,7 @@ pub struct Documents<'t> {
     text: &'t str,
     at: usize,
     starts: Markers<'t>,
-    ends: Markers<'t>,
+    ends: EndMarkers<'t>,
 }
 
 /// Cuts a stream into documents, in one pass and without looking at what they hold.
@@ -36,8 +36,13 @@ pub fn documents(text: &str) -> Documents<'_> {
     Documents {
         text,
         at: 0,
-        starts: Markers::new(text, "---"),
-        ends: Markers::new(text, "..."),
+        starts: Markers::new(text),
+        ends: EndMarkers {
+            text,
+            finder: memmem::Finder::new("..."),
+            found: None,
+            searched: 0,
+        },
     }
 }
 
@@ -51,8 +56,9 @@ impl Iterator for Documents<'_> {
         }
         let mut opened = false;
         let end = loop {
-            match (self.starts.peek(), self.ends.peek()) {
-                (Some(start), end) if end.is_none_or(|end| start < end) => {
+            let start = self.starts.peek();
+            match (start, self.ends.peek(start.unwrap_or(self.text.len()))) {
+                (Some(start), None) => {
                     if start == begin || (!opened && is_prefix(&self.text[begin..start])) {
                         opened = true;
                         self.starts.step();
@@ -61,10 +67,10 @@ impl Iterator for Documents<'_> {
                     }
                 }
                 (_, Some(end)) => {
-                    self.ends.step();
+                    self.ends.found = None;
                     break line_end(self.text.as_bytes(), end).1;
                 }
-                _ => break self.text.len(),
+                (None, None) => break self.text.len(),
             }
         };
         self.at = end;
@@ -72,7 +78,7 @@ impl Iterator for Documents<'_> {
     }
 }
 
-/// The places of one kind of marker.
+/// The places of `---`.
 #[derive(Debug)]
 struct Markers<'t> {
     text: &'t str,
@@ -81,10 +87,10 @@ struct Markers<'t> {
 }
 
 impl<'t> Markers<'t> {
-    fn new(text: &'t str, marker: &'static str) -> Self {
+    fn new(text: &'t str) -> Self {
         let mut markers = Self {
             text,
-            finds: memmem::find_iter(text.as_bytes(), marker),
+            finds: memmem::find_iter(text.as_bytes(), "---"),
             next: None,
         };
         markers.step();
@@ -99,6 +105,30 @@ impl<'t> Markers<'t> {
         let text = self.text;
         // In a longer run of dashes only its beginning can be a marker, and that is what is found first.
         self.next = self.finds.find(|at| is_marker(text, *at));
+    }
+}
+
+/// The places of `...`. They are looked for in one document after the other: most texts have none, and often only the first
+/// document is asked for.
+#[derive(Debug)]
+struct EndMarkers<'t> {
+    text: &'t str,
+    finder: memmem::Finder<'static>,
+    found: Option<usize>,
+    searched: usize,
+}
+
+impl EndMarkers<'_> {
+    /// The next one before a place at which a line begins, or the text ends.
+    fn peek(&mut self, limit: usize) -> Option<usize> {
+        if self.found.is_none() && self.searched < limit {
+            let text = self.text;
+            let within = text.as_bytes().get(self.searched..limit)?;
+            let places = self.finder.find_iter(within).map(|at| self.searched + at);
+            self.found = places.filter(|at| is_marker(text, *at)).next();
+            self.searched = self.found.map_or(limit, |found| found + 3);
+        }
+        self.found
     }
 }
 

@@ -217,23 +217,18 @@ pub(crate) fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
     }
 }
 
-fn member(
-    tree: &Tree<'_>,
-    lines: &Lines<'_>,
-    key: NodeId,
-    value: NodeId,
-) -> Result<Element, SpliceError> {
+pub(crate) fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Element {
     let key_end = tree.span(key).end;
     let colon = lines.next_content(key_end);
     let mark = lines.is_at(colon, b':').then_some(colon + 1);
     let end = tree.span(value).end.max(mark.unwrap_or(key_end));
-    Ok(Element {
+    Element {
         start: tree.outer_start(key),
         mark,
         key: Some(key),
         value,
         end,
-    })
+    }
 }
 
 /// The members or items of a collection.
@@ -243,10 +238,10 @@ pub(crate) fn elements_of(
     node: NodeId,
 ) -> Result<Vec<Element>, SpliceError> {
     if tree.kind(node) == Kind::Mapping {
-        return tree
-            .entries(node)
+        let members = tree.entries(node);
+        return Ok(members
             .map(|(key, value)| member(tree, lines, key, value))
-            .collect();
+            .collect());
     }
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;

@@ -6,8 +6,9 @@ use super::edits::Edits;
 use super::error::SpliceError;
 use super::layout::{Examples, Level};
 use super::lines::Lines;
-use super::overlay::Overlay;
-use super::plan::{self, SplicePlan, SpliceStep};
+use super::members::{Key, MemberList, PatchedMember};
+use super::overlay::{MemberOverlay, Overlay};
+use super::plan::{self, Element, SplicePlan, SpliceStep};
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
 use std::cell::OnceCell;
@@ -87,6 +88,12 @@ impl<'a, 't> Writer<'a, 't> {
         slot: Slot,
     ) -> Result<(), SpliceError> {
         let (node, plan) = match overlay {
+            Overlay::Map { node, members } if members.iter().all(stays) => {
+                self.path.push(Level { node: *node, key });
+                self.inside_members(members);
+                self.path.pop();
+                return Ok(());
+            }
             Overlay::Map { node, members } => (
                 *node,
                 plan::mapping(self.tree, &self.lines, *node, members)?,
@@ -105,6 +112,18 @@ impl<'a, 't> Writer<'a, 't> {
         written
     }
 
+    /// Changes members inside, in a mapping to which none comes and of which none goes: most of those on the way to a change.
+    fn inside_members(&mut self, members: &MemberList<Overlay>) {
+        for PatchedMember { key, value } in members.iter() {
+            if let Key::Old(key) = key
+                && let Overlay::Map { node, .. } | Overlay::Seq { node, .. } = value
+            {
+                let element = plan::member(self.tree, &self.lines, *key, *node);
+                self.inside_element(&element, value);
+            }
+        }
+    }
+
     pub(super) fn inside(&mut self, plan: &SplicePlan<'_>) {
         for step in &plan.steps {
             if let SpliceStep::Descend(index, overlay) = *step {
@@ -120,11 +139,17 @@ impl<'a, 't> Writer<'a, 't> {
         overlay: &Overlay,
     ) {
         if let Some(element) = plan.elements.get(index) {
-            self.collection(
-                overlay,
-                element.key,
-                Slot::Behind(element.mark.unwrap_or(element.start)),
-            );
+            self.inside_element(element, overlay);
         }
     }
+
+    fn inside_element(&mut self, element: &Element, overlay: &Overlay) {
+        let slot = Slot::Behind(element.mark.unwrap_or(element.start));
+        self.collection(overlay, element.key, slot);
+    }
+}
+
+/// True for a member of the text that is not replaced.
+fn stays(member: &MemberOverlay) -> bool {
+    matches!(member.key, Key::Old(_)) && member.value.node().is_some()
 }
