@@ -12,7 +12,7 @@ use crate::manifest::resource::{Resource, file, item_types, resources};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 
 /// Kind, namespace and name of an object.
@@ -20,9 +20,9 @@ type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
 
 /// The objects that the pods of all texts name.
 pub(super) struct Named<'r> {
-    names: HashSet<ObjectKey<'r>>,
+    names: BTreeSet<ObjectKey<'r>>,
     /// Searches for the names, to skip texts without any of them; none if there are so many that parsing is cheaper.
-    finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
+    finders: BTreeMap<RelatedKind, Option<Vec<Finder<'r>>>>,
     /// True if a number of replicas is known: explanations are asked for.
     counts_replicas: bool,
 }
@@ -37,7 +37,7 @@ impl<'r> Named<'r> {
         agents: &[AgentGroup<'r>],
         config: &'r Config,
     ) -> Self {
-        let mut names = HashSet::new();
+        let mut names = BTreeSet::new();
         for agent in agents {
             for need in &agent.needs.objects {
                 names.insert((
@@ -61,11 +61,11 @@ impl<'r> Named<'r> {
                 }
             }
         }
-        let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();
+        let mut of_kind: BTreeMap<RelatedKind, BTreeSet<&str>> = BTreeMap::new();
         for (kind, _, name) in &names {
             of_kind.entry(*kind).or_default().insert(name);
         }
-        let mut finders = HashMap::new();
+        let mut finders = BTreeMap::new();
         for (kind, names) in of_kind {
             let are_few = names.len() <= MAX_FINDERS;
             let of_names = names.into_iter().map(Finder::new);
@@ -144,12 +144,12 @@ pub(crate) struct DataEntry {
 /// The objects in the order of the texts, and by name.
 pub(crate) struct Objects<'o> {
     all: &'o [Object],
-    named: HashMap<ObjectKey<'o>, Vec<&'o Object>>,
+    named: BTreeMap<ObjectKey<'o>, Vec<&'o Object>>,
 }
 
 impl<'o> Objects<'o> {
     pub(super) fn new(all: &'o [Object]) -> Self {
-        let mut named: HashMap<ObjectKey<'o>, Vec<&'o Object>> = HashMap::new();
+        let mut named: BTreeMap<ObjectKey<'o>, Vec<&'o Object>> = BTreeMap::new();
         for object in all {
             let name = (object.kind, object.namespace.as_deref(), &*object.name);
             named.entry(name).or_default().push(object);

@@ -134,7 +134,7 @@ impl<'c> Planner<'c> {
                 planner: self,
                 tree,
                 resource,
-                path: format!("{}{}", root.pointer, resource.pointer),
+                path: [root.pointer, &resource.pointer].concat(),
                 file: file(tree, resource.node),
                 duplicate: resource.duplicate,
             };
@@ -322,7 +322,11 @@ impl ResourcePlanner<'_, '_> {
 
     /// Adds the outcome and the change of each template.
     fn plan(mut self, templates: Vec<FoundTemplate>, plan: &mut PiecePlan) {
-        let mut views = Vec::new();
+        if plan.outcomes.is_empty() {
+            plan.outcomes.reserve_exact(templates.len());
+            plan.changes.reserve_exact(templates.len());
+        }
+        let mut views = Vec::with_capacity(templates.len());
         for found in templates {
             let pointer = found.pointer.clone();
             let view = PodTemplate::of_found(self.tree, found);
@@ -364,7 +368,7 @@ impl ResourcePlanner<'_, '_> {
             tree: self.tree,
             resource: self.resource,
             at: &pointer,
-            path: &format!("{}{pointer}", self.path),
+            path: &[&*self.path, &pointer].concat(),
             template: &view,
             existing: existing.as_ref(),
             context: self.planner.context(),

@@ -27,7 +27,7 @@ impl Source {
 }
 
 /// A kind of resource that pods depend on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RelatedKind {
     /// A Secret or ConfigMap, which may hold a key that an agent needs.
     Holds(Source),

@@ -105,7 +105,8 @@ const MAX_LIST_DEPTH: usize = 8;
 /// Kubernetes reads the last one of duplicate keys. What the others hide is here too, so that it is refused and not lost: the
 /// items of each `items`, and a list itself, which may be a workload by another of its `kind`s.
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
-    let mut found = Vec::new();
+    // Most documents are one resource.
+    let mut found = Vec::with_capacity(1);
     let around = Around {
         inherited,
         depth: MAX_LIST_DEPTH,

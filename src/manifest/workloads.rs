@@ -45,12 +45,16 @@ impl<'c> Table<'c> {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
         let mut known: HashMap<(String, NodeId), usize> = HashMap::new();
-        for WorkloadKind { path, lifetime, .. } in self.kinds().filter(is_wanted) {
+        let wanted: Vec<WorkloadKind<'_>> = self.kinds().filter(is_wanted).collect();
+        for &WorkloadKind { path, lifetime, .. } in &wanted {
             finder.follow(path, resource, String::new());
             for found in std::mem::take(&mut finder.found) {
+                let mut index = all.len();
                 // A configured path may repeat a built-in one. Pods that complete by one of them complete.
-                let place = (found.pointer.clone(), found.node);
-                let index = *known.entry(place).or_insert(all.len());
+                if wanted.len() > 1 {
+                    let place = (found.pointer.clone(), found.node);
+                    index = *known.entry(place).or_insert(index);
+                }
                 match all.get_mut(index) {
                     None => all.push(FoundTemplate { lifetime, ..found }),
                     Some(known) if lifetime == Lifetime::Completes => known.lifetime = lifetime,

@@ -64,7 +64,7 @@ pub(crate) struct PlannedChange {
 impl PlannedChange {
     /// JSON Pointer from the document's root to the template.
     fn path(&self) -> String {
-        format!("{}{}", self.resource, self.template)
+        [&*self.resource, &self.template].concat()
     }
 }
 

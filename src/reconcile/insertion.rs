@@ -276,7 +276,7 @@ impl<'a> Insertion<'a, '_> {
                     Some(first) => {
                         builder.add(&format!("/spec/{field}/{}", first + number), container)
                     }
-                    None => builder.add(&format!("/spec/{field}/-"), container),
+                    None => builder.add(&["/spec/", field, "/-"].concat(), container),
                 }
             }
             return;
@@ -290,7 +290,7 @@ impl<'a> Insertion<'a, '_> {
                 Arc::new(containers.collect())
             }
         };
-        builder.add(&format!("/spec/{field}"), list);
+        builder.add(&["/spec/", field].concat(), list);
     }
 
     /// Returns the index for new containers; none for the end of the list.
@@ -346,7 +346,7 @@ fn add_annotations(
         return;
     }
     for (key, value) in &added.each {
-        let path = format!("/metadata/annotations/{}", escape(key));
+        let path = ["/metadata/annotations/", &*escape(key)].concat();
         builder.add(&path, Arc::clone(value));
     }
 }

@@ -124,8 +124,8 @@ impl EndMarkers<'_> {
         if self.found.is_none() && self.searched < limit {
             let text = self.text;
             let within = text.as_bytes().get(self.searched..limit)?;
-            let places = self.finder.find_iter(within).map(|at| self.searched + at);
-            self.found = places.filter(|at| is_marker(text, *at)).next();
+            let mut places = self.finder.find_iter(within).map(|at| self.searched + at);
+            self.found = places.find(|at| is_marker(text, *at));
             self.searched = self.found.map_or(limit, |found| found + 3);
         }
         self.found

@@ -62,7 +62,9 @@ impl Examples {
             .and_then(|pair| pair.last())
             .or(path.first());
         let bracketed_lists = scope.is_none_or(|scope| {
-            let has = || has_list_in_brackets(tree, scope.node);
+            // Most manifests have no bracket: a search of their bytes takes less time than one of their nodes.
+            let has_bracket = || memchr::memchr(b'[', tree.raw(scope.node).as_bytes()).is_some();
+            let has = || has_bracket() && has_list_in_brackets(tree, scope.node);
             *self.bracketed_lists.entry(scope.node).or_insert_with(has)
         });
         Layout {
@@ -75,17 +77,19 @@ impl Examples {
 }
 
 /// The value that occurs most often; of several, the one with the greatest weight.
-fn most<W: Ord + Copy + Default, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
-    let mut votes: BTreeMap<T, (usize, W)> = BTreeMap::new();
+fn most<W: Ord + Copy, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
+    // Few layouts are in one manifest, so that a list is searched in less time than a map.
+    let mut votes: Vec<(usize, W, T)> = Vec::new();
     for (weight, value) in values {
-        let (count, greatest) = votes.entry(value).or_default();
-        *count += 1;
-        *greatest = weight.max(*greatest);
+        match votes.iter_mut().find(|(_, _, known)| *known == value) {
+            Some((count, greatest, _)) => {
+                *count += 1;
+                *greatest = weight.max(*greatest);
+            }
+            None => votes.push((1, weight, value)),
+        }
     }
-    votes
-        .into_iter()
-        .max_by_key(|(_, vote)| *vote)
-        .map(|(value, _)| value)
+    votes.into_iter().max().map(|(_, _, value)| value)
 }
 
 fn nearest<T: Copy + Ord>(

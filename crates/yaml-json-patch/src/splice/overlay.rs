@@ -95,9 +95,12 @@ impl Overlay {
                     key: Key::Old(key),
                     value: Overlay::Old(value),
                 };
+                // Counted first, so that the list need not grow.
+                let mut members = Vec::with_capacity(tree.entries(node).count());
+                members.extend(tree.entries(node).map(member));
                 Overlay::Map {
                     node,
-                    members: MemberList::new(tree.entries(node).map(member).collect()),
+                    members: MemberList::new(members),
                 }
             }
             Kind::Sequence => Overlay::Seq {
