@@ -217,7 +217,7 @@ impl<'b> FastReader<'b> {
         {
             return None;
         }
-        let end = self.scan.plain(pos)?;
+        let end = self.scan.further_plain(pos)?;
         node.end = narrow(end);
         self.last_end = end;
         self.scan.rest(end)
@@ -553,6 +553,9 @@ mod tests {
             "a: 'one\n\n  it''s'\nb: 1\n",
             "a: \"one\\\n  two\\n\n  three\"\n",
             "a:\n- \"one\r\n  two\"\r\n",
+            "a: one\n  `two` and\n  \"three\", [four]\n  'five'\n  {six\n  *seven\n  &eight !nine\n  %ten\nb: 1\n",
+            "a: one\n  | two\n  > three\n  @four\n  , five\n  ] six\n  :80\n  -8\n  ? nine\n",
+            "a: \"one\\\n  \\  two\"\n",
         ] {
             assert!(is_taken(text), "{text:?}");
         }
@@ -561,6 +564,8 @@ mod tests {
             "a: one\n  # why\n  two\n",
             "a: one\n  b: two\n",
             "a: one\n  - two\n",
+            "a: one\n  : two\n",
+            "a: one\n  \"two\": three\n",
             "a: 'one\ntwo'\n",
             "a: 'one\n\ttwo'\n",
             "'one\n two': 1\n",

@@ -126,13 +126,24 @@ impl Scan<'_> {
         end - start <= MAX_KEY && !(style == Style::Plain && self.0.get(start..end) == Some(b"<<"))
     }
 
-    /// One line of a plain scalar in a block.
+    /// The first line of a plain scalar in a block.
     #[inline]
     pub(super) fn plain(self, at: usize) -> Option<usize> {
         if !self.begins_plain(at) {
             return None;
         }
-        let mut end = at + 1;
+        self.plain_end(at + 1)
+    }
+
+    /// A further line of a plain scalar in a block, which may begin with any sign: with a quote, a bracket or a dash.
+    pub(super) fn further_plain(self, at: usize) -> Option<usize> {
+        self.plain_end(at).filter(|end| *end > at)
+    }
+
+    /// The end of a line of a plain scalar, whose first character is before `at`, or any.
+    #[inline]
+    fn plain_end(self, at: usize) -> Option<usize> {
+        let mut end = at;
         loop {
             let rest = self.0.get(end..)?;
             let Some(stop) = rest.iter().position(|byte| STOPS[usize::from(*byte)]) else {
@@ -214,7 +225,8 @@ impl Scan<'_> {
     /// The common escapes; surrogate pairs and rare ones are left to the complete reader.
     fn escape(self, at: usize) -> Option<usize> {
         let digits = match self.byte(at)? {
-            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => {
+            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b' ' | b'0' | b'a' | b'b' | b'e' | b'f'
+            | b'v' => {
                 return Some(at + 1);
             }
             b'x' => 2,
