@@ -48,11 +48,14 @@ impl<'t> Tree<'t> {
 /// The characters of the scalar `id`.
 pub(crate) fn decode<'t>(tree: &Tree<'t>, id: NodeId) -> Cow<'t, str> {
     let raw = tree.raw(id);
+    if tree.is_plain_line(id) {
+        return Cow::Borrowed(raw);
+    }
     match tree.style(id) {
         Style::SingleQuoted => single(inside(raw)),
         Style::DoubleQuoted => double(inside(raw)),
         Style::Literal | Style::Folded => block_value(tree, id),
-        _ => plain(raw),
+        _ => Cow::Owned(fold(raw)),
     }
 }
 
@@ -60,18 +63,8 @@ fn inside(raw: &str) -> &str {
     raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Without a branch, so that it is compiled to vector instructions. A search would stop early, but hardly any scalar has a break.
 fn has_break(text: &str) -> bool {
-    let is_break = |byte| matches!(byte, b'\n' | b'\r');
-    text.bytes().fold(false, |any, byte| any | is_break(byte))
-}
-
-fn plain(raw: &str) -> Cow<'_, str> {
-    if has_break(raw) {
-        Cow::Owned(fold(raw))
-    } else {
-        Cow::Borrowed(raw)
-    }
+    memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some()
 }
 
 fn single(inner: &str) -> Cow<'_, str> {

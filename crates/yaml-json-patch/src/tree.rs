@@ -52,6 +52,9 @@ pub enum Style {
 /// No node: end of a sibling chain, no child, no alias target.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// The child of a plain scalar of several lines, which are to be joined.
+pub(crate) const SEVERAL_LINES: u32 = 0;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
@@ -64,7 +67,8 @@ pub(crate) struct Node {
     pub(crate) end: u32,
     /// Next sibling. In a mapping, keys and values alternate in one chain.
     pub(crate) next: u32,
-    /// First child; of an alias: the node that it refers to; of a block scalar: its content's indentation in columns.
+    /// First child; of an alias: the node that it refers to; of a block scalar: its content's indentation in columns; of a plain
+    /// scalar: none, or [`SEVERAL_LINES`].
     pub(crate) child: u32,
 }
 
@@ -188,6 +192,13 @@ impl<'t> Tree<'t> {
     /// Returns the byte offset of the node in the document, its anchor and tag included.
     pub(crate) fn outer_start(&self, id: NodeId) -> usize {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
+    }
+
+    /// True for a plain scalar on one line: its text is its value.
+    #[inline]
+    pub(crate) fn is_plain_line(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        node.kind == Kind::Scalar && node.style == Style::Plain && node.child == NONE
     }
 
     pub(crate) fn has_properties(&self, id: NodeId) -> bool {

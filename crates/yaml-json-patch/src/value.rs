@@ -112,16 +112,14 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
     value.unwrap_or(ScalarValue::Str(text))
 }
 
-/// True for plain text on one line that means itself whatever it says: a word that is no boolean and not null.
+/// True for plain text that, on one line, means itself whatever it says: a word that is no boolean and not null.
 pub(crate) fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(first) = bytes.first() else {
         return false;
     };
     let may_be_known = || matches!(first.to_ascii_lowercase(), b'y' | b'n' | b't' | b'f' | b'o');
-    first.is_ascii_alphabetic()
-        && !(may_be_known() && known(text).is_some())
-        && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+    first.is_ascii_alphabetic() && !(may_be_known() && known(text).is_some())
 }
 
 /// The name that a key written like this has, if it is another one: `true` for `on`.

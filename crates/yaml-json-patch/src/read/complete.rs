@@ -13,7 +13,7 @@
 
 use super::error::explain;
 use super::unindented_quotes;
-use crate::tree::{Kind, NONE, Node, Properties, Style, Tree, YamlError};
+use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, YamlError};
 use crate::{block_scalar, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
@@ -265,7 +265,12 @@ impl TreeBuilder<'_> {
         if range.start != at {
             return Err(lost(at));
         }
-        self.leaf(Kind::Scalar, style, range, NONE, before)
+        let text = self.tree.text.get(range.clone()).unwrap_or_default();
+        let child = match style {
+            Style::Plain if text.contains(['\n', '\r']) => SEVERAL_LINES,
+            _ => NONE,
+        };
+        self.leaf(Kind::Scalar, style, range, child, before)
     }
 
     fn alias(&mut self, id: usize, range: Range<usize>) -> Result<(), YamlError> {

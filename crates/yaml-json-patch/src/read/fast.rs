@@ -19,7 +19,7 @@ pub(crate) use reuse::{Fragment, Reuse, Unchanged};
 use self::reuse::Cursor;
 use super::scanner::Scan;
 use crate::block_scalar::line_end;
-use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
+use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, SEVERAL_LINES, Style, Tree};
 use std::collections::BTreeMap;
 
 /// Levels of nesting. Fewer than the complete reader takes, which alone rejects a text.
@@ -219,6 +219,7 @@ impl<'b> FastReader<'b> {
         }
         let end = self.scan.further_plain(pos)?;
         node.end = narrow(end);
+        node.child = SEVERAL_LINES;
         self.last_end = end;
         self.scan.rest(end)
     }

@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use crate::json::is_merge_key;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{NodeId, Style, Tree};
 use crate::value::{ScalarValue, is_word, other_name, scalar_value};
 
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
@@ -25,9 +25,7 @@ pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, Sp
 
 /// The plain spelling of a string.
 fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
-    let plain = tree.kind(key) == Kind::Scalar
-        && tree.style(key) == Style::Plain
-        && !tree.has_properties(key);
+    let plain = tree.is_plain_line(key) && !tree.has_properties(key);
     Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
 }
 
