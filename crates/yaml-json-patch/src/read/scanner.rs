@@ -21,8 +21,20 @@ const fn table(bytes: &[u8]) -> [bool; 256] {
     table
 }
 
-/// Bytes at which a plain scalar may end, in a block.
-static STOPS: [bool; 256] = table(b"\n\r:#\t");
+/// The same byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the highest bit of the first byte that is less than `limit`, of ASCII. Later bytes may have theirs set without reason.
+fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(eight(limit)) & !word & eight(0x80)
+}
+
+/// True for a byte at which a plain scalar may end, in a block.
+fn may_end_plain(byte: u8) -> bool {
+    byte < b' ' || matches!(byte, b':' | b'#')
+}
 
 /// Bytes that cannot begin a plain scalar; but a dash can, before some others.
 static INDICATORS: [bool; 256] = table(b"-?:,[]{}#&*!|>'\"%@`\t\n\r");
@@ -37,13 +49,12 @@ impl Scan<'_> {
     /// Skips spaces.
     #[inline]
     pub(super) fn spaces(self, at: usize) -> usize {
-        const EIGHT: u64 = u64::from_le_bytes([b' '; 8]);
         let mut at = at;
         if self.byte(at) != Some(b' ') {
             return at;
         }
         while let Some(word) = self.0.get(at..).and_then(|rest| rest.first_chunk()) {
-            let others = u64::from_le_bytes(*word) ^ EIGHT;
+            let others = u64::from_le_bytes(*word) ^ eight(b' ');
             if others != 0 {
                 return at + others.trailing_zeros() as usize / 8;
             }
@@ -145,12 +156,7 @@ impl Scan<'_> {
     fn plain_end(self, at: usize) -> Option<usize> {
         let mut end = at;
         loop {
-            let rest = self.0.get(end..)?;
-            let Some(stop) = rest.iter().position(|byte| STOPS[usize::from(*byte)]) else {
-                end = self.0.len();
-                break;
-            };
-            end += stop;
+            end = self.plain_stop(end);
             match self.byte(end) {
                 Some(b':')
                     if !matches!(
@@ -169,6 +175,25 @@ impl Scan<'_> {
             end -= 1;
         }
         Some(end)
+    }
+
+    /// The first byte at which a plain scalar may end; the end of the text if there is none.
+    #[inline]
+    fn plain_stop(self, at: usize) -> usize {
+        let mut at = at;
+        while let Some(word) = self.0.get(at..).and_then(|rest| rest.first_chunk()) {
+            let word = u64::from_le_bytes(*word);
+            let colon = below(word ^ eight(b':'), 1);
+            let stops = below(word, b' ') | colon | below(word ^ eight(b'#'), 1);
+            if stops != 0 {
+                return at + stops.trailing_zeros() as usize / 8;
+            }
+            at += 8;
+        }
+        while self.byte(at).is_some_and(|byte| !may_end_plain(byte)) {
+            at += 1;
+        }
+        at
     }
 
     /// True where a plain scalar may begin, without looking at what follows it.
