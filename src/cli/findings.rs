@@ -10,6 +10,7 @@ use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
 use crate::report::{Class, Finding, PermissionChange, Reason};
+use memchr::memmem;
 use std::io;
 use std::ops::Range;
 
@@ -245,10 +246,12 @@ impl<'t> MessageWriter<'t> {
             return document.source;
         }
         let (before, after) = text.split_at_checked(offset)?;
-        let start = before.rfind("\n---").unwrap_or_default();
-        let end = after.find("\n---").map_or(text.len(), |end| offset + end);
-        let comment = text.get(start..end)?.split_once("\n# Source: ");
-        let source = comment.and_then(|(_, source)| source.lines().next());
+        let start = memmem::rfind(before.as_bytes(), b"\n---").unwrap_or_default();
+        let end = memmem::find(after.as_bytes(), b"\n---").map_or(text.len(), |end| offset + end);
+        let is_head =
+            |line: &&str| line.is_empty() || line.starts_with("---") || line.starts_with('#');
+        let mut head = text.get(start..end)?.lines().take_while(is_head);
+        let source = head.find_map(|line| line.strip_prefix("# Source: "));
         let span = start..end;
         self.document = Some(RenderedDocument { span, source });
         source

@@ -367,8 +367,8 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
         let mut names = OS_LABELS.iter();
         names.find_map(|name| windows_at(tree, labels, "/nodeSelector", name))
     });
-    if system.is_some() || label.is_some() {
-        return system.or(label);
+    if let Some(found) = system.or(label) {
+        return Some(found);
     }
     if let Some(node) = affinity
         && needs_windows(tree, node)
