@@ -65,21 +65,20 @@ pub(crate) fn read_into<'t>(
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.
 fn is_unremarkable(bytes: &[u8]) -> bool {
-    let control =
-        |byte: u8| (byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t')) || byte == 0x7f;
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let (mut has_control, mut has_return, mut has_others) = (false, false, false);
+    let (mut has_control, mut has_return, mut bits) = (false, false, 0);
     // Without a branch, so that it is compiled to vector instructions.
-    for byte in body {
-        has_control |= control(*byte);
-        has_return |= *byte == b'\r';
-        has_others |= !byte.is_ascii();
+    for &byte in body {
+        let is_white = (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
+        has_control |= (byte < b' ') & !is_white | (byte == 0x7f);
+        has_return |= byte == b'\r';
+        bits |= byte;
     }
     let is_bare = |at: usize| body.get(at + 1) != Some(&b'\n');
     if has_control || (has_return && memchr::memchr_iter(b'\r', body).any(is_bare)) {
         return false;
     }
-    !has_others
+    bits.is_ascii()
         || memchr::memchr3_iter(0xc2, 0xe2, 0xef, body).all(|at| match body.get(at..at + 3) {
             // U+0080 to U+009F
             Some([0xc2, second, _]) => *second >= 0xa0,

@@ -23,6 +23,20 @@ pub(crate) struct Layout {
 pub(crate) struct Level {
     pub(crate) node: NodeId,
     pub(crate) key: Option<NodeId>,
+    /// Columns from that key to those of a mapping.
+    indent: Option<usize>,
+}
+
+impl Level {
+    pub(crate) fn new(
+        tree: &Tree<'_>,
+        lines: &Lines<'_>,
+        node: NodeId,
+        key: Option<NodeId>,
+    ) -> Self {
+        let indent = key.and_then(|key| mapping(tree, lines, Some(key), node));
+        Self { node, key, indent }
+    }
 }
 
 /// Layouts found below a collection, remembered so that many edits in it search it once.
@@ -51,7 +65,7 @@ impl Examples {
         let steps = path
             .iter()
             .enumerate()
-            .filter_map(|(depth, level)| Some((depth, step(Some(level.key?), level.node)?)));
+            .filter_map(|(depth, level)| Some((depth, level.indent?)));
         let indent = most(steps).or_else(|| nearest(tree, path, &mut self.indents, &step));
         let (sequence_offset, dash_gap) =
             nearest(tree, path, &mut self.sequences, &list).unwrap_or((2, 1));

@@ -89,7 +89,7 @@ impl<'a, 't> Writer<'a, 't> {
     ) -> Result<(), SpliceError> {
         let (node, plan) = match overlay {
             Overlay::Map { node, members } if members.iter().all(stays) => {
-                self.path.push(Level { node: *node, key });
+                self.enter(*node, key);
                 self.inside_members(members);
                 self.path.pop();
                 return Ok(());
@@ -103,13 +103,18 @@ impl<'a, 't> Writer<'a, 't> {
             }
             _ => return Ok(()),
         };
-        self.path.push(Level { node, key });
+        self.enter(node, key);
         let written = match self.tree.style(node) {
             Style::Flow => self.flow(node, &plan, slot),
             _ => self.block(node, &plan, slot),
         };
         self.path.pop();
         written
+    }
+
+    fn enter(&mut self, node: NodeId, key: Option<NodeId>) {
+        let level = Level::new(self.tree, &self.lines, node, key);
+        self.path.push(level);
     }
 
     /// Changes members inside, in a mapping to which none comes and of which none goes: most of those on the way to a change.
