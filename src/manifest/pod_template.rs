@@ -291,15 +291,14 @@ impl PodTemplate {
 
 impl Container {
     fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
-        let [name, image, env] = tree.members(node, ["name", "image", "env"]);
-        let text = |field: Option<NodeId>| tree.text_of(field?);
-        let image = text(image);
+        let [name, image] = tree.member_texts(node, ["name", "image"]);
+        let mut variables = tree.member_items(node, "env");
         Self {
             list,
             index,
-            name: text(name),
+            name,
             is_agent: image.as_deref().is_some_and(is_agent_image)
-                || items(tree, env).any(|variable| is_for_agent(tree, variable)),
+                || variables.any(|variable| is_for_agent(tree, variable)),
             image,
             node,
         }

@@ -208,11 +208,10 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
 
 /// Returns the type of a mapping, by its own keys or by the list around it.
 pub(crate) fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
-    let [api_version, kind] = tree.members(mapping, ["apiVersion", "kind"]);
-    let text = |field: Option<NodeId>| tree.text_of(field?);
+    let [api_version, kind] = tree.member_texts(mapping, ["apiVersion", "kind"]);
     TypeMeta {
-        api_version: text(api_version).unwrap_or_else(|| inherited.api_version.clone()),
-        kind: text(kind).unwrap_or_else(|| inherited.kind.clone()),
+        api_version: api_version.unwrap_or_else(|| inherited.api_version.clone()),
+        kind: kind.unwrap_or_else(|| inherited.kind.clone()),
     }
 }
 
@@ -239,9 +238,9 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
         ..Identity::default()
     };
     if let Some(metadata) = tree.member(mapping, "metadata") {
-        let text = |field: Option<NodeId>| tree.text_of(field?).filter(|text| !text.is_empty());
-        let fields = tree.members(metadata, ["name", "generateName", "namespace"]);
-        let [name, prefix, namespace] = fields.map(text);
+        let texts = tree.member_texts(metadata, ["name", "generateName", "namespace"]);
+        let is_filled = |text: &String| !text.is_empty();
+        let [name, prefix, namespace] = texts.map(|text| text.filter(is_filled));
         identity.namespace = namespace;
         identity.is_generated = name.is_none() && prefix.is_some();
         identity.name = name.or(prefix).unwrap_or_default();
@@ -252,8 +251,7 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
 /// Returns the file and index that the orchestrator of a KRM function read the resource from.
 pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
-    let text = |field: Option<NodeId>| tree.text_of(field?);
-    let fields = tree.members(
+    let [path, older_path, index, older_index] = tree.member_texts(
         annotations,
         [
             "internal.config.kubernetes.io/path",
@@ -262,7 +260,6 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
             "config.kubernetes.io/index",
         ],
     );
-    let [path, older_path, index, older_index] = fields.map(text);
     let index = index.or(older_index);
     let index = index.and_then(|index| index.parse().ok());
     Some((path.or(older_path)?, index))

@@ -98,6 +98,17 @@ impl Tree<'_> {
         self.text_of(self.member(mapping, key)?)
     }
 
+    /// The texts of several members that are scalars, in one pass: see [`Tree::text_of`].
+    #[must_use]
+    pub fn member_texts<const N: usize>(
+        &self,
+        mapping: NodeId,
+        keys: [&str; N],
+    ) -> [Option<String>; N] {
+        let values = self.members(mapping, keys);
+        values.map(|value| self.text_of(value?))
+    }
+
     /// The text of a scalar, or of one that an alias leads to: the value of a string, and a number or boolean as it is
     /// written. None for null.
     #[must_use]
