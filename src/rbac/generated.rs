@@ -16,7 +16,7 @@ use crate::rbac::apply::RbacError;
 use crate::rbac::existing::{Existing, Managed, Unmanaged};
 use crate::rbac::manifest::comments;
 use crate::rbac::objects::objects;
-use crate::report::{Class, Finding, PermissionChange, Reason};
+use crate::report::{Finding, PermissionChange, Reason};
 use serde_json::Value;
 use yaml_json_patch::edit::{self, Edit};
 
@@ -29,7 +29,7 @@ pub(crate) fn write(
     injection: &mut Injection,
     inject_again: impl FnOnce(&str) -> Injection,
 ) {
-    let existing = existing(text, injection);
+    let existing = Existing::of(text);
     let mut wanted = Vec::new();
     if options.direction == Direction::Inject && config.spec.rbac.generate {
         wanted = needed(config, options.permissions, injection, &existing);
@@ -53,19 +53,6 @@ pub(crate) fn write(
             injection.permissions = changes;
         }
         Err(error) => injection.findings.push(error.finding()),
-    }
-}
-
-/// Returns the RBAC objects of a text. Only one with their kinds, or with something refused that may hide them, is searched.
-fn existing(text: &str, injection: &Injection) -> Existing {
-    let kinds = &injection.kinds_without_template;
-    let has_kind = kinds.has("ClusterRole") || kinds.has("ClusterRoleBinding");
-    let is_refused = |outcome: &Outcome| outcome.decision.reason.class() == Class::Refused;
-    let may_hide = !injection.findings.is_empty() || injection.outcomes.iter().any(is_refused);
-    if has_kind || may_hide {
-        Existing::of(text)
-    } else {
-        Existing::default()
     }
 }
 
