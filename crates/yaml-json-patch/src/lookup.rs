@@ -189,3 +189,27 @@ fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> 
         _ => find(tree, source, key, seen),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    #[test]
+    fn several_members_are_those_that_are_found_one_by_one() {
+        const KEYS: [&str; 3] = ["a", "b", "on"];
+        for text in [
+            "x: {a: 1, b: 2, on: 3}\n",
+            "x:\n  a: 1\n  'b': 2\n  a: 3\n",
+            "y: &y {a: 1, b: 2}\nx:\n  <<: *y\n  b: 3\n",
+            "y: &y {a: 1}\nz: &z {b: 2, a: 3}\nx: {<<: [*y, *z], on: 4}\n",
+            "y: &y {a: 1}\nx: *y\n",
+            "x: [a, b]\n",
+            "x:\n",
+        ] {
+            let tree = read(text).unwrap();
+            let mapping = tree.member(tree.root().unwrap(), "x").unwrap();
+            let one_by_one = KEYS.map(|key| tree.member(mapping, key));
+            assert_eq!(tree.members(mapping, KEYS), one_by_one, "{text:?}");
+        }
+    }
+}
