@@ -105,10 +105,7 @@ fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<Age
         let Some(needs) = outcome.needs() else {
             continue;
         };
-        let namespace = outcome
-            .identity
-            .namespace_or(config.spec.namespace.as_ref())
-            .map(String::as_str);
+        let namespace = namespace_of(outcome, config);
         if known.insert((namespace, std::ptr::from_ref(needs))) {
             groups.push(AgentGroup {
                 namespace,
@@ -118,6 +115,12 @@ fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<Age
         }
     }
     groups
+}
+
+/// Returns the namespace of a template's pods, if it is known.
+fn namespace_of<'r>(outcome: &'r Outcome, config: &'r Config) -> Option<&'r str> {
+    let default = config.spec.namespace.as_ref();
+    outcome.identity.namespace_or(default).map(String::as_str)
 }
 
 fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {

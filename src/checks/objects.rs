@@ -1,7 +1,7 @@
 //! Reads the related objects of the input; Secrets, ConfigMaps and ServiceAccounts only if a pod names them.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::{AgentGroup, ProcessedText};
+use crate::checks::{AgentGroup, ProcessedText, namespace_of};
 use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
@@ -48,10 +48,7 @@ impl<'r> Named<'r> {
             }
         }
         for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-            let namespace = outcome
-                .identity
-                .namespace_or(config.spec.namespace.as_ref())
-                .map(String::as_str);
+            let namespace = namespace_of(outcome, config);
             if let Some(account) = outcome.token_of() {
                 let of_account =
                     |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);

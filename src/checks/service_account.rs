@@ -2,7 +2,7 @@
 //! itself looks only at the pod's own setting, so that every front end decides the same.
 
 use crate::agent::kubelet_access::PodServiceAccount;
-use crate::checks::{Object, Objects, ProcessedText};
+use crate::checks::{Object, Objects, ProcessedText, namespace_of};
 use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
@@ -31,10 +31,7 @@ pub(super) fn remarks(
             let Some(account) = outcome.token_of() else {
                 continue;
             };
-            let namespace = outcome
-                .identity
-                .namespace_or(config.spec.namespace.as_ref())
-                .map(String::as_str);
+            let namespace = namespace_of(outcome, config);
             let find = |namespace| {
                 let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
                 accounts.first().copied()
