@@ -92,18 +92,14 @@ impl Examples {
 
 /// The value that occurs most often; of several, the one with the greatest weight.
 fn most<W: Ord + Copy, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
-    // Few layouts are in one manifest, so that a list is searched in less time than a map.
-    let mut votes: Vec<(usize, W, T)> = Vec::new();
-    for (weight, value) in values {
-        match votes.iter_mut().find(|(_, _, known)| *known == value) {
-            Some((count, greatest, _)) => {
-                *count += 1;
-                *greatest = weight.max(*greatest);
-            }
-            None => votes.push((1, weight, value)),
-        }
-    }
-    votes.into_iter().max().map(|(_, _, value)| value)
+    // Sorted, since a stranger's list may have thousands of layouts; a map would take longer for the few of others.
+    let mut votes: Vec<(T, W)> = values.map(|(weight, value)| (value, weight)).collect();
+    votes.sort_unstable();
+    let counted = votes.chunk_by(|one, other| one.0 == other.0).map(|same| {
+        let (value, greatest) = *same.last()?;
+        Some((same.len(), greatest, value))
+    });
+    counted.max().flatten().map(|(_, _, value)| value)
 }
 
 fn nearest<T: Copy + Ord>(
