@@ -4,7 +4,7 @@
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
+use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Permissions};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -373,6 +373,19 @@ pub(crate) const SHAPES: &[Shape] = &[
             |i| json!({"op": "replace", "path": format!("/{i}/a"), "value": {"c": 1}}),
         )
     }),
+    other("editor: beside lists of many layouts", 1000, |n| {
+        // As many layouts as have about as many bytes as the lists that share one.
+        let side = (n as f64).cbrt() as usize;
+        let list = |i: usize| {
+            let (offset, gap) = ((i + 1) % side, 1 + (i + 1) / side);
+            format!("k{i}:\n{:offset$}-{:gap$}x\n", "", "")
+        };
+        patched(
+            each(side * side, list) + &each(n, |i| format!("l{i}:\n- x\n")),
+            1,
+            |_| json!({"op": "add", "path": "/new", "value": {"a": [1]}}),
+        )
+    }),
     other("editor: escapes in quotes", 10_000, |n| {
         patched(format!("a: \"{}\"\n", "\\t".repeat(n)), 1, |_| {
             moved("/a", "/b")
@@ -408,6 +421,19 @@ pub(crate) const SHAPES: &[Shape] = &[
     text("edit: tabs below a plain scalar", 1000, |n| {
         let pod = "kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - name: a\n    image: a:1\n";
         format!("{pod}{}", "      \t\n".repeat(n))
+    }),
+    // Permissions.
+    other("rbac: generated for namespaces", 200, |n| {
+        generated_again(n, |i| {
+            format!("metadata: {{name: web, namespace: n{i}}}\nspec: {{}}\n")
+        })
+    }),
+    other("rbac: generated for ServiceAccounts", 200, |n| {
+        generated_again(n, |i| {
+            format!(
+                "metadata: {{name: web, namespace: shop}}\nspec: {{serviceAccountName: a{i}}}\n"
+            )
+        })
     }),
     // Living pods.
     other("status: outdated pods", 20, |n| {
@@ -461,6 +487,22 @@ fn pod(annotations: &str, spec: &str) -> Run {
         "pods",
         &object,
     )
+}
+
+/// Injects pods once more whose permissions an earlier run has generated.
+fn generated_again(n: usize, pod: fn(usize) -> String) -> Run {
+    let set = ["rbac.generate=true", "kubernetesVersion=1.33"].map(str::to_owned);
+    let config = load(&Sources::default().with_set(&set)).unwrap();
+    let mut options = Options::default();
+    options.permissions = Permissions::Documents;
+    let container = "containers: [{name: a, image: a:1}]";
+    let pods = each(n, |i| {
+        let pod = pod(i).replace("spec: {", &format!("spec: {{{container}, "));
+        format!("---\napiVersion: v1\nkind: Pod\n{pod}")
+    });
+    let text = inject(&pods, &config, options).apply(&pods).unwrap();
+    assert!(text.contains("ClusterRoleBinding"), "{text}");
+    Box::new(move || drop(black_box(inject(&text, &config, options))))
 }
 
 /// Reports on pods as kubectl prints them, with their ReplicaSets. Every two pods belong to one Deployment, and their agents came with

@@ -26,9 +26,9 @@ impl KindCounts {
         }
     }
 
-    /// Returns true if a resource has the kind, in any group.
-    pub(crate) fn has(&self, kind: &str) -> bool {
-        self.0.values().any(|kinds| kinds.contains_key(kind))
+    /// Returns true if a resource is of the API group.
+    pub(crate) fn has_group(&self, group: &str) -> bool {
+        self.0.contains_key(group)
     }
 
     /// Returns true if a resource has a kind.

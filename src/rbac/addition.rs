@@ -23,18 +23,37 @@ pub(super) struct Wanted {
     pub(super) comments: Vec<String>,
 }
 
+/// Kind and name: what makes two cluster-scoped objects of one group the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ObjectName<'o> {
+    kind: &'o str,
+    name: &'o str,
+}
+
+impl<'o> ObjectName<'o> {
+    pub(super) fn of(identity: &'o Identity) -> Self {
+        Self {
+            kind: &identity.kind,
+            name: &identity.name,
+        }
+    }
+}
+
 impl Wanted {
-    /// Returns true if kind and name are those of the object.
-    pub(super) fn has(&self, identity: &Identity) -> bool {
-        self.object["kind"] == *identity.kind && self.object["metadata"]["name"] == *identity.name
+    pub(super) fn name(&self) -> ObjectName<'_> {
+        ObjectName {
+            kind: self.object["kind"].as_str().unwrap_or_default(),
+            name: self.object["metadata"]["name"].as_str().unwrap_or_default(),
+        }
     }
 
     pub(super) fn identity(&self) -> Identity {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let ObjectName { kind, name } = self.name();
+        let api_version = self.object["apiVersion"].as_str().unwrap_or_default();
         Identity {
-            api_version: text(&self.object["apiVersion"]),
-            kind: text(&self.object["kind"]),
-            name: text(&self.object["metadata"]["name"]),
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
             ..Identity::default()
         }
     }

@@ -6,8 +6,9 @@ use crate::inject::outcome::Outcome;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::rbac::Grants;
 use crate::rbac::existing::Existing;
-use crate::rbac::objects::objects;
+use crate::rbac::objects::{GROUP, objects};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// The permissions that a run needs, and the generated objects that its input holds.
 #[derive(Debug, Clone, Default)]
@@ -26,12 +27,10 @@ impl RbacCoverage {
         self.grants.take(outcomes);
     }
 
-    /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one. Call it after
-    /// [`require`](Self::require).
+    /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
-        // A search of every text would cost more than all else that is done with most of them.
-        let kinds = &injection.kinds_without_template;
-        if self.has_unknown || !kinds.has("ClusterRoleBinding") {
+        // Most texts have no such object, and in front of an agent without a namespace nobody asks for them.
+        if self.has_unknown || !injection.kinds_without_template.has_group(GROUP) {
             return;
         }
         let Existing {
@@ -50,24 +49,44 @@ impl RbacCoverage {
 
     /// Returns true if the input holds all objects that the agents need.
     pub(crate) fn is_complete(&self, config: &Config) -> bool {
+        if self.has_unknown {
+            return false;
+        }
+        let mut by_name: HashMap<&str, Vec<&Value>> = HashMap::new();
+        for object in &self.objects {
+            for name in names(object) {
+                by_name.entry(name).or_default().push(object);
+            }
+        }
+        let is_permitted = |needed: Value| {
+            let name = needed["metadata"]["name"].as_str().unwrap_or_default();
+            let mut named = by_name.get(name).into_iter().flatten();
+            named.any(|object| permits(object, &needed))
+        };
         let mut needed = self.grants.iter().flat_map(|grant| objects(grant, config));
-        !self.has_unknown
-            && needed.all(|needed| self.objects.iter().any(|object| permits(object, &needed)))
+        needed.all(is_permitted)
     }
 }
 
-/// Returns true for the needed object, possibly with further subjects, or with a name that kustomize's `namePrefix` or `nameSuffix` has
-/// changed: its references follow at the end of the build.
-fn permits(object: &Value, needed: &Value) -> bool {
-    let name = &needed["metadata"]["name"];
+/// The name of an object, and those before kustomize's `namePrefix` or `nameSuffix` changed it: its references follow at the end of
+/// the build.
+fn names(object: &Value) -> impl Iterator<Item = &str> {
     let metadata = &object["metadata"];
     let previous = metadata["annotations"][PREVIOUS_NAMES].as_str();
-    let has_name = metadata["name"] == *name
-        || previous_names(previous.unwrap_or_default()).any(|previous| *name == previous);
+    let previous = previous.into_iter().flat_map(previous_names);
+    metadata["name"].as_str().into_iter().chain(previous)
+}
+
+/// Returns true for the needed object, whatever its name, possibly with further subjects.
+fn permits(object: &Value, needed: &Value) -> bool {
     let has_fields = ["kind", "rules", "roleRef"]
         .iter()
         .all(|field| object.get(field) == needed.get(field));
-    has_name && has_fields && subjects(needed).all(|subject| subjects(object).any(|s| s == subject))
+    if !has_fields {
+        return false;
+    }
+    let known: HashSet<&Value> = subjects(object).collect();
+    subjects(needed).all(|subject| known.contains(subject))
 }
 
 fn subjects(binding: &Value) -> impl Iterator<Item = &Value> {

@@ -11,13 +11,14 @@ use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Permissions};
 use crate::rbac::Grants;
-use crate::rbac::addition::{self, Wanted, annotate};
+use crate::rbac::addition::{self, ObjectName, Wanted, annotate};
 use crate::rbac::apply::RbacError;
 use crate::rbac::existing::{Existing, Managed, Unmanaged};
 use crate::rbac::manifest::comments;
 use crate::rbac::objects::objects;
 use crate::report::{Finding, PermissionChange, Reason};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use yaml_json_patch::edit::{self, Edit};
 
 /// Updates the permissions in `text` to those that the injection needs, and adds the edits to it. `inject_again` injects another
@@ -65,13 +66,18 @@ fn needed(
 ) -> Vec<Wanted> {
     let mut grants = Grants::default();
     grants.take(&injection.outcomes);
+    let mut unmanaged: HashMap<ObjectName<'_>, &Unmanaged> = HashMap::new();
+    for other in &existing.unmanaged {
+        unmanaged
+            .entry(ObjectName::of(&other.identity))
+            .or_insert(other);
+    }
     let mut needed = Vec::new();
     for grant in grants.iter() {
         let comments = comments(grant, config.spec.kubernetes_version);
         for (object, comments) in objects(grant, config).into_iter().zip(comments) {
             let object = Wanted { object, comments };
-            let mut unmanaged = existing.unmanaged.iter();
-            match unmanaged.find(|other| object.has(&other.identity)) {
+            match unmanaged.get(&object.name()) {
                 Some(other) => injection.remarks.push(rbac_present(other)),
                 None => needed.push(object),
             }
@@ -115,8 +121,10 @@ fn is_still_injected(outcome: &Outcome) -> bool {
 
 /// Adds all managed objects to the wanted ones.
 fn keep(existing: &Existing, wanted: &mut Vec<Wanted>) {
+    let mut names: HashSet<ObjectName<'_>> = wanted.iter().map(Wanted::name).collect();
+    let mut kept = Vec::new();
     for managed in &existing.managed {
-        if wanted.iter().any(|wanted| wanted.has(&managed.identity)) {
+        if !names.insert(ObjectName::of(&managed.identity)) {
             continue;
         }
         let mut object = managed.value.clone();
@@ -124,11 +132,12 @@ fn keep(existing: &Existing, wanted: &mut Vec<Wanted>) {
         if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
             annotations.shift_remove(Annotation::Record.key());
         }
-        wanted.push(Wanted {
+        kept.push(Wanted {
             object,
             comments: Vec::new(),
         });
     }
+    wanted.extend(kept);
 }
 
 /// The objects of a text before and after a run.
@@ -142,22 +151,23 @@ struct Update<'u> {
 impl Update<'_> {
     /// Returns the objects that are to be added, updated or removed.
     fn changes(&self) -> Vec<(PermissionChange, Identity)> {
-        let managed = &self.existing.managed;
+        let wanted: HashSet<ObjectName<'_>> = self.wanted.iter().map(Wanted::name).collect();
+        let mut managed: HashMap<ObjectName<'_>, Vec<&Managed>> = HashMap::new();
         let mut changes = Vec::new();
-        for Managed { identity, .. } in managed {
-            if !self.wanted.iter().any(|wanted| wanted.has(identity)) {
-                changes.push((PermissionChange::Removed, identity.clone()));
+        for object in &self.existing.managed {
+            let name = ObjectName::of(&object.identity);
+            if !wanted.contains(&name) {
+                changes.push((PermissionChange::Removed, object.identity.clone()));
             }
+            managed.entry(name).or_default().push(object);
         }
         for wanted in self.wanted {
-            let mut existing = managed
-                .iter()
-                .filter(|managed| wanted.has(&managed.identity));
-            let change = match (existing.next(), existing.next()) {
-                (None, _) => PermissionChange::Added,
-                (Some(managed), None) if wanted.permits_as(managed) => continue,
+            let existing = managed.get(&wanted.name());
+            let change = match existing.map(Vec::as_slice) {
+                None => PermissionChange::Added,
+                Some([managed]) if wanted.permits_as(managed) => continue,
                 // Also if one of two equal objects goes, after two streams were concatenated.
-                (Some(_), _) => PermissionChange::Updated,
+                Some(_) => PermissionChange::Updated,
             };
             changes.push((change, wanted.identity()));
         }

@@ -53,8 +53,13 @@ fn what_the_input_permits_is_not_required() {
     assert!(requires(
         &folder.run_with(&["-n", "shop"], call(&[WEB], ""))
     ));
-    let items = folder.read("rbac.yaml");
-    let items: Vec<&str> = items.split("---\n").skip(1).chain([WEB]).collect();
+    let objects = folder.read("rbac.yaml");
+    let items: Vec<&str> = objects.split("---\n").skip(1).chain([WEB]).collect();
+    // People write each object to a file of its own.
+    folder.write("split/web.yaml", WEB);
+    folder.write("split/role.yaml", items[0]);
+    folder.write("split/binding.yaml", items[1]);
+    assert!(!requires(&run(&["inject", "--diff", "split"])));
     let list = folder.run_with(&["-n", "shop", NEW], call(&items, ""));
     assert!(list.code == Some(0) && !requires(&list), "{list:?}");
     let name = "  name: mackerel-agent-injector:default:shop:kubelet\n";
