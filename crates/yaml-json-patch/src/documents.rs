@@ -17,7 +17,7 @@ pub struct Document {
 pub struct Documents<'t> {
     text: &'t str,
     at: usize,
-    starts: Markers<'t>,
+    starts: StartMarkers<'t>,
     ends: EndMarkers<'t>,
 }
 
@@ -36,7 +36,7 @@ pub fn documents(text: &str) -> Documents<'_> {
     Documents {
         text,
         at: 0,
-        starts: Markers::new(text),
+        starts: StartMarkers::new(text),
         ends: EndMarkers {
             text,
             finder: memmem::Finder::new("..."),
@@ -67,7 +67,7 @@ impl Iterator for Documents<'_> {
                     }
                 }
                 (_, Some(end)) => {
-                    self.ends.found = None;
+                    self.ends.step();
                     break line_end(self.text.as_bytes(), end).1;
                 }
                 (None, None) => break self.text.len(),
@@ -80,13 +80,13 @@ impl Iterator for Documents<'_> {
 
 /// The places of `---`.
 #[derive(Debug)]
-struct Markers<'t> {
+struct StartMarkers<'t> {
     text: &'t str,
     finds: memmem::FindIter<'t, 'static>,
     next: Option<usize>,
 }
 
-impl<'t> Markers<'t> {
+impl<'t> StartMarkers<'t> {
     fn new(text: &'t str) -> Self {
         let mut markers = Self {
             text,
@@ -129,6 +129,10 @@ impl EndMarkers<'_> {
             self.searched = self.found.map_or(limit, |found| found + 3);
         }
         self.found
+    }
+
+    fn step(&mut self) {
+        self.found = None;
     }
 }
 

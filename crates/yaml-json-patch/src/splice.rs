@@ -150,7 +150,7 @@ pub fn find_uneditable(
 /// When lines cannot be added there safely.
 pub fn place_of_new_member(tree: &Tree<'_>, mapping: NodeId) -> Result<usize, SpliceError> {
     let lines = lines::Lines { text: tree.text() };
-    let elements = plan::elements_of(tree, &lines, mapping)?;
+    let elements = plan::members_of(tree, &lines, mapping);
     let (Some(first), Some(last)) = (elements.first(), elements.last()) else {
         return Err(ErrorKind::Layout.at(tree.span(mapping).start));
     };

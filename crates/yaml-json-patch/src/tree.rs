@@ -52,7 +52,8 @@ pub enum Style {
 /// No node: end of a sibling chain, no child, no alias target.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The child of a plain scalar of several lines, which are to be joined.
+/// The child of a plain scalar of several lines, which are to be joined. A reader of a node sees its kind and style first, and a
+/// flag of its own would make every node longer.
 pub(crate) const SEVERAL_LINES: u32 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -151,7 +151,7 @@ impl Scan<'_> {
         self.plain_end(at).filter(|end| *end > at)
     }
 
-    /// The end of a line of a plain scalar, whose first character is before `at`, or any.
+    /// The end of a line of a plain scalar: `at` is behind the first character of a first line, and on that of a further one.
     #[inline]
     fn plain_end(self, at: usize) -> Option<usize> {
         let mut end = at;
@@ -261,5 +261,22 @@ impl Scan<'_> {
         let code = self.0.get(at + 1..at + 1 + digits)?;
         let surrogate = digits == 4 && matches!(code[0], b'd' | b'D') && code[1] > b'7';
         (code.iter().all(u8::is_ascii_hexdigit) && !surrogate).then_some(at + 1 + digits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_bytes_stop_a_plain_scalar_one_by_one_and_eight_at_once() {
+        for byte in u8::MIN..=u8::MAX {
+            let short = [b'a', byte, b'a'];
+            let long = [&short[..], b"aaaaaaaa"].concat();
+            let stop = |text| Scan(text).plain_stop(0);
+            let expected = may_end_plain(byte).then_some(1);
+            assert_eq!(stop(&short), expected.unwrap_or(short.len()), "{byte}");
+            assert_eq!(stop(&long), expected.unwrap_or(long.len()), "{byte}");
+        }
     }
 }

@@ -29,10 +29,6 @@ impl Writer<'_, '_> {
         let Some(first) = plan.elements.first() else {
             return Ok(());
         };
-        if !plan.changes_itself() {
-            self.inside(plan);
-            return Ok(());
-        }
         if self.tree.has_explicit_key(node) {
             return Err(ErrorKind::ExplicitKey.at(first.start));
         }

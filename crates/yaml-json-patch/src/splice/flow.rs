@@ -27,10 +27,6 @@ impl<'t> Writer<'_, 't> {
         plan: &SplicePlan<'_>,
         slot: Slot,
     ) -> Result<(), SpliceError> {
-        if !plan.changes_itself() {
-            self.inside(plan);
-            return Ok(());
-        }
         let span = self.tree.span(node);
         if self.tree.has_explicit_key(node) {
             return Err(ErrorKind::ExplicitKey.at(span.start));
@@ -305,13 +301,10 @@ impl<'t> Writer<'_, 't> {
         value: &Value,
         at: usize,
     ) -> Result<String, SpliceError> {
-        let kind = self.tree.kind(node);
-        let collection =
-            matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
-        let elements = if collection {
-            plan::elements_of(self.tree, &self.lines, node)?
-        } else {
-            Vec::new()
+        let elements = match (self.tree.style(node), self.tree.kind(node)) {
+            (Style::Flow, Kind::Mapping) => plan::members_of(self.tree, &self.lines, node),
+            (Style::Flow, Kind::Sequence) => plan::items_of(self.tree, &self.lines, node)?,
+            _ => Vec::new(),
         };
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {

@@ -103,8 +103,8 @@ pub(crate) fn mapping<'o>(
     lines: &Lines<'_>,
     node: NodeId,
     members: &'o MemberList<Overlay>,
-) -> Result<SplicePlan<'o>, SpliceError> {
-    let elements = elements_of(tree, lines, node)?;
+) -> SplicePlan<'o> {
+    let elements = members_of(tree, lines, node);
     // After the last old one that stays, new ones come after removed ones, too.
     let stays = members
         .iter()
@@ -130,7 +130,7 @@ pub(crate) fn mapping<'o>(
         });
     }
     steps.extend(rest.map(insertion));
-    Ok(SplicePlan::new(elements, steps))
+    SplicePlan::new(elements, steps)
 }
 
 fn insertion(member: &MemberOverlay) -> SpliceStep<'_> {
@@ -148,7 +148,7 @@ pub(crate) fn sequence<'o>(
     node: NodeId,
     items: &'o ItemList<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
-    let elements = elements_of(tree, lines, node)?;
+    let elements = items_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
@@ -231,18 +231,20 @@ pub(crate) fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: Nod
     }
 }
 
-/// The members or items of a collection.
-pub(crate) fn elements_of(
+/// The members of a mapping.
+pub(crate) fn members_of(tree: &Tree<'_>, lines: &Lines<'_>, mapping: NodeId) -> Vec<Element> {
+    let members = tree.entries(mapping);
+    members
+        .map(|(key, value)| member(tree, lines, key, value))
+        .collect()
+}
+
+/// The items of a sequence.
+pub(crate) fn items_of(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
 ) -> Result<Vec<Element>, SpliceError> {
-    if tree.kind(node) == Kind::Mapping {
-        let members = tree.entries(node);
-        return Ok(members
-            .map(|(key, value)| member(tree, lines, key, value))
-            .collect());
-    }
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;
     for item in tree.items(node) {

@@ -94,10 +94,9 @@ impl<'a, 't> Writer<'a, 't> {
                 self.path.pop();
                 return Ok(());
             }
-            Overlay::Map { node, members } => (
-                *node,
-                plan::mapping(self.tree, &self.lines, *node, members)?,
-            ),
+            Overlay::Map { node, members } => {
+                (*node, plan::mapping(self.tree, &self.lines, *node, members))
+            }
             Overlay::Seq { node, items } => {
                 (*node, plan::sequence(self.tree, &self.lines, *node, items)?)
             }
@@ -105,6 +104,10 @@ impl<'a, 't> Writer<'a, 't> {
         };
         self.enter(node, key);
         let written = match self.tree.style(node) {
+            _ if !plan.changes_itself() => {
+                self.inside(&plan);
+                Ok(())
+            }
             Style::Flow => self.flow(node, &plan, slot),
             _ => self.block(node, &plan, slot),
         };
