@@ -237,8 +237,8 @@ impl<'t> MessageWriter<'t> {
         }
     }
 
-    /// Returns the chart's template that the document at an offset was rendered from. Helm 3 names it in a comment at the
-    /// beginning of the document.
+    /// Returns the chart's template that the document at an offset was rendered from. Helm names it in a comment right below the
+    /// `---`; people begin files of their own with such a comment, to say where they copied them from.
     fn helm_source(&mut self, text: &'t str, offset: usize) -> Option<&'t str> {
         if let Some(document) = &self.document
             && document.span.contains(&offset)
@@ -248,9 +248,10 @@ impl<'t> MessageWriter<'t> {
         let (before, after) = text.split_at_checked(offset)?;
         let start = memmem::rfind(before.as_bytes(), b"\n---").unwrap_or_default();
         let end = memmem::find(after.as_bytes(), b"\n---").map_or(text.len(), |end| offset + end);
-        let is_head =
-            |line: &&str| line.is_empty() || line.starts_with("---") || line.starts_with('#');
-        let mut head = text.get(start..end)?.lines().take_while(is_head);
+        let document = text.get(start..end)?.trim_start_matches('\n');
+        let below_marker = document.strip_prefix("---").unwrap_or_default();
+        let is_head = |line: &&str| line.is_empty() || line.starts_with('#');
+        let mut head = below_marker.lines().skip(1).take_while(is_head);
         let source = head.find_map(|line| line.strip_prefix("# Source: "));
         let span = start..end;
         self.document = Some(RenderedDocument { span, source });
@@ -305,6 +306,18 @@ mod tests {
             assert_eq!(source(": 1"), Some("web/templates/a.yaml"));
             assert_eq!(source("b: 2"), Some("web/templates/b.yaml"));
             assert_eq!(source("c: 3"), None);
+        }
+    }
+
+    #[test]
+    fn a_comment_above_every_marker_is_not_helms() {
+        for text in [
+            "# Source: https://kubernetes.io/docs\na: 1\n",
+            "# Source: https://kubernetes.io/docs\n---\na: 1\n",
+        ] {
+            let input = NamedText { name: "", text };
+            let mut writer = MessageWriter::source_lines(input, Colour::Never);
+            assert_eq!(writer.helm_source(text, text.find("a:").unwrap()), None);
         }
     }
 }
