@@ -4,7 +4,7 @@
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
 use crate::cli::input::{Unreadable, canonical, read_file};
-use crate::config::{API_VERSION, KIND};
+use crate::config::{API_VERSION, KIND, Spec};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
@@ -125,6 +125,8 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
 
 /// Returns true if a document of the text is an `AgentInjector`, or may be one that is not valid YAML or lacks its type. An empty
 /// text counts too: its settings are still to be written.
+///
+/// A text that is not valid YAML is taken for a manifest only if it has a `kind`, and for a template of a chart only with braces.
 fn has_configuration(text: &str) -> bool {
     let mut is_empty = true;
     for document in yaml::documents(text) {
@@ -134,7 +136,7 @@ fn has_configuration(text: &str) -> bool {
                 Some(root) => is_meant_as_configuration(&tree, root),
                 None => continue,
             },
-            Err(_) => text.contains(KIND),
+            Err(_) => text.contains(KIND) || !(text.contains("kind:") || text.contains("{{")),
         };
         if is_meant {
             return true;
@@ -147,9 +149,18 @@ fn has_configuration(text: &str) -> bool {
 fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
     let member = |name| tree.member_text(root, name);
     match (member("apiVersion"), member("kind")) {
-        (None, None) => tree.member(root, "spec").is_some(),
+        (None, None) => tree.member(root, "spec").is_some() || has_only_settings(tree, root),
         (version, kind) => version.as_deref() == Some(API_VERSION) || kind.as_deref() == Some(KIND),
     }
+}
+
+/// Returns true for settings without the `spec` around them.
+fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
+    let is_setting = |name: &str| Spec::ROWS.iter().any(|row| row.name == name);
+    let mut keys = tree.entries(root).map(|(key, _)| tree.scalar(key));
+    let first = keys.next().flatten();
+    first.is_some_and(|name| is_setting(&name))
+        && keys.all(|key| key.is_some_and(|name| is_setting(&name)))
 }
 
 /// Returns the folder of a file.
@@ -342,7 +353,11 @@ mod tests {
             ("kind: Deployment\n", false),
             ("kind: ConfigMap\nmetadata: {name: AgentInjector}\n", false),
             ("image: {tag: v1}\n", false),
-            ("a: [\n", false),
+            ("spec: [\n", true),
+            ("kind: Deployment\nspec: [\n", false),
+            ("{{ if .Values.agent }}\nspec: [\n", false),
+            ("injection: disabled\n", true),
+            ("injection: disabled\nimage: {tag: v1}\n", false),
             ("", true),
             ("# settings\n---\n", true),
             ("spec: {injection: annotated}\n", true),

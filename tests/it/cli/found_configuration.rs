@@ -146,9 +146,20 @@ fn a_broken_one_stops_the_run_and_another_object_of_the_name_is_passed_by() {
         "{ran:?}"
     );
     assert_eq!(folder.read("web.yaml"), WEB);
-    folder.write("agent-injector.yaml", "image: {tag: v1}\n");
+    folder.write(
+        "agent-injector.yaml",
+        "spec:\n  injection: disabled\n\tqos: keep\n",
+    );
     let ran = folder.run(&["inject", "web.yaml"]);
-    assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("--> agent-injector.yaml:3:1"),
+        "{ran:?}"
+    );
+    for other in ["image: {tag: v1}\n", "tag: {{ .Values.tag }}\n"] {
+        folder.write("agent-injector.yaml", other);
+        let ran = folder.run(&["inject", "web.yaml"]);
+        assert_eq!((ran.code, ran.stdout), (Some(0), injected()));
+    }
 }
 
 /// Such a file is no other object of that name: its author meant settings.
@@ -161,6 +172,10 @@ fn one_without_a_type_or_settings_stops_the_run() {
         (
             "spec: {injection: annotated}\n",
             "the configuration has no `apiVersion`",
+        ),
+        (
+            "injection: annotated\n",
+            "the configuration has the setting `injection` outside of `spec`",
         ),
     ] {
         folder.write("agent-injector.yaml", text);
