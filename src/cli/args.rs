@@ -54,7 +54,7 @@ pub(crate) struct Common {
     #[arg(short, long, global = true, value_name = "NS")]
     pub(crate) namespace: Option<String>,
     /// Threads for one input; default: 1 below 4 MiB, else one per processor
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Append all messages to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
     #[arg(long, global = true, value_name = "FILE")]
@@ -450,4 +450,9 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         webhook: bool,
     },
+}
+
+/// Reads a number of threads.
+fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "use a whole number, 1 or more")
 }

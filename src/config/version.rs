@@ -49,7 +49,7 @@ impl Scalar for KubernetesVersion {
                 "must be version 1.10 or later, found `{text}`"
             ))
             .with_help(format!(
-                "for Kubernetes 1.{minor}0 write `\"1.{minor}0\"`, in quotes"
+                "for Kubernetes 1.{minor}0 write `1.{minor}0`, in YAML with quotes: `\"1.{minor}0\"`"
             ))),
             (Some(major @ 1..), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
             _ => Err(
@@ -103,7 +103,7 @@ mod tests {
         let help = KubernetesVersion::parse("1.3").unwrap_err().help;
         assert_eq!(
             help.as_deref(),
-            Some("for Kubernetes 1.30 write `\"1.30\"`, in quotes")
+            Some("for Kubernetes 1.30 write `1.30`, in YAML with quotes: `\"1.30\"`")
         );
     }
 }

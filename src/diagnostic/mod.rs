@@ -216,6 +216,12 @@ impl<'t> Renderer<'t> {
         }
     }
 
+    /// Renders one line as [`line`](Self::line), with the help: for logs, which show no picture.
+    pub(crate) fn line_with_help(&mut self, diagnostic: &Diagnostic<'t>) -> String {
+        let help = diagnostic.help.as_deref().map(visible);
+        with_help(&self.line(diagnostic), help.as_deref())
+    }
+
     /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
     pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         self.open_picture(diagnostic).finish(None)

@@ -76,7 +76,7 @@ impl ConfigurationFile {
             let mut renderer = Renderer::new(Colour::Never);
             let mut lines = Vec::new();
             for diagnostic in &diagnostics {
-                lines.push(renderer.line(diagnostic));
+                lines.push(renderer.line_with_help(diagnostic));
             }
             lines.join("; ")
         })

@@ -361,7 +361,7 @@ impl Messages {
         let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
         let colour = self.colour();
         self.add(key, |_| MessageText {
-            line: renderer.line(diagnostic),
+            line: renderer.line_with_help(diagnostic),
             picture: Renderer::new(colour).open_picture(diagnostic),
             place: String::new(),
         })
