@@ -29,8 +29,9 @@ const ENGLISH: CliPageWords = CliPageWords {
                    resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources). With `--strict` it fails.\n\n\
                    `--output json` prints a [report](report.md) for programs.\n\n\
                    Diagnostics and the summary are written to stderr. In the summary, `without pod template` counts resources that have \
-                   none, such as Services, and custom resources of an unknown kind \
-                   ([`unknown-template`](reasons.md#unknown-template)).\n\n\
+                   none, such as Services, custom resources of an unknown kind \
+                   ([`unknown-template`](reasons.md#unknown-template)), and resources whose `kind` or API group is mistyped \
+                   (`kind: deployment`, `apiVersion: app/v1`), which the API server rejects. `inject -v` lists their kinds.\n\n\
                    Directories are searched recursively for `*.yaml`, `*.yml` and `*.json`. Hidden files, symbolic links and the \
                    `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore`. \
                    `git apply` accepts a diff if the paths are relative to the current directory.",
@@ -49,8 +50,10 @@ const JAPANESE: CliPageWords = CliPageWords {
                    `onError: skip` でも、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメントがあれば、`--check` は `1` で終了します。`--strict` を付けると、どちらもエラーになります。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
                    `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
-                   メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソースと、\
-                   未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）の数です。\n\n\
+                   メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソース、\
+                   未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）、\
+                   `kind` や API グループを書き間違えたリソース（`kind: deployment`、`apiVersion: app/v1` など。API サーバーが拒否します）の数です。\
+                   `inject -v` は、その kind の一覧を表示します。\n\n\
                    ディレクトリは再帰的に探索し、`*.yaml`、`*.yml`、`*.json` を読みます。隠しファイル、シンボリックリンク、Helm チャートの `templates/` はスキップします。\
                    `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします。\
                    diff を `git apply` に渡せるのは、カレントディレクトリからの相対パスを指定したときです。",
