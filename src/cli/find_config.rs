@@ -5,6 +5,7 @@
 
 use crate::cli::input::{Unreadable, canonical, read_file};
 use crate::config::{API_VERSION, KIND, Spec};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
@@ -156,11 +157,9 @@ fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
 
 /// Returns true for settings without the `spec` around them.
 fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
-    let is_setting = |name: &str| Spec::ROWS.iter().any(|row| row.name == name);
     let mut keys = tree.entries(root).map(|(key, _)| tree.scalar(key));
-    let first = keys.next().flatten();
-    first.is_some_and(|name| is_setting(&name))
-        && keys.all(|key| key.is_some_and(|name| is_setting(&name)))
+    let is_setting = |key: Option<Cow<'_, str>>| key.is_some_and(|name| Spec::has_setting(&name));
+    keys.next().is_some_and(is_setting) && keys.all(is_setting)
 }
 
 /// Returns the folder of a file.

@@ -280,7 +280,7 @@ fn read_object(object: ConfigValue<'_>, config: &mut Config, context: &mut ReadC
                 if value.is_null() => {}
             ("spec", ObjectKind::AgentInjector) => config.set(&[], value, context),
             ("data", ObjectKind::ConfigMap) => read_data(value, config, context),
-            (_, ObjectKind::AgentInjector) if Spec::ROWS.iter().any(|row| row.name == name) => {
+            (_, ObjectKind::AgentInjector) if Spec::has_setting(&name) => {
                 let what = format!("has the setting `{name}` outside of `spec`");
                 let violation = Violation::new(what);
                 context.error_at_name(violation.with_help("indent the settings below `spec:`"));

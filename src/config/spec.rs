@@ -214,6 +214,11 @@ impl KubeletConnection {
 }
 
 impl Spec {
+    /// Returns true for the name of a setting, or of a group of settings, right below `spec`.
+    pub(crate) fn has_setting(name: &str) -> bool {
+        Self::ROWS.iter().any(|row| row.name == name)
+    }
+
     /// Returns the connection that the settings choose: on nodes the read-only port if one is set.
     pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {

@@ -29,7 +29,7 @@ impl RbacCoverage {
 
     /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
-        // Most texts have no such object, and in front of an agent without a namespace nobody asks for them.
+        // Most texts have no RBAC object. Without the namespace of an agent, no objects make the coverage complete.
         if self.has_unknown || !injection.kinds_without_template.has_group(GROUP) {
             return;
         }
