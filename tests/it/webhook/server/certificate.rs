@@ -136,8 +136,8 @@ fn clients_that_refuse_the_certificate_are_counted_and_logged_once_in_a_while() 
         "handshake_failures_total{reason=\"certificate-refused\"}",
         30.0,
     );
-    let lines = server.events("a client refused the certificate");
-    assert!(lines.len() == 1 && lines[0]["left_out"] == 0, "{lines:?}");
+    let [line] = server.wait_for_events("a client refused the certificate");
+    assert_eq!(line["left_out"], 0);
     assert_eq!(server.decision(), "injected");
 }
 
@@ -155,12 +155,7 @@ fn a_server_whose_certificate_has_another_name_is_not_ready_until_it_has_one_tha
     let reason =
         "the certificate is for [DnsName(\"other.mackerel.svc\")], not for injector.mackerel.svc";
     assert_eq!((ready.status, ready.text().trim_end()), (503, reason));
-    assert_eq!(
-        server
-            .events(&format!("{reason}; not ready until there is another one"))
-            .len(),
-        1
-    );
+    let [_] = server.wait_for_events(&format!("{reason}; not ready until there is another one"));
     assert_eq!(server.get("/livez").status, 200);
     assert!(Transport::tls_with(server.address, trusting(&own.authority)).is_err());
     server.metric_becomes(
@@ -204,12 +199,7 @@ fn with_a_client_ca_only_clients_with_a_certificate_of_it_are_let_in() {
         "handshake_failures_total{reason=\"client-certificate\"}",
         2.0,
     );
-    assert_eq!(
-        server
-            .events("a client has no certificate of the client CA")
-            .len(),
-        1
-    );
+    let [_] = server.wait_for_events("a client has no certificate of the client CA");
     assert_eq!(server.get("/readyz").status, 200);
 
     mount(&server.folder, "clients", &[("ca.crt", "no PEM\n")]);

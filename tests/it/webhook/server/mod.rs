@@ -249,7 +249,18 @@ impl Server {
         });
     }
 
-    /// The number of events with this message so far.
+    /// Waits for the events with this message: the server writes its log on a thread of its own, after the metrics.
+    #[track_caller]
+    pub(crate) fn wait_for_events<const N: usize>(&self, message: &str) -> [Value; N] {
+        until(&format!("{N} times: {message}"), || {
+            self.events(message).len() >= N
+        });
+        self.events(message)
+            .try_into()
+            .unwrap_or_else(|events| panic!("{events:?}"))
+    }
+
+    /// The events with this message so far.
     pub(crate) fn events(&self, message: &str) -> Vec<Value> {
         self.log
             .lock()

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+const CANNOT_RELOAD: &str = "cannot reload; the previous content stays in use";
+
 fn configuration(injection: &str) -> String {
     format!(
         "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  injection: {injection}\n"
@@ -76,12 +78,7 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
         assert_eq!(server.get("/readyz").status, 200);
         // The certificate of another Service.
         mount_certificate(&server.folder, &misnamed("injector.other.svc"));
-        until("another error", || {
-            server
-                .events("cannot reload; the previous content stays in use")
-                .len()
-                == 2
-        });
+        let [_, _] = server.wait_for_events(CANNOT_RELOAD);
         assert!(serves(&old));
         // No certificate at all.
         mount_certificate(
@@ -91,12 +88,7 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
                 ..mixed
             },
         );
-        until("three errors", || {
-            server
-                .events("cannot reload; the previous content stays in use")
-                .len()
-                == 3
-        });
+        let [_, _, _] = server.wait_for_events(CANNOT_RELOAD);
         assert!(serves(&old));
         mount_certificate(&server.folder, &new);
         until("the new certificate", || serves(&new));
@@ -104,11 +96,9 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
         assert!(!serves(&old) && expiry() >= first);
     });
     assert!(answered > 100, "{answered}");
-    let errors: Vec<String> = server
-        .events("cannot reload; the previous content stays in use")
-        .iter()
-        .map(|event| event["error"].as_str().unwrap().to_owned())
-        .collect();
+    let errors = server
+        .wait_for_events(CANNOT_RELOAD)
+        .map(|event| event["error"].as_str().unwrap().to_owned());
     let expected = [
         "the key does not match the certificate",
         "the certificate is for [DnsName(\"injector.other.svc\")], not for injector.mackerel.svc",
@@ -165,8 +155,9 @@ fn a_configuration_is_swapped_under_load_and_an_invalid_one_is_not() {
         until("injected again", || server.decision() == "injected");
     });
     assert!(answered > 100, "{answered}");
-    let errors = server.events("cannot reload; the previous content stays in use");
-    let [sometimes, kinds] = [0, 1].map(|at| errors[at]["error"].to_string());
+    let [sometimes, kinds] = server
+        .wait_for_events(CANNOT_RELOAD)
+        .map(|event| event["error"].to_string());
     assert!(
         sometimes.contains("config/injector.yaml:4:14: error: ") && sometimes.contains("sometimes"),
         "{sometimes}"

@@ -43,8 +43,7 @@ fn a_review_is_answered_counted_and_logged_without_values() {
         assert!(server.metric(metric).unwrap() > 2.0e9, "{metric}");
     }
 
-    until("three lines", || server.events("reviewed").len() == 3);
-    let event = &server.events("reviewed")[0];
+    let [event, _, _] = server.wait_for_events("reviewed");
     for (field, value) in [
         ("level", "INFO"),
         ("hook", "mutate"),
@@ -125,13 +124,8 @@ fn it_serves_on_while_it_drains_and_asks_clients_to_go() {
     busy.send(REVIEW.as_bytes());
     assert_eq!(decision(&busy.receive().unwrap()), "injected");
     assert_eq!(server.ended(), Some(0));
-    assert_eq!(
-        (
-            server.events("draining").len(),
-            server.events("finished").len()
-        ),
-        (1, 1)
-    );
+    let [_] = server.wait_for_events("draining");
+    let [_] = server.wait_for_events("finished");
 }
 
 /// A pipe holds 64 KiB, which is some 300 lines, and 1,000 more wait. The container runtime may read none of them.
@@ -160,7 +154,7 @@ fn a_second_signal_ends_the_drain() {
     let mut server = Server::start(&["--drain=1h"]);
     let start = Instant::now();
     server.signal("INT");
-    until("draining", || !server.events("draining").is_empty());
+    let [_] = server.wait_for_events("draining");
     server.signal("TERM");
     assert_eq!(server.ended(), Some(0));
     assert!(start.elapsed() < Duration::from_secs(30));
