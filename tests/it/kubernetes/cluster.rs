@@ -159,6 +159,7 @@ impl Cluster {
             &json!({"pod-security.kubernetes.io/warn": "restricted"}),
         );
         cluster.namespace(SILENT, &json!({}));
+        cluster.service_account("default", "default");
         cluster
     }
 
@@ -207,8 +208,8 @@ impl Cluster {
         self.service_account(name, "default");
     }
 
-    /// Makes a service account, if it is not there yet: a Pod that names another one is refused. In a cluster with
-    /// controllers each namespace has one from the beginning.
+    /// Makes a service account, if it is not there yet: a Pod that names another one is refused after a second. In a cluster
+    /// with controllers each namespace has one from the beginning.
     fn service_account(&self, namespace: &str, name: &str) {
         let mut known = self.service_accounts.lock().unwrap();
         if known.insert((namespace.to_owned(), name.to_owned())) {

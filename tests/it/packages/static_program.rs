@@ -1,11 +1,13 @@
-//! The program as it is in the packages: static.
+//! The program as it is in the packages: static, without debug information.
 
 use crate::tools;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The program. None, with a line on standard error, if Cargo has linked it dynamically.
 pub(super) fn static_program() -> Option<&'static Path> {
+    static STRIPPED: OnceLock<PathBuf> = OnceLock::new();
     // The flag that links the program so links this one too.
     if !cfg!(target_feature = "crt-static") {
         tools::missing(
@@ -14,7 +16,18 @@ pub(super) fn static_program() -> Option<&'static Path> {
         );
         return None;
     }
-    Some(Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector")))
+    Some(STRIPPED.get_or_init(stripped))
+}
+
+fn stripped() -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mackerel-agent-injector");
+    script(
+        Command::new("strip")
+            .arg("-o")
+            .arg(&program)
+            .arg(env!("CARGO_BIN_EXE_mackerel-agent-injector")),
+    );
+    program
 }
 
 pub(super) fn root() -> &'static Path {
