@@ -46,11 +46,14 @@ fn build() -> Option<Store> {
     ]
     .concat();
     fs::write(folder.join("containers.conf"), containers).unwrap();
-    let place = |name: &str| format!("{name:?} = {:?}\n", folder.join(name)).replacen('"', "", 2);
+    // The system's: where the path is longer than 50 characters, podman waits 20 seconds for the end of each container.
+    let runroot = match is_root {
+        true => PathBuf::from("/run/containers/storage"),
+        false => folder.join("runroot"),
+    };
     let storage = format!(
-        "[storage]\ndriver = \"vfs\"\n{}{}",
-        place("graphroot"),
-        place("runroot")
+        "[storage]\ndriver = \"vfs\"\ngraphroot = {:?}\nrunroot = {runroot:?}\n",
+        folder.join("graphroot")
     );
     fs::write(folder.join("storage.conf"), storage).unwrap();
     let mut variables = vec![
