@@ -8,7 +8,7 @@ use shapes::{SHAPES, Shape};
 use std::time::{Duration, Instant};
 
 /// A time that is long enough to be compared.
-const LEAST: Duration = Duration::from_millis(10);
+const LEAST: Duration = Duration::from_millis(20);
 
 /// The ratio of the time for 4n to the time for n.
 const MOST: f64 = 8.0;
