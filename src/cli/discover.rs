@@ -37,6 +37,8 @@ pub(crate) struct DiscoveredFiles {
     pub(crate) chart_templates: Vec<PathBuf>,
     /// Kustomizations. Those without an extension of YAML are not in `files`, unless the user named them.
     pub(crate) kustomizations: Vec<PathBuf>,
+    /// Canonical paths of the folders that the user named.
+    pub(crate) folders: Vec<PathBuf>,
     /// Folders that the user named and that have no file with the extension of a manifest.
     pub(crate) empty: Vec<PathBuf>,
     /// Errors of the file system.
@@ -95,6 +97,7 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
         discovered.empty.push(folder.to_owned());
         return;
     }
+    discovered.folders.push(root.clone());
     let earlier_errors = discovered.errors.len();
     let mut is_empty = true;
     // The filter must be `'static`, so it sends the folders that it leaves out.
@@ -104,8 +107,8 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
         // The global ignore file of the user does not count, so that a command finds the same files for every user.
         .git_global(false)
         .filter_entry(move |entry| {
-            let is_left_out = entry.file_type().is_some_and(|kind| kind.is_dir())
-                && is_chart_templates(entry.path());
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_left_out = is_folder && are_of_chart(entry.path());
             if is_left_out {
                 let _ = sender.send(entry.path().to_owned());
             }
@@ -170,15 +173,16 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// Returns true for the folder `templates` beside a `Chart.yaml`, and for folders in it. Without a chart, such a folder may have
-/// manifests.
+/// Returns true for the folder `templates` beside a `Chart.yaml`, and for folders in it.
 fn is_chart_templates(folder: &Path) -> bool {
-    folder.ancestors().any(|folder| {
-        folder.file_name() == Some(OsStr::new("templates"))
-            && folder
-                .parent()
-                .is_some_and(|chart| chart.join("Chart.yaml").is_file())
-    })
+    folder.ancestors().any(are_of_chart)
+}
+
+/// Returns true for the folder `templates` beside a `Chart.yaml`. Without a chart, such a folder may have manifests.
+fn are_of_chart(templates: &Path) -> bool {
+    let chart = templates.parent();
+    templates.file_name() == Some(OsStr::new("templates"))
+        && chart.is_some_and(|chart| chart.join("Chart.yaml").is_file())
 }
 
 /// Returns true for a file in such a folder.

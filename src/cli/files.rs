@@ -39,7 +39,7 @@ pub(crate) fn run(
         findings::add_about_input(messages, &name, &finding, run.severity_policy())?;
     }
     let mut reader = FileReader {
-        kustomizations: Kustomizations::read(&discovered.kustomizations, &discovered.files),
+        kustomizations: Kustomizations::read(discovered),
         session: Session::new(run, messages),
         shared: SharedWork::default(),
         names: TemplateNames::default(),

@@ -1,7 +1,7 @@
 //! The kustomizations of the input and of its parent folders: which files they use as patches, and which of them change a file
 //! after it is injected.
 
-use crate::cli::discover::InputFile;
+use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
 use crate::cli::find_config::parent;
 use crate::cli::input::{canonical, read_file};
 use crate::cli::messages::plural;
@@ -81,10 +81,10 @@ struct Layer {
 
 impl Kustomizations {
     /// Reads the kustomizations. One that cannot be read is left out; if it is an input, the run reports its error.
-    pub(crate) fn read(kustomizations: &[PathBuf], files: &[InputFile]) -> Self {
-        let parents = in_parent_folders(kustomizations, files);
+    pub(crate) fn read(discovered: &DiscoveredFiles) -> Self {
+        let parents = in_parent_folders(discovered);
         let mut layers = Vec::new();
-        for path in kustomizations.iter().chain(&parents) {
+        for path in discovered.kustomizations.iter().chain(&parents) {
             layers.extend(Layer::read(path));
         }
         let graph = KustomizationGraph::of(layers.iter().map(Layer::node).collect());
@@ -346,21 +346,26 @@ fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
     format!("{}:{}:{}", path.display(), position.line, position.column)
 }
 
-/// Returns the kustomizations in the folders of the files and their parent folders, up to the root of a Git repository.
-fn in_parent_folders(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
-    let known: HashSet<PathBuf> = known.iter().map(|path| canonical(path)).collect();
+/// Returns further kustomizations: in the folders of named files, and above them and the named folders up to the root of a Git
+/// repository. The walk has found those below a named folder.
+fn in_parent_folders(discovered: &DiscoveredFiles) -> Vec<PathBuf> {
+    let known = discovered.kustomizations.iter();
+    let known: HashSet<PathBuf> = known.map(|path| canonical(path)).collect();
+    let named = discovered.files.iter();
+    let named = named.filter(|file| file.found_by == FoundBy::Name);
+    let folders_of_named = named.map(|file| parent(&file.canonical));
     let mut folders = HashSet::new();
     let mut kustomizations = Vec::new();
-    for file in files {
-        for folder in file.canonical.ancestors().skip(1).take(MAX_PARENTS) {
-            if !folders.insert(folder.as_os_str()) {
+    for start in folders_of_named.chain(discovered.folders.iter().map(PathBuf::as_path)) {
+        for folder in start.ancestors().take(MAX_PARENTS) {
+            if !folders.insert(folder) {
                 break;
             }
             let paths = NAMES.iter().map(|name| folder.join(name));
             let found = paths.filter(|path| path.is_file() && !known.contains(path));
             kustomizations.extend(found.map(relative));
             // The loop ends at a known folder anyway.
-            let is_known = |folder: &Path| folders.contains(folder.as_os_str());
+            let is_known = |folder: &Path| folders.contains(folder);
             if folder.parent().is_some_and(is_known) || folder.join(".git").exists() {
                 break;
             }
