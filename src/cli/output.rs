@@ -12,29 +12,31 @@ use crate::explain::{Explanation, Filter, Report, explain, github, gitlab, sarif
 use crate::rbac;
 use crate::report::{Finding, Reason};
 use std::io;
+use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;
 use yaml_json_patch::edit::{self, pieces};
 
 impl Session<'_> {
     /// Writes the output and the messages.
     pub(super) fn finish(self) -> anyhow::Result<Exit> {
-        match self.run.mode {
-            OutputMode::Manifests => self.print_manifests(),
-            OutputMode::InPlace => self.change_files(),
-            OutputMode::Diff | OutputMode::Patches => self.print_changes(),
+        // The process ends now, and its memory with it: to free every text and outcome first would only take time.
+        let mut session = ManuallyDrop::new(self);
+        match session.run.mode {
+            OutputMode::Manifests => session.print_manifests(),
+            OutputMode::InPlace => session.change_files(),
+            OutputMode::Diff | OutputMode::Patches => session.print_changes(),
             OutputMode::Check | OutputMode::CheckAndDiff => {
-                let check_fails = self.check_fails;
-                let exit = self.print_changes()?;
-                Ok(exit.after_check(check_fails))
+                let exit = session.print_changes()?;
+                Ok(exit.after_check(session.check_fails))
             }
-            OutputMode::CheckReport(format) => self.print_check_report(format),
-            OutputMode::Explanation(request) => self.print_explanation(request),
-            OutputMode::Permissions => self.print_permissions(),
+            OutputMode::CheckReport(format) => session.print_check_report(format),
+            OutputMode::Explanation(request) => session.print_explanation(request),
+            OutputMode::Permissions => session.print_permissions(),
         }
     }
 
     /// Prints the manifests of all texts as one stream.
-    fn print_manifests(mut self) -> anyhow::Result<Exit> {
+    fn print_manifests(&mut self) -> anyhow::Result<Exit> {
         self.refuse_open_block_scalars()?;
         if self.messages.has_errors() {
             return self.fail(Ending::NothingPrinted);
@@ -82,7 +84,7 @@ impl Session<'_> {
     }
 
     /// Replaces the files that change.
-    fn change_files(mut self) -> anyhow::Result<Exit> {
+    fn change_files(&mut self) -> anyhow::Result<Exit> {
         let mut replacements = Vec::new();
         if !self.messages.has_errors() {
             for file in &self.files {
@@ -111,7 +113,7 @@ impl Session<'_> {
     }
 
     /// Prints the diff, the list of changes or the patches.
-    fn print_changes(mut self) -> anyhow::Result<Exit> {
+    fn print_changes(&mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
@@ -125,7 +127,7 @@ impl Session<'_> {
     }
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
-    fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
+    fn print_check_report(&mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
         let filter = match format {
             // The report has its own field for changes.
             ExplainFormat::Json => Filter::All,
@@ -148,7 +150,7 @@ impl Session<'_> {
     }
 
     /// Prints the explanation. The exit code is that of `inject`.
-    fn print_explanation(self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
+    fn print_explanation(&mut self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
         let ExplainRequest { format, filter } = request;
         let texts = self.texts();
         let explanation = self.explanation(&texts, filter);
@@ -178,7 +180,7 @@ impl Session<'_> {
     }
 
     /// Prints the RBAC manifests of the command `rbac`.
-    fn print_permissions(mut self) -> anyhow::Result<Exit> {
+    fn print_permissions(&mut self) -> anyhow::Result<Exit> {
         if self.messages.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
@@ -191,7 +193,7 @@ impl Session<'_> {
     }
 
     /// Ends a run whose errors hold back its output.
-    fn fail(self, ending: Ending<'_>) -> anyhow::Result<Exit> {
+    fn fail(&mut self, ending: Ending<'_>) -> anyhow::Result<Exit> {
         self.messages.log_summary(ending)?;
         self.messages.show(Some(ending));
         Ok(Exit::Trouble)
