@@ -56,7 +56,7 @@ pub(crate) fn inject_templates(
 ) -> Injection {
     let work = std::mem::take(shared);
     let Input { text, patch, cut } = input;
-    let mut planner = Planner::new(text, patch, config, options, work.agents);
+    let mut planner = Planner::new(patch, config, options, work.agents);
     planner.readings = work.readings;
     let mut pipeline = Pipeline {
         config,

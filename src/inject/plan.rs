@@ -13,8 +13,7 @@ use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
 use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
-use crate::inject::unknown_kind::{self, KeySearch, from_first_annotation, unknown_kind};
-use crate::mackerel::annotations::Annotation;
+use crate::inject::unknown_kind::{self, RECORDS, REQUESTS, from_first_annotation, unknown_kind};
 use crate::manifest::duplicate_keys::{self, second_key};
 use crate::manifest::identity::{Identity, is_list};
 use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
@@ -81,22 +80,15 @@ pub(crate) struct Planner<'c> {
     table: Table<'c>,
     pub(crate) agents: Agents,
     pub(crate) readings: EarlierReadings,
-    /// Finds requests in templates of unknown kinds.
-    requests: KeySearch,
-    /// Finds agents of earlier runs in templates at unknown places.
-    records: KeySearch,
 }
 
 impl<'c> Planner<'c> {
-    /// Plans for the pieces of `text`.
     pub(crate) fn new(
-        text: &str,
         patch: Option<&'c NamedPatch>,
         config: &'c Config,
         options: Options,
         agents: Agents,
     ) -> Self {
-        let annotated = from_first_annotation(text);
         Self {
             config,
             options,
@@ -104,8 +96,6 @@ impl<'c> Planner<'c> {
             table: config.workloads(),
             agents,
             readings: EarlierReadings::default(),
-            requests: KeySearch::new(annotated, &[Annotation::Inject, Annotation::WaitFor]),
-            records: KeySearch::new(annotated, &[Annotation::Record]),
         }
     }
 
@@ -184,13 +174,14 @@ impl<'c> Planner<'c> {
 
     /// Returns false if the text of a resource shows that no finding is about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        if self.records.may_find(text) {
+        let annotated = from_first_annotation(text);
+        if RECORDS.may_find(annotated) {
             return true;
         }
         if self.options.direction == Direction::Uninject {
             return false;
         }
-        let may_request = self.requests.may_find(text);
+        let may_request = REQUESTS.may_find(annotated);
         let may_be_template = (may_request || unknown_kind::may_be(kind, api_version, self.config))
             && template_form::may_be_in(text);
         may_be_template || (may_request && kind == "Namespace")
@@ -264,7 +255,7 @@ impl ResourcePlanner<'_, '_> {
             return Vec::new();
         }
         // The text of an alias has no record: its anchor has been looked at.
-        let records = self.planner.records.count(tree.raw(resource.node));
+        let records = RECORDS.count(tree.raw(resource.node));
         if records == 0 {
             return Vec::new();
         }

@@ -20,43 +20,47 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
-/// Finds the prefix that all annotations have. A run over many files prepares it once.
+/// Finds the prefix that all annotations have.
 static PREFIX_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
 
+/// Finds requests in templates of unknown kinds.
+pub(crate) static REQUESTS: LazyLock<KeySearch> =
+    LazyLock::new(|| KeySearch::new(&[Annotation::Inject, Annotation::WaitFor]));
+
+/// Finds agents of earlier runs in templates at unknown places.
+pub(crate) static RECORDS: LazyLock<KeySearch> =
+    LazyLock::new(|| KeySearch::new(&[Annotation::Record]));
+
 /// A search for annotations in a text. A document without them need not be read for them.
-#[derive(Debug, Clone)]
 pub(crate) struct KeySearch {
-    /// Those that the stream has.
     keys: Vec<Finder<'static>>,
 }
 
-/// Returns a stream from its first annotation on; nothing of a stream without one.
-pub(crate) fn from_first_annotation(stream: &str) -> &str {
-    let first = PREFIX_FINDER.find(stream.as_bytes());
-    first.map_or("", |first| &stream[first..])
+/// Returns a text from its first annotation on; nothing of a text without one. Most texts have none, so that one search tells it for
+/// all annotations.
+pub(crate) fn from_first_annotation(text: &str) -> &str {
+    let first = PREFIX_FINDER.find(text.as_bytes());
+    first.map_or("", |first| &text[first..])
 }
 
 impl KeySearch {
-    /// Searches a whole stream [from its first annotation on](from_first_annotation). The annotations that it does not have are not
-    /// searched for in its parts.
-    pub(crate) fn new(annotated: &str, annotations: &[Annotation]) -> Self {
-        let mut keys = Vec::new();
-        if !annotated.is_empty() {
-            keys.extend(annotations.iter().map(|one| Finder::new(one.key())));
-            keys.retain(|key| key.find(annotated.as_bytes()).is_some());
+    fn new(annotations: &[Annotation]) -> Self {
+        let keys = annotations.iter().map(|one| Finder::new(one.key()));
+        Self {
+            keys: keys.collect(),
         }
-        Self { keys }
     }
 
-    /// Returns false if none of them is in this part of the stream.
-    pub(crate) fn may_find(&self, part: &str) -> bool {
-        self.count(part) > 0
+    /// Returns false if none of them is in the text.
+    pub(crate) fn may_find(&self, text: &str) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|key| key.find(text.as_bytes()).is_some())
     }
 
-    /// Returns the number of their occurrences in this part of the stream.
-    pub(crate) fn count(&self, part: &str) -> usize {
+    /// Returns the number of their occurrences in the text.
+    pub(crate) fn count(&self, text: &str) -> usize {
         let keys = self.keys.iter();
-        keys.map(|key| key.find_iter(part.as_bytes()).count()).sum()
+        keys.map(|key| key.find_iter(text.as_bytes()).count()).sum()
     }
 }
 
