@@ -12,7 +12,7 @@ use crate::manifest::resource::{Resource, file, item_types, resources};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{HashMap, HashSet};
 use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 
 /// Kind, namespace and name of an object.
@@ -20,9 +20,9 @@ type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
 
 /// The objects that the pods of all texts name.
 pub(super) struct Named<'r> {
-    names: BTreeSet<ObjectKey<'r>>,
+    names: HashSet<ObjectKey<'r>>,
     /// Searches for the names, to skip texts without any of them; none if there are so many that parsing is cheaper.
-    finders: BTreeMap<RelatedKind, Option<Vec<Finder<'r>>>>,
+    finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
     /// True if a number of replicas is known: explanations are asked for.
     counts_replicas: bool,
 }
@@ -37,7 +37,7 @@ impl<'r> Named<'r> {
         agents: &[AgentGroup<'r>],
         config: &'r Config,
     ) -> Self {
-        let mut names = BTreeSet::new();
+        let mut names = HashSet::new();
         for agent in agents {
             for need in &agent.needs.objects {
                 names.insert((
@@ -58,11 +58,11 @@ impl<'r> Named<'r> {
                 }
             }
         }
-        let mut of_kind: BTreeMap<RelatedKind, BTreeSet<&str>> = BTreeMap::new();
+        let mut of_kind: HashMap<RelatedKind, HashSet<&str>> = HashMap::new();
         for (kind, _, name) in &names {
             of_kind.entry(*kind).or_default().insert(name);
         }
-        let mut finders = BTreeMap::new();
+        let mut finders = HashMap::new();
         for (kind, names) in of_kind {
             let are_few = names.len() <= MAX_FINDERS;
             let of_names = names.into_iter().map(Finder::new);
@@ -76,18 +76,22 @@ impl<'r> Named<'r> {
         }
     }
 
+    /// Returns true if objects of this kind matter to the run.
+    fn is_wanted(&self, kind: RelatedKind) -> bool {
+        match kind {
+            RelatedKind::Holds(_) | RelatedKind::ServiceAccount => self.finders.contains_key(&kind),
+            RelatedKind::Quota | RelatedKind::LimitRange => true,
+            RelatedKind::Autoscaler => self.counts_replicas,
+        }
+    }
+
     /// Returns false for a text that holds no named object of this kind.
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
-        match self.finders.get(&kind) {
-            Some(Some(finders)) => {
-                let mut finders = finders.iter();
-                finders.any(|finder| finder.find(text.as_bytes()).is_some())
-                    || may_spell_otherwise(text)
-            }
-            Some(None) => true,
-            None if kind == RelatedKind::Autoscaler => self.counts_replicas,
-            None => !kind.is_named(),
-        }
+        let Some(Some(finders)) = self.finders.get(&kind) else {
+            return true;
+        };
+        let mut finders = finders.iter();
+        finders.any(|finder| finder.find(text.as_bytes()).is_some()) || may_spell_otherwise(text)
     }
 
     fn has(&self, kind: RelatedKind, namespace: Option<&str>, name: &str) -> bool {
@@ -141,12 +145,12 @@ pub(crate) struct DataEntry {
 /// The objects in the order of the texts, and by name.
 pub(crate) struct Objects<'o> {
     all: &'o [Object],
-    named: BTreeMap<ObjectKey<'o>, Vec<&'o Object>>,
+    named: HashMap<ObjectKey<'o>, Vec<&'o Object>>,
 }
 
 impl<'o> Objects<'o> {
     pub(super) fn new(all: &'o [Object]) -> Self {
-        let mut named: BTreeMap<ObjectKey<'o>, Vec<&'o Object>> = BTreeMap::new();
+        let mut named: HashMap<ObjectKey<'o>, Vec<&'o Object>> = HashMap::new();
         for object in all {
             let name = (object.kind, object.namespace.as_deref(), &*object.name);
             named.entry(name).or_default().push(object);
@@ -221,12 +225,16 @@ pub(super) fn read(
         let related = &input.injection.related;
         // A document may hold many of them, in a list.
         for locations in related.chunk_by(|one, next| one.piece == next.piece) {
+            let kinds = locations.iter().map(|location| location.kind);
+            let mut kinds: HashSet<RelatedKind> =
+                kinds.filter(|kind| named.is_wanted(*kind)).collect();
+            if kinds.is_empty() {
+                continue;
+            }
             let Some(piece) = locations.first().map(|location| location.piece.clone()) else {
                 continue;
             };
             let text = input.text.get(piece.clone()).unwrap_or_default();
-            let mut kinds: HashSet<RelatedKind> =
-                locations.iter().map(|location| location.kind).collect();
             kinds.retain(|kind| named.may_be_in(*kind, text));
             if kinds.is_empty() {
                 continue;
