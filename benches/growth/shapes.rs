@@ -423,6 +423,14 @@ pub(crate) const SHAPES: &[Shape] = &[
         format!("{pod}{}", "      \t\n".repeat(n))
     }),
     // Permissions.
+    text("rbac: others in one line", 200, |n| {
+        let roles = each(n, |i| {
+            format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: r{i}}}}}, "
+            )
+        });
+        format!("{{apiVersion: v1, kind: List, items: [{roles}]}}\n")
+    }),
     other("rbac: generated for namespaces", 200, |n| {
         generated_again(n, |i| {
             format!("metadata: {{name: web, namespace: n{i}}}\nspec: {{}}\n")

@@ -82,6 +82,7 @@ impl<'r> Named<'r> {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => self.finders.contains_key(&kind),
             RelatedKind::Quota | RelatedKind::LimitRange => true,
             RelatedKind::Autoscaler => self.counts_replicas,
+            RelatedKind::Permission => false,
         }
     }
 
@@ -359,6 +360,7 @@ impl ObjectReader<'_> {
                 entries(tree, hard, "/spec/hard")
             }
             RelatedKind::LimitRange => self.bounds(object),
+            RelatedKind::Permission => Vec::new(),
             RelatedKind::Autoscaler => {
                 let spec = tree.member(object, "spec");
                 let target = spec.and_then(|spec| tree.member(spec, "scaleTargetRef"));

@@ -26,11 +26,6 @@ impl KindCounts {
         }
     }
 
-    /// Returns true if a resource is of the API group.
-    pub(crate) fn has_group(&self, group: &str) -> bool {
-        self.0.contains_key(group)
-    }
-
     /// Returns true if a resource has a kind.
     pub(crate) fn has_named(&self) -> bool {
         self.each().any(|known| !known.kind.is_empty())

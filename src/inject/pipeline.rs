@@ -233,14 +233,9 @@ impl Pipeline<'_> {
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
                 result.count(kind, api_version);
-                let location = |kind| Location {
-                    kind,
-                    piece: span,
-                    pointer: String::new(),
-                    inherited: None,
-                };
-                let related = RelatedKind::of_kind(kind).map(location);
-                result.injection.related.extend(related);
+                let related = RelatedKind::of_kind(kind);
+                let location = related.map(|kind| Location::of_document(kind, span));
+                result.injection.related.extend(location);
                 return;
             }
             Prefilter::Skip { kind, .. } => Some(kind),
@@ -255,7 +250,7 @@ impl Pipeline<'_> {
             result.extend(list);
             return;
         }
-        match yaml::read_piece(source, span, &mut self.buffer) {
+        let error = match yaml::read_piece(source, span.clone(), &mut self.buffer) {
             Ok(tree) => {
                 if let Some(node) = tree.root() {
                     let root = Root {
@@ -266,20 +261,24 @@ impl Pipeline<'_> {
                     self.piece(&tree, &root, result);
                 }
                 tree.recycle(&mut self.buffer);
+                return;
             }
-            Err(_) if prefilter::is_empty(text) => {}
-            Err(error) => match prefiltered {
-                Prefilter::Skip { kind, api_version }
-                    if self.options.direction == Direction::Inject
-                        || self.wants_nothing_of(text) =>
-                {
-                    result.count(kind, api_version);
-                }
-                _ => result
-                    .injection
-                    .findings
-                    .push(self.unreadable(&error, text)),
-            },
+            Err(_) if prefilter::is_empty(text) => return,
+            Err(error) => error,
+        };
+        // A document that cannot be read may hold anything.
+        let location = Location::of_document(RelatedKind::Permission, span);
+        result.injection.related.push(location);
+        match prefiltered {
+            Prefilter::Skip { kind, api_version }
+                if self.options.direction == Direction::Inject || self.wants_nothing_of(text) =>
+            {
+                result.count(kind, api_version);
+            }
+            _ => result
+                .injection
+                .findings
+                .push(self.unreadable(&error, text)),
         }
     }
 

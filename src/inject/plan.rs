@@ -129,14 +129,16 @@ impl<'c> Planner<'c> {
                 duplicate: resource.duplicate,
             };
             let templates = planner.find(&mut plan.remarks);
+            let Identity {
+                api_version, kind, ..
+            } = &resource.identity;
+            // What duplicate keys hide of a workload or a Secret is not looked for, but no permission of an earlier run is missed.
+            let is_related = templates.is_empty() && resource.duplicate.is_none();
+            if is_related || RelatedKind::of_kind(kind) == Some(RelatedKind::Permission) {
+                plan.relate(tree, root, kind, planner.path.clone());
+            }
             if templates.is_empty() {
-                let Identity {
-                    api_version, kind, ..
-                } = &resource.identity;
                 without_template.add(unknown_kind::group(api_version), kind, 1);
-                if resource.duplicate.is_none() {
-                    plan.relate(tree, root, kind, planner.path);
-                }
             } else {
                 planner.plan(templates, &mut plan);
             }

@@ -1,4 +1,4 @@
-//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts, autoscalers.
+//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts, permissions, autoscalers.
 
 use kube_core::TypeMeta;
 use serde::Serialize;
@@ -37,6 +37,8 @@ pub(crate) enum RelatedKind {
     LimitRange,
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
+    /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet.
+    Permission,
     /// A HorizontalPodAutoscaler or ScaledObject, which changes the number of pods.
     Autoscaler,
 }
@@ -52,6 +54,7 @@ impl RelatedKind {
             "ResourceQuota" => Some(RelatedKind::Quota),
             "LimitRange" => Some(RelatedKind::LimitRange),
             "ServiceAccount" => Some(RelatedKind::ServiceAccount),
+            "ClusterRole" | "ClusterRoleBinding" => Some(RelatedKind::Permission),
             "HorizontalPodAutoscaler" | "ScaledObject" => Some(RelatedKind::Autoscaler),
             _ => None,
         }
@@ -61,7 +64,10 @@ impl RelatedKind {
     pub(crate) fn is_named(self) -> bool {
         match self {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => true,
-            RelatedKind::Quota | RelatedKind::LimitRange | RelatedKind::Autoscaler => false,
+            RelatedKind::Quota
+            | RelatedKind::LimitRange
+            | RelatedKind::Permission
+            | RelatedKind::Autoscaler => false,
         }
     }
 }
@@ -76,4 +82,16 @@ pub(crate) struct Location {
     pub(crate) pointer: String,
     /// The type of items that a typed list around the piece gives.
     pub(crate) inherited: Option<Arc<TypeMeta>>,
+}
+
+impl Location {
+    /// Returns the location of a resource that is a whole document.
+    pub(crate) fn of_document(kind: RelatedKind, document: Range<usize>) -> Self {
+        Self {
+            kind,
+            piece: document,
+            pointer: String::new(),
+            inherited: None,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::inject::outcome::Outcome;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::rbac::Grants;
 use crate::rbac::existing::Existing;
-use crate::rbac::objects::{GROUP, objects};
+use crate::rbac::objects::objects;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -29,13 +29,13 @@ impl RbacCoverage {
 
     /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
-        // Most texts have no RBAC object. Without the namespace of an agent, no objects make the coverage complete.
-        if self.has_unknown || !injection.kinds_without_template.has_group(GROUP) {
+        // Without the namespace of an agent, no objects make the coverage complete.
+        if self.has_unknown {
             return;
         }
         let Existing {
             managed, unmanaged, ..
-        } = Existing::of(text);
+        } = Existing::of(text, &injection.related);
         if config.spec.rbac.generate {
             self.objects
                 .extend(managed.into_iter().map(|managed| managed.value));

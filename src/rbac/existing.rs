@@ -2,6 +2,7 @@
 
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
+use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::{file, resources};
 use crate::rbac::objects::{GROUP, NAME_PREFIX};
 use json_patch::jsonptr::PointerBuf;
@@ -58,10 +59,18 @@ pub(super) struct Unmanaged {
 }
 
 impl Existing {
-    /// Reads the documents that may hold one.
-    pub(super) fn of(text: &str) -> Self {
+    /// Reads the documents that may hold one. `related` are the places of the text's related resources; most texts have no permissions
+    /// among them.
+    pub(super) fn of(text: &str, related: &[Location]) -> Self {
         let mut existing = Self::default();
-        if !may_hold(text) {
+        // A list that is read as a whole is one piece, with all its permissions.
+        let mut pieces = related.chunk_by(|one, next| one.piece == next.piece);
+        let may_hold_one = pieces.any(|locations| {
+            let mut locations = locations.iter();
+            let permission = locations.find(|location| location.kind == RelatedKind::Permission);
+            permission.is_some_and(|location| may_hold(&text[location.piece.clone()]))
+        });
+        if !may_hold_one {
             return existing;
         }
         for document in yaml::documents(text).map(|document| document.span) {

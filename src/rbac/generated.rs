@@ -30,7 +30,7 @@ pub(crate) fn write(
     injection: &mut Injection,
     inject_again: impl FnOnce(&str) -> Injection,
 ) {
-    let existing = Existing::of(text);
+    let existing = Existing::of(text, &injection.related);
     let mut wanted = Vec::new();
     if options.direction == Direction::Inject && config.spec.rbac.generate {
         wanted = needed(config, options.permissions, injection, &existing);
