@@ -43,6 +43,17 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
     pub(crate) decision: &'static str,
     pub(crate) is_dry_run: bool,
+    pub(crate) line: DecisionLine,
+}
+
+/// The line of the log about a decision, which is written when it is dropped: also for a client that has left.
+#[derive(Debug)]
+pub(crate) struct DecisionLine {
+    hook: Hook,
+    decision: &'static str,
+    subject: Subject,
+    reason: String,
+    is_fault: bool,
 }
 
 /// Reviews that are not answered.
@@ -201,7 +212,7 @@ impl Worker {
         catch_unwind(AssertUnwindSafe(|| self.answer(review))).ok()
     }
 
-    /// Decides about a review, and logs the decision.
+    /// Decides about a review.
     fn answer(&mut self, review: &Review) -> Result<Reply, Malformed> {
         let config = self.config.get();
         if self.left == 0 || !Arc::ptr_eq(self.reviewer.config(), &config) {
@@ -229,11 +240,17 @@ impl Worker {
             message,
             is_fault,
         } = answer?;
-        log_decision(hook, decision, &subject, &message, is_fault);
         Ok(Reply {
             body,
             decision,
             is_dry_run: subject.is_dry_run,
+            line: DecisionLine {
+                hook,
+                decision,
+                subject,
+                reason: message,
+                is_fault,
+            },
         })
     }
 
@@ -244,28 +261,37 @@ impl Worker {
     }
 }
 
-fn log_decision(hook: Hook, decision: &str, subject: &Subject, reason: &str, is_fault: bool) {
-    /// As long as Kubernetes allows a name.
-    const MAX_NAME: usize = 253;
-    const MAX_REASON: usize = 1000;
-    let Subject {
-        kind,
-        namespace,
-        name,
-        is_dry_run,
-    } = subject;
-    let (hook, dry_run) = (hook.name(), is_dry_run);
-    let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
-    let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
-    let reason = short(reason, MAX_REASON);
-    if is_fault {
-        tracing::error!(
-            hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
-        );
-    } else {
-        tracing::info!(
-            hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
-        );
+impl Drop for DecisionLine {
+    fn drop(&mut self) {
+        /// As long as Kubernetes allows a name.
+        const MAX_NAME: usize = 253;
+        const MAX_REASON: usize = 1000;
+        let Self {
+            hook,
+            decision,
+            subject,
+            reason,
+            is_fault,
+        } = self;
+        let Subject {
+            kind,
+            namespace,
+            name,
+            is_dry_run: dry_run,
+        } = subject;
+        let hook = hook.name();
+        let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
+        let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
+        let reason = short(reason, MAX_REASON);
+        if *is_fault {
+            tracing::error!(
+                hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
+            );
+        } else {
+            tracing::info!(
+                hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
+            );
+        }
     }
 }
 

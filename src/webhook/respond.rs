@@ -2,7 +2,7 @@
 
 use crate::admission::Hook;
 use crate::webhook::connections::{Connection, Phase};
-use crate::webhook::engine::{Engine, Review, Unanswered};
+use crate::webhook::engine::{Engine, Reply, Review, Unanswered};
 use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
@@ -15,6 +15,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 /// Shared by the requests of all connections.
@@ -157,14 +158,18 @@ impl Responder {
                 Unanswered::Malformed(_) if is_cut => RequestError::TooLong,
                 other => other.into(),
             })?;
-        let answer = UnreadAnswer::new(reply.body, &self.traffic);
+        let Reply {
+            body,
+            decision,
+            is_dry_run,
+            line,
+        } = reply;
+        // The log's thread may take the processor from this one, so the answer is written before the line.
+        spawn_local(async move { drop(line) });
+        let answer = UnreadAnswer::new(body, &self.traffic);
         let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
-        self.metrics.reviewed(
-            hook.name(),
-            reply.decision,
-            reply.is_dry_run,
-            started.elapsed(),
-        );
+        self.metrics
+            .reviewed(hook.name(), decision, is_dry_run, started.elapsed());
         Ok(Bytes::from_owner(answer))
     }
 

@@ -141,11 +141,12 @@ fn an_unread_log_delays_no_review_and_its_dropped_lines_are_counted() {
             "injected"
         );
     }
-    let dropped = server.metric("log_lines_dropped_total").unwrap();
-    assert!((200.0..1000.0).contains(&dropped), "{dropped}");
+    // The last line may still come: an answer does not wait for its line.
+    let dropped = || server.metric("log_lines_dropped_total").unwrap();
+    assert!((200.0..1000.0).contains(&dropped()), "{}", dropped());
     drop(unread);
     until("every other line", || {
-        server.events("reviewed").len() as f64 == 2000.0 - dropped
+        server.events("reviewed").len() as f64 == 2000.0 - dropped()
     });
 }
 
