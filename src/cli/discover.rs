@@ -37,7 +37,7 @@ pub(crate) struct DiscoveredFiles {
     pub(crate) chart_templates: Vec<PathBuf>,
     /// Kustomizations. Those without an extension of YAML are not in `files`, unless the user named them.
     pub(crate) kustomizations: Vec<PathBuf>,
-    /// Canonical paths of the folders that the user named.
+    /// Canonical paths of the folders that were walked.
     pub(crate) folders: Vec<PathBuf>,
     /// Folders that the user named and that have no file with the extension of a manifest.
     pub(crate) empty: Vec<PathBuf>,
@@ -108,7 +108,7 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
         .git_global(false)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let is_left_out = is_folder && are_of_chart(entry.path());
+            let is_left_out = is_folder && is_templates_of_chart(entry.path());
             if is_left_out {
                 let _ = sender.send(entry.path().to_owned());
             }
@@ -138,6 +138,10 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
                         found_by: FoundBy::Walk,
                     });
                 }
+            }
+            // The walk follows no links, but kustomize does.
+            Ok(entry) if has_name_of_kustomization(entry.path()) && entry.path().is_file() => {
+                discovered.kustomizations.push(shown(entry.path()));
             }
             Ok(_) => {}
             Err(error) => discovered.errors.push(walk_message(&error)),
@@ -175,11 +179,11 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 
 /// Returns true for the folder `templates` beside a `Chart.yaml`, and for folders in it.
 fn is_chart_templates(folder: &Path) -> bool {
-    folder.ancestors().any(are_of_chart)
+    folder.ancestors().any(is_templates_of_chart)
 }
 
 /// Returns true for the folder `templates` beside a `Chart.yaml`. Without a chart, such a folder may have manifests.
-fn are_of_chart(templates: &Path) -> bool {
+fn is_templates_of_chart(templates: &Path) -> bool {
     let chart = templates.parent();
     templates.file_name() == Some(OsStr::new("templates"))
         && chart.is_some_and(|chart| chart.join("Chart.yaml").is_file())
@@ -321,6 +325,19 @@ mod tests {
             (named.files.len(), named.kustomizations),
             (2, vec![path("b/Kustomization")])
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_kustomization_may_be_a_link() {
+        let root = tree(&["a/web.yaml", "shared.yaml"]);
+        let link = root.path().join("a/kustomization.yaml");
+        std::os::unix::fs::symlink("../shared.yaml", &link).unwrap();
+        let broken = root.path().join("kustomization.yaml");
+        std::os::unix::fs::symlink("no-such-file", broken).unwrap();
+        let found = files(&[root.path().to_owned()]);
+        assert_eq!(found.kustomizations, [link]);
+        assert_eq!(names(root.path(), &found), ["a/web.yaml", "shared.yaml"]);
     }
 
     #[cfg(unix)]

@@ -346,8 +346,8 @@ fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
     format!("{}:{}:{}", path.display(), position.line, position.column)
 }
 
-/// Returns further kustomizations: in the folders of named files, and above them and the named folders up to the root of a Git
-/// repository. The walk has found those below a named folder.
+/// Returns further kustomizations: in the folders of named files, and above them and the walked folders up to the root of a Git
+/// repository. The walk has found those below, but for ignored ones.
 fn in_parent_folders(discovered: &DiscoveredFiles) -> Vec<PathBuf> {
     let known = discovered.kustomizations.iter();
     let known: HashSet<PathBuf> = known.map(|path| canonical(path)).collect();

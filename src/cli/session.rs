@@ -12,6 +12,7 @@ use crate::inject::Injection;
 use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
 use crate::inject::unknown_kind::GroupKind;
 use crate::manifest::identity::Identity;
+use crate::manifest::related::RelatedKind;
 use crate::options::{Direction, Tense};
 use crate::rbac::{Grants, RbacCoverage};
 use crate::report::{Class, Finding, Reason, SeenMessages};
@@ -144,7 +145,9 @@ impl<'r> Session<'r> {
         };
         let mut outcomes = injection.outcomes.iter();
         let has_agent = outcomes.any(|outcome| outcome.agent().is_some());
-        let is_checked = !injection.related.is_empty() || has_agent;
+        let mut related = injection.related.iter();
+        let is_checked =
+            has_agent || related.any(|location| location.kind != RelatedKind::Permission);
         if is_written || is_checked || has_first_note {
             self.files.push(ProcessedFile {
                 path: path.to_owned(),

@@ -266,7 +266,7 @@ impl Pipeline<'_> {
             Err(_) if prefilter::is_empty(text) => return,
             Err(error) => error,
         };
-        // A document that cannot be read may hold anything.
+        // A document that had to be read, and cannot be, may hold permissions.
         let location = Location::of_document(RelatedKind::Permission, span);
         result.injection.related.push(location);
         match prefiltered {

@@ -37,7 +37,8 @@ pub(crate) enum RelatedKind {
     LimitRange,
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
-    /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet.
+    /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet; or a document that cannot be read, which may
+    /// hold one.
     Permission,
     /// A HorizontalPodAutoscaler or ScaledObject, which changes the number of pods.
     Autoscaler,

@@ -164,7 +164,7 @@ impl Responder {
             is_dry_run,
             line,
         } = reply;
-        // The log's thread may take the processor from this one, so the answer is written before the line.
+        // The log's thread often takes the processor from this one, so the answer goes to the client before the line is written.
         spawn_local(async move { drop(line) });
         let answer = UnreadAnswer::new(body, &self.traffic);
         let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
