@@ -201,8 +201,8 @@ impl Worker {
             let answer = self.review(&review);
             drop((review, permit));
             if let Some(answer) = answer {
-                // The client may have left.
-                let _ = reply.send(answer);
+                // The client may have left: then the line of the log is written here.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(reply.send(answer))));
             }
         }
     }
