@@ -349,8 +349,13 @@ fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
 /// Returns further kustomizations: in the folders of named files, and above them and the walked folders up to the root of a Git
 /// repository. The walk has found those below, but for ignored ones.
 fn in_parent_folders(discovered: &DiscoveredFiles) -> Vec<PathBuf> {
+    // The file itself may be a link.
+    let in_canonical_folder = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        canonical(parent(path)).join(name)
+    };
     let known = discovered.kustomizations.iter();
-    let known: HashSet<PathBuf> = known.map(|path| canonical(path)).collect();
+    let known: HashSet<PathBuf> = known.map(in_canonical_folder).collect();
     let named = discovered.files.iter();
     let named = named.filter(|file| file.found_by == FoundBy::Name);
     let folders_of_named = named.map(|file| parent(&file.canonical));

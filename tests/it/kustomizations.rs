@@ -288,6 +288,22 @@ fn a_kustomization_with_patches_over_an_injected_file_is_named_once() {
     assert_eq!(remarks(&folder, &["."]), [""; 0], "no patches");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_kustomization_that_is_a_link_is_one() {
+    let overlay = json_patch("patches", "{op: add, path: /spec/replicas, value: 2}");
+    let folder = with_overlay(&overlay);
+    folder.write("shared.yaml", &overlay);
+    let link = folder.path("overlay/kustomization.yaml");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("../shared.yaml", link).unwrap();
+    folder.write("base/web.yaml", &format!("{WEB}---\n{WEB}"));
+    let note = "info[kustomize-check]: overlay/kustomization.yaml has patches, which kustomize applies after injection";
+    for paths in [&["-v", "."][..], &["-v", "overlay", "base"]] {
+        assert_eq!(remarks(&folder, paths), [note], "{paths:?}");
+    }
+}
+
 #[test]
 fn further_kustomizations_with_patches_are_counted() {
     let overlay = json_patch("patches", "{op: add, path: /spec/replicas, value: 2}");
