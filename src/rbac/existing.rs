@@ -63,18 +63,24 @@ impl Existing {
     /// among them.
     pub(super) fn of(text: &str, related: &[Location]) -> Self {
         let mut existing = Self::default();
-        // A list that is read as a whole is one piece, with all its permissions.
-        let mut pieces = related.chunk_by(|one, next| one.piece == next.piece);
-        let may_hold_one = pieces.any(|locations| {
-            let mut locations = locations.iter();
-            let permission = locations.find(|location| location.kind == RelatedKind::Permission);
-            permission.is_some_and(|location| may_hold(&text[location.piece.clone()]))
-        });
-        if !may_hold_one {
-            return existing;
-        }
+        // In the order of the text. A list that is read as a whole is one piece, with all its permissions.
+        let mut pieces: Vec<&Range<usize>> = related
+            .iter()
+            .filter(|location| location.kind == RelatedKind::Permission)
+            .map(|location| &location.piece)
+            .collect();
+        pieces.dedup();
+        pieces.retain(|piece| may_hold(&text[(*piece).clone()]));
+        let mut pieces = pieces.into_iter().peekable();
         for document in yaml::documents(text).map(|document| document.span) {
-            if !may_hold(&text[document.clone()]) {
+            if pieces.peek().is_none() {
+                break;
+            }
+            let mut is_in_document = false;
+            while pieces.next_if(|piece| piece.start < document.end).is_some() {
+                is_in_document = true;
+            }
+            if !is_in_document {
                 continue;
             }
             match yaml::read_piece(text, document.clone(), &mut Buffer::default()) {
