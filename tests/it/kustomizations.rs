@@ -85,6 +85,8 @@ fn the_kustomizations_of_the_input_and_above_it_count() {
     assert!(decision(&folder, &["patches", "base"]).contains("[injected]"));
     folder.write(".ignore", "overlay/\n");
     assert!(decision(&folder, &["."]).contains("[injected]"));
+    folder.write(".ignore", "overlay/kustomization.yaml\n");
+    assert!(decision(&folder, &["."]).contains("[injected]"));
     folder.write(
         "kustomization.yaml",
         "patches: [{path: patches/web.yaml}]\n",
