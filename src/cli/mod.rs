@@ -55,7 +55,7 @@ use std::process::ExitCode;
 enum Exit {
     /// Success.
     Done,
-    /// `--check` found a change or a missing agent.
+    /// `--check` found a change, a missing agent or one without its `record`.
     Found,
     /// An error: wrong usage, unreadable input, or a refusal.
     Trouble,
