@@ -25,10 +25,19 @@ pub(crate) struct NamedText<'t> {
 /// Writes the findings of one text as messages.
 pub(crate) struct MessageWriter<'t> {
     renderer: Renderer<'t>,
-    /// None in a function call, where the user does not see the text on stdin.
-    input: Option<NamedText<'t>>,
+    input: NamedText<'t>,
+    naming: Naming,
     /// The document of the last message.
     document: Option<RenderedDocument<'t>>,
+}
+
+/// The names of places in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// Line and column.
+    Lines,
+    /// Resources, in a function call: the user does not see the text on stdin.
+    Resources,
 }
 
 /// A document that Helm rendered.
@@ -165,27 +174,31 @@ impl<'t> MessageWriter<'t> {
     pub(crate) fn source_lines(input: NamedText<'t>, colour: Colour) -> Self {
         Self {
             renderer: Renderer::new(colour),
-            input: Some(input),
+            input,
+            naming: Naming::Lines,
             document: None,
         }
     }
 
-    /// Returns a writer of messages that name resources and the files that an orchestrator read them from.
-    pub(crate) fn resource_names(colour: Colour) -> Self {
+    /// Returns a writer of messages that name resources and the files that an orchestrator read them from. A text that cannot be read
+    /// has no resources, so its lines are named.
+    pub(crate) fn resource_names(input: NamedText<'t>, colour: Colour) -> Self {
         Self {
             renderer: Renderer::new(colour),
-            input: None,
+            input,
+            naming: Naming::Resources,
             document: None,
         }
     }
 
     /// Returns the text of a message. Its picture is drawn only if it is shown.
     fn message(&mut self, reported: &ReportedFinding<'_>, visibility: Visibility) -> MessageText {
-        let Some(input) = self.input else {
-            return self.message_of_call(reported);
-        };
+        let input = self.input;
         let finding = reported.finding;
         let resource = reported.subject.resource();
+        if let (Naming::Resources, Some(resource)) = (self.naming, resource) {
+            return self.message_of_call(reported, resource);
+        }
         let offset = finding.offset.or(resource.map(|resource| resource.offset));
         let place = self.position(input, offset);
         let field = resource.map(|resource| resource_and_field(resource, finding));
@@ -217,23 +230,24 @@ impl<'t> MessageWriter<'t> {
         }
     }
 
-    /// Returns the text of a message of a function call.
-    fn message_of_call(&mut self, reported: &ReportedFinding<'_>) -> MessageText {
+    /// Returns the text of a message of a function call about a resource.
+    fn message_of_call(
+        &mut self,
+        reported: &ReportedFinding<'_>,
+        resource: ResourceRef<'_>,
+    ) -> MessageText {
         let finding = reported.finding;
-        let mut place = None;
-        if let Some(resource) = reported.subject.resource() {
-            let field = resource_and_field(resource, finding);
-            place = Some(match resource.file {
-                Some((path, _)) => format!("{field} ({path})"),
-                None => field,
-            });
-        }
+        let field = resource_and_field(resource, finding);
+        let place = match resource.file {
+            Some((path, _)) => format!("{field} ({path})"),
+            None => field,
+        };
         let mut diagnostic = Diagnostic::of(finding, reported.severity, "", &[]);
-        diagnostic.place = place.clone().map(Place::of_whole);
+        diagnostic.place = Some(Place::of_whole(place.clone()));
         MessageText {
-            line: line("", place.as_deref(), reported),
+            line: line("", Some(&place), reported),
             picture: self.renderer.open_picture(&diagnostic),
-            place: place.unwrap_or_default(),
+            place,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
 use crate::cli::args::Common;
-use crate::cli::findings::{self, MessageWriter};
+use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Ending, Messages};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
@@ -145,7 +145,11 @@ fn answer_call(
         Ok(config) => {
             let run = RunContext::new(request, Permissions::Items, common, &config);
             let injection = envelope.inject(&config, run.options_for(&text));
-            let writer = MessageWriter::resource_names(messages.colour());
+            let input = NamedText {
+                name: STDIN,
+                text: &text,
+            };
+            let writer = MessageWriter::resource_names(input, messages.colour());
             findings::report(messages, writer, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
             let mut rbac = RbacCoverage::default();

@@ -240,6 +240,19 @@ fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
 }
 
 #[test]
+fn an_item_that_cannot_be_read_is_shown_with_its_line() {
+    let broken = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: [\n";
+    let ran = Folder::with(&[]).run_with(&[], broken);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains(" --> <stdin>:4:6\n  |\n4 | - a: [\n  |      ^\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn a_list_in_a_file_gets_no_results() {
     let folder = Folder::with(&[("list.yaml", &call(""))]);
     let stdout = folder.run(&["inject", "list.yaml"]).stdout;
