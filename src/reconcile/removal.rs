@@ -23,6 +23,7 @@ impl PatchTarget<'_, '_> {
         let mut removal = Removal {
             target: self,
             record: existing.record.as_ref().ok(),
+            has_status: existing.status,
             builder: PatchBuilder::new(self.path),
         };
         removal.remove_annotations(kept);
@@ -89,8 +90,11 @@ impl PatchTarget<'_, '_> {
 /// The removal of an existing injection from its template.
 struct Removal<'a, 't> {
     target: PatchTarget<'a, 't>,
-    /// None if it cannot be read.
+    /// None if it cannot be read. Then the injection is taken to have made what it makes in most templates: the `status`, and the
+    /// lists that have nothing else.
     record: Option<&'a Record>,
+    /// True if `status: injected` is beside the record.
+    has_status: bool,
     builder: PatchBuilder<'a>,
 }
 
@@ -98,7 +102,7 @@ impl Removal<'_, '_> {
     fn remove_annotations(&mut self, kept: &[KeptSetting]) {
         let annotations = self.target.node(Parent::Annotations);
         let mut keys = vec![Annotation::Record.key()];
-        if self.record.is_some_and(Record::added_status) {
+        if self.record.map_or(self.has_status, Record::added_status) {
             keys.insert(0, Annotation::Status.key());
         }
         keys.retain(|key| self.target.child(annotations, key).is_some());
@@ -151,7 +155,7 @@ impl Removal<'_, '_> {
 
     fn has_created(&self, parent: Parent) -> bool {
         self.record
-            .is_some_and(|record| record.created.contains(&parent))
+            .is_none_or(|record| record.created.contains(&parent))
     }
 
     /// Restores a parent that has injected members only: to absent, or to null as it was written. Returns false for one that
