@@ -5,11 +5,11 @@ use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::explain::InputFinding;
 use crate::inject::outcome::ResourceRef;
 use crate::inject::severity::SeverityPolicy;
-use crate::inject::{Injection, ReportedFinding, Subject};
+use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
-use crate::report::{Class, Finding, PermissionChange, Reason};
+use crate::report::{Finding, PermissionChange, Reason};
 use memchr::memmem;
 use std::io;
 use std::ops::Range;
@@ -79,9 +79,7 @@ pub(crate) fn add(
 ) -> io::Result<()> {
     let finding = reported.finding;
     let reason = finding.reason;
-    let is_text = matches!(reported.subject, Subject::Text);
-    let is_refused_text = is_text && reason.class() == Class::Refused;
-    if reported.is_decision() || is_refused_text {
+    if reported.is_counted() {
         messages.count(reason);
     }
     let key = MessageKey {

@@ -46,10 +46,13 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
 /// `3 would be injected`, `1 skipped (opted-out)`, `12 without pod template`
 fn totals(explanation: &Explanation<'_>) -> Vec<String> {
     let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
-    for template in &explanation.templates {
-        *counts
-            .entry(template.decision.reported.finding.reason)
-            .or_default() += 1;
+    let decisions = explanation.templates.iter();
+    let decisions = decisions.map(|template| &template.decision);
+    for located in decisions.chain(&explanation.findings) {
+        let reported = &located.reported;
+        if reported.is_counted() {
+            *counts.entry(reported.finding.reason).or_default() += 1;
+        }
     }
     let mut totals = Tense::Conditional.decisions(&counts);
     if explanation.without_pod_template > 0 {

@@ -112,6 +112,12 @@ impl<'i> ReportedFinding<'i> {
         outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
     }
 
+    /// True for what a summary counts: a decision, or a text that was refused.
+    pub(crate) fn is_counted(&self) -> bool {
+        let is_text = matches!(self.subject, Subject::Text);
+        self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
+    }
+
     /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
     /// lets the other templates be written, and does not make a missing agent right. An agent without its record can neither be
     /// updated nor removed, so a check must not pass as if it were up to date, or absent.

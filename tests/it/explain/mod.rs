@@ -478,3 +478,22 @@ fn kinds_that_are_rendered_elsewhere_are_named() {
         assert!(ran.stderr.starts_with(line), "{ran:?}");
     }
 }
+
+/// It may be a workload, so there is no warning that the directory has no resources.
+#[test]
+fn a_document_that_cannot_be_read_counts() {
+    let broken = "apiVersion: apps/v1\nkind: Deployment\n spec: [\n";
+    let folder = Folder::with(&[("broken.yaml", broken)]);
+    let explained = folder.run(&["explain", "."]);
+    assert!(
+        explained.stdout.ends_with("\n\n1 failed (uneditable)\n"),
+        "{explained:?}"
+    );
+    assert_eq!((explained.code, &*explained.stderr), (Some(2), ""));
+    let skipped = folder.run(&["inject", "--check", "--set", "onError=skip", "."]);
+    let end = "\n1 failed (uneditable), 1 warning; no file was changed\n";
+    assert!(
+        skipped.stderr.ends_with(end) && !skipped.stderr.contains("no-resources"),
+        "{skipped:?}"
+    );
+}
