@@ -8,7 +8,7 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::findings;
 use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
-use crate::cli::kustomizations::Kustomizations;
+use crate::cli::kustomizations::{BuildCommand, Kustomizations};
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
@@ -49,7 +49,7 @@ pub(crate) fn run(
     for file in &discovered.files {
         reader.read(file)?;
     }
-    if !reader.has_workloads && reader.may_be_injected_by_kustomize() {
+    if !reader.has_workloads && run.options.direction == Direction::Inject {
         reader.kustomizations.note_transformer_alone();
     }
     let FileReader {
@@ -59,7 +59,11 @@ pub(crate) fn run(
         has_resources,
         ..
     } = reader;
-    if let Some(note) = kustomizations.transformer_note() {
+    let command = match run.mode {
+        OutputMode::Permissions => BuildCommand::Rbac,
+        _ => BuildCommand::Check,
+    };
+    if let Some(note) = kustomizations.transformer_note(command) {
         session.messages.note_line(note)?;
     }
     let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
@@ -188,6 +192,8 @@ impl FileReader<'_> {
             self.skip(&file.path, &unreadable.message)?;
             return Ok(());
         }
+        // What cannot be read may be one.
+        self.has_resources |= unreadable.is_some();
         self.session.add(&file.path, Some(state), text, injection)
     }
 
@@ -196,15 +202,11 @@ impl FileReader<'_> {
     fn add_kustomizations(&mut self, file: &InputFile, injection: &mut Injection) {
         self.kustomizations
             .add_findings(file, &mut injection.outcomes);
-        if self.may_be_injected_by_kustomize() && !injection.edits.is_empty() {
+        // The permissions of these files are printed, whatever adds the agent.
+        let are_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
+        if !injection.edits.is_empty() && !are_permissions {
             self.kustomizations.note_transformer(file);
         }
-    }
-
-    /// Returns true if a transformer may do what the run does. It adds agents, not the permissions that `rbac` prints.
-    fn may_be_injected_by_kustomize(&self) -> bool {
-        let run = &self.session.run;
-        run.options.direction == Direction::Inject && !matches!(run.mode, OutputMode::Permissions)
     }
 
     /// Warns of an unreadable file that may be no manifest, instead of an error.

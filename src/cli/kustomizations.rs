@@ -47,7 +47,7 @@ struct TransformerNote {
 
 impl TransformerNote {
     /// Returns the note for the user.
-    fn line(&self) -> String {
+    fn line(&self, command: BuildCommand) -> String {
         let kustomization = self.kustomization.display();
         let folder = self.build_folder.display();
         let files = match (&self.first_file, self.other_files) {
@@ -57,12 +57,23 @@ impl TransformerNote {
                 format!("{} and {}", file.display(), plural(others, "other file"))
             }
         };
+        let (purpose, command) = match command {
+            BuildCommand::Check => ("to check the result", "inject --check"),
+            BuildCommand::Rbac => ("to print the permissions of the agents", "rbac"),
+        };
         format!(
             "info: {kustomization} runs this program as a transformer, so `kustomize build` adds the agent to {files}; \
-             to check the result, run `kustomize build --enable-alpha-plugins --enable-exec {folder} | \
-             mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE"
+             {purpose}, run `kustomize build --enable-alpha-plugins --enable-exec {folder} | \
+             mackerel-agent-injector {command} --config FILE -` with the configuration of the transformer as FILE"
         )
     }
+}
+
+/// The command that the note recommends for the output of `kustomize build`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BuildCommand {
+    Check,
+    Rbac,
 }
 
 /// A kustomization. Files that it names are read only when they are needed.
@@ -116,8 +127,9 @@ impl Kustomizations {
     }
 
     /// Returns the note about the files that a transformer injects, if there are any.
-    pub(crate) fn transformer_note(&self) -> Option<String> {
-        self.transformer_note.as_ref().map(TransformerNote::line)
+    pub(crate) fn transformer_note(&self, command: BuildCommand) -> Option<String> {
+        let note = self.transformer_note.as_ref()?;
+        Some(note.line(command))
     }
 
     /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, at

@@ -85,7 +85,7 @@ impl Grants {
         if !self.needed.is_empty() {
             return None;
         }
-        let no_agent = || "no pod template in the input has the agent".to_owned();
+        let no_agent = || "no pod template in the input has an agent of this program".to_owned();
         Some(self.without().unwrap_or_else(no_agent))
     }
 }

@@ -149,7 +149,7 @@ fn rbac_prints_role_and_binding_over_files_and_over_both_kinds_of_stdin() {
         ),
         (
             "injection=annotated",
-            "no pod template in the input has the agent",
+            "no pod template in the input has an agent of this program",
         ),
     ] {
         let nothing = folder.run(&["rbac", "--namespace", "shop", "--set", settings, "a"]);
