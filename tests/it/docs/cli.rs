@@ -34,7 +34,7 @@ const ENGLISH: CliPageWords = CliPageWords {
                    (`kind: deployment`, `apiVersion: app/v1`), which the API server rejects. `inject -v` lists their kinds.\n\n\
                    Directories are searched recursively for `*.yaml`, `*.yml` and `*.json`. Hidden files, symbolic links and the \
                    `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore`. \
-                   `git apply` accepts a diff if the paths are relative to the current directory.",
+                   `git apply` accepts a diff if the paths are relative and below the current directory.",
     everywhere: ["Global options", "All commands accept these options."],
     examples: "Examples:",
     full_stop: ".",
@@ -56,7 +56,7 @@ const JAPANESE: CliPageWords = CliPageWords {
                    `inject -v` は、その kind の一覧を表示します。\n\n\
                    ディレクトリは再帰的に探索し、`*.yaml`、`*.yml`、`*.json` を読みます。隠しファイル、シンボリックリンク、Helm チャートの `templates/` はスキップします。\
                    `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします。\
-                   diff を `git apply` に渡せるのは、カレントディレクトリからの相対パスを指定したときです。",
+                   diff を `git apply` に渡せるのは、カレントディレクトリより下のファイルを相対パスで指定したときです。",
     everywhere: ["共通オプション", "どのコマンドでも使えます。"],
     examples: "例:",
     full_stop: "。",
