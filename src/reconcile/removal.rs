@@ -1,5 +1,6 @@
 //! The operations that remove an existing injection, or replace it at its positions.
 
+use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{Parent, Record};
@@ -23,7 +24,7 @@ impl PatchTarget<'_, '_> {
         let mut removal = Removal {
             target: self,
             record: existing.record.as_ref().ok(),
-            has_status: existing.status,
+            has_status: existing.status && existing.kinds().contains(ComponentKind::Agent),
             builder: PatchBuilder::new(self.path),
         };
         removal.remove_annotations(kept);
@@ -90,10 +91,10 @@ impl PatchTarget<'_, '_> {
 /// The removal of an existing injection from its template.
 struct Removal<'a, 't> {
     target: PatchTarget<'a, 't>,
-    /// None if it cannot be read. Then the injection is taken to have made what it makes in most templates: the `status`, and the
-    /// lists that have nothing else.
+    /// None if it cannot be read. Then the injection is taken to have made what it makes in most templates: the `status`, and every
+    /// parent that has nothing else.
     record: Option<&'a Record>,
-    /// True if `status: injected` is beside the record.
+    /// True if `status: injected` is beside the record of an agent.
     has_status: bool,
     builder: PatchBuilder<'a>,
 }
