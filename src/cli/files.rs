@@ -122,7 +122,7 @@ struct FileReader<'r> {
     shared: SharedWork,
     /// The namespaces and kinds of all pod templates.
     names: TemplateNames,
-    /// True if a file has a resource.
+    /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
     /// True if a file has a pod template that is no patch.
     has_workloads: bool,
@@ -192,8 +192,8 @@ impl FileReader<'_> {
             self.skip(&file.path, &unreadable.message)?;
             return Ok(());
         }
-        // What cannot be read may be one.
-        self.has_resources |= unreadable.is_some();
+        // A document that cannot be read may be a resource, and its finding says why there is none.
+        self.has_resources |= !injection.findings.is_empty();
         self.session.add(&file.path, Some(state), text, injection)
     }
 

@@ -36,7 +36,8 @@ pub(crate) struct MessageWriter<'t> {
 enum Naming {
     /// Line and column.
     Lines,
-    /// Resources, in a function call: the user does not see the text on stdin.
+    /// Resources, in a function call: the user has files, and does not see the text on stdin. Only a finding about no resource has a
+    /// line of that text.
     Resources,
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn add(
 ) -> io::Result<()> {
     let finding = reported.finding;
     let reason = finding.reason;
-    if reported.is_counted() {
+    if reported.is_in_summary() {
         messages.count(reason);
     }
     let key = MessageKey {
@@ -178,8 +179,7 @@ impl<'t> MessageWriter<'t> {
         }
     }
 
-    /// Returns a writer of messages that name resources and the files that an orchestrator read them from. A text that cannot be read
-    /// has no resources, so its lines are named.
+    /// Returns a writer of messages that name resources and the files that an orchestrator read them from.
     pub(crate) fn resource_names(input: NamedText<'t>, colour: Colour) -> Self {
         Self {
             renderer: Renderer::new(colour),

@@ -50,7 +50,7 @@ fn totals(explanation: &Explanation<'_>) -> Vec<String> {
     let decisions = decisions.map(|template| &template.decision);
     for located in decisions.chain(&explanation.findings) {
         let reported = &located.reported;
-        if reported.is_counted() {
+        if reported.is_in_summary() {
             *counts.entry(reported.finding.reason).or_default() += 1;
         }
     }

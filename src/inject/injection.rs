@@ -113,7 +113,7 @@ impl<'i> ReportedFinding<'i> {
     }
 
     /// True for what a summary counts: a decision, or a text that was refused.
-    pub(crate) fn is_counted(&self) -> bool {
+    pub(crate) fn is_in_summary(&self) -> bool {
         let is_text = matches!(self.subject, Subject::Text);
         self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
     }

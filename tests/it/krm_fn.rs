@@ -244,6 +244,7 @@ fn an_item_that_cannot_be_read_is_shown_with_its_line() {
     let broken = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: [\n";
     let ran = Folder::with(&[]).run_with(&[], broken);
     assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stdout.starts_with(broken), "{ran:?}");
     assert!(
         ran.stderr
             .contains(" --> <stdin>:4:6\n  |\n4 | - a: [\n  |      ^\n"),

@@ -492,8 +492,14 @@ fn a_document_that_cannot_be_read_counts() {
     assert_eq!((explained.code, &*explained.stderr), (Some(2), ""));
     let skipped = folder.run(&["inject", "--check", "--set", "onError=skip", "."]);
     let end = "\n1 failed (uneditable), 1 warning; no file was changed\n";
-    assert!(
-        skipped.stderr.ends_with(end) && !skipped.stderr.contains("no-resources"),
-        "{skipped:?}"
-    );
+    assert_eq!(skipped.code, Some(1), "{skipped:?}");
+    assert!(skipped.stderr.ends_with(end), "{skipped:?}");
+    let annotated = folder.run(&["inject", "--check", "--set", "injection=annotated", "."]);
+    for ran in [
+        skipped,
+        annotated,
+        folder.run(&["uninject", "--check", "."]),
+    ] {
+        assert!(!ran.stderr.contains("no-resources"), "{ran:?}");
+    }
 }
