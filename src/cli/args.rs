@@ -29,8 +29,8 @@ pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
 Without a command, the agent is injected into stdin: a ResourceList of kustomize or kpt
 (KRM function), or manifests of Helm (post-renderer).
 
-Exit codes: 0 success, 1 `--check` found a change, a missing agent or one without its
-`record`, 2 error."
+Exit codes: 0 success, 1 `--check` found a change, a missing agent or an agent without
+its `record`, 2 error."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

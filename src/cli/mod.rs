@@ -55,7 +55,7 @@ use std::process::ExitCode;
 enum Exit {
     /// Success.
     Done,
-    /// `--check` found a change, a missing agent or one without its `record`.
+    /// `--check` found a change, a missing agent or an agent without its `record`; or `status` found a pod without its agent.
     Found,
     /// An error: wrong usage, unreadable input, or a refusal.
     Trouble,
