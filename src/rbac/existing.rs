@@ -76,13 +76,11 @@ impl Existing {
             if pieces.peek().is_none() {
                 break;
             }
-            let mut is_in_document = false;
-            while pieces.next_if(|piece| piece.start < document.end).is_some() {
-                is_in_document = true;
-            }
-            if !is_in_document {
+            let is_in_document = |piece: &&Range<usize>| piece.start < document.end;
+            if pieces.next_if(is_in_document).is_none() {
                 continue;
             }
+            while pieces.next_if(is_in_document).is_some() {}
             match yaml::read_piece(text, document.clone(), &mut Buffer::default()) {
                 Ok(tree) => existing.add_document(&tree, document),
                 Err(error) => _ = existing.unreadable.get_or_insert(error.offset),
