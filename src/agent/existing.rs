@@ -147,25 +147,25 @@ impl ExistingInjection {
             let component = ExistingComponent::take_from(template, kind, &record);
             components.extend(component.map(|component| component.read(tree, earlier)));
         }
-        // A status beside an init container alone was not added by us.
-        let has_status = match &record {
-            Ok(record) => record.agent.is_some(),
-            Err(_) => true,
-        };
         let added = match &record {
             Ok(record) => record.pull_secrets.as_ref(),
             Err(_) => None,
         };
-        Some(Self {
+        let mut existing = Self {
             offset: annotation.offset,
-            status: has_status && take_status(&mut template.annotations),
+            status: false,
             components,
             pull_secrets: match added {
                 Some(added) => take_pull_secrets(added, &mut template.pull_secrets),
                 None => Vec::new(),
             },
             record,
-        })
+        };
+        // A status beside an init container alone was not added by us.
+        if existing.kinds().contains(ComponentKind::Agent) {
+            existing.status = take_status(&mut template.annotations);
+        }
+        Some(existing)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The operations that remove an existing injection, or replace it at its positions.
 
-use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{Parent, Record};
@@ -24,7 +23,7 @@ impl PatchTarget<'_, '_> {
         let mut removal = Removal {
             target: self,
             record: existing.record.as_ref().ok(),
-            has_status: existing.status && existing.kinds().contains(ComponentKind::Agent),
+            has_status: existing.status,
             builder: PatchBuilder::new(self.path),
         };
         removal.remove_annotations(kept);
