@@ -20,10 +20,11 @@ use yaml_json_patch as yaml;
 use yaml_json_patch::edit;
 
 /// Cases that Go's YAML readers refuse: directives of YAML 1.2, control characters in comments, and an invalid second document.
-const NO_YAML_TO_GO: [&str; 4] = [
+const NO_YAML_TO_GO: [&str; 5] = [
+    "yaml/control-character-in-a-comment",
+    "yaml/control-character-in-a-comment-alone",
     "yaml/directive",
     "yaml/invalid-yaml-in-the-second-document",
-    "permissions/before-a-comment-that-is-no-yaml",
     "permissions/in-front-of-a-directive",
 ];
 /// An item of a typed list has no kind of its own, which kustomize wants.
