@@ -52,7 +52,7 @@ impl Reviewer {
             Ok(Some(patch)) => {
                 operations::verdict(tree, finding(Reason::Injected), patch, warnings)
             }
-            Err(uneditable) => Verdict::refuse(refusal(uneditable)),
+            Err(uneditable) => Verdict::refuse(uneditable.into()),
         }
     }
 
@@ -101,12 +101,4 @@ pub(crate) fn copied_record(
     );
     let (message, offset) = (description.message, description.offset);
     Some(Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help))
-}
-
-/// Returns the refusal of a pod in which a field is no list or mapping. The API server sends none.
-pub(super) fn refusal(uneditable: UneditableChange) -> Finding {
-    let UneditableChange {
-        message, offset, ..
-    } = uneditable;
-    Finding::new(Reason::Uneditable, message, offset, "")
 }

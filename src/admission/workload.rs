@@ -1,6 +1,6 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
-use crate::admission::pod::{copied_record, refusal};
+use crate::admission::pod::copied_record;
 use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
@@ -95,7 +95,7 @@ impl Reviewer {
             };
             match target.insertion(&alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
-                Err(uneditable) => return Verdict::refuse(refusal(uneditable)),
+                Err(uneditable) => return Verdict::refuse(uneditable.into()),
             }
         }
         if patch.operations.is_empty() {

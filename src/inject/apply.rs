@@ -2,7 +2,7 @@
 
 use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
-use crate::inject::refusal::{GENERAL_CORRECTION, correction, refuse};
+use crate::inject::refusal::{GENERAL_CORRECTION, correction, refuse, template};
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
@@ -75,24 +75,27 @@ impl Applier {
         Applied::default()
     }
 
-    /// Refuses all changes of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:
-    /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
+    /// Refuses all changes of a document that is a template, or that Kubernetes cannot read. It has no pod template, however much it
+    /// looks like one: `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
     fn refuses_document(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> bool {
-        let Some(error) = yaml::rejected_by_go_yaml(tree) else {
+        let unreadable = || {
+            let error = yaml::rejected_by_go_yaml(tree)?;
+            Some(UneditableChange {
+                message: format!(
+                    "unreadable: Kubernetes cannot parse this document: {}",
+                    error.message
+                ),
+                help: correction(tree.text())
+                    .unwrap_or(GENERAL_CORRECTION)
+                    .to_owned(),
+                offset: error.offset,
+            })
+        };
+        let Some(refusal) = template(tree).or_else(unreadable) else {
             return false;
         };
-        let help = correction(tree.text()).unwrap_or(GENERAL_CORRECTION);
         for change in plan.changes.drain(..) {
-            let message = format!(
-                "unreadable: Kubernetes cannot parse this document: {}",
-                error.message
-            );
-            let refusal = UneditableChange {
-                message,
-                help: help.to_owned(),
-                offset: error.offset,
-            };
-            refuse(&mut plan.outcomes, change, refusal, self.on_error);
+            refuse(&mut plan.outcomes, change, refusal.clone(), self.on_error);
         }
         true
     }

@@ -9,7 +9,7 @@ use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
-use crate::inject::refusal::{GENERAL_CORRECTION, SEPARATE_THEM, correction, is_json_stream};
+use crate::inject::refusal::{GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
@@ -287,7 +287,8 @@ impl Pipeline<'_> {
     fn list(&mut self, source: &str, cut: &Cut) -> Option<PartResult> {
         let envelope = cut.envelope()?;
         let root = envelope.root()?;
-        if second_key(&envelope, root, "").is_some() {
+        // A refusal of the whole list needs its envelope.
+        if second_key(&envelope, root, "").is_some() || envelope.member_at(root, MAC).is_some() {
             return None;
         }
         let inherited = Arc::new(item_types(&envelope, root)?);

@@ -11,7 +11,7 @@ use crate::inject::earlier_run;
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
-use crate::inject::refusal::{duplicate_key, key_named_as_written, refuse};
+use crate::inject::refusal::{MAC, duplicate_key, key_named_as_written, refuse, sealed};
 use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
 use crate::inject::unknown_kind::{self, RECORDS, REQUESTS, from_first_annotation, unknown_kind};
 use crate::manifest::duplicate_keys::{self, second_key};
@@ -127,6 +127,9 @@ impl<'c> Planner<'c> {
                 path: [root.pointer, &resource.pointer].concat(),
                 file: file(tree, resource.node),
                 duplicate: resource.duplicate,
+                mac: tree
+                    .member_at(root.node, MAC)
+                    .or_else(|| tree.member_at(resource.node, MAC)),
             };
             let templates = planner.find(&mut plan.remarks);
             let Identity {
@@ -200,6 +203,8 @@ struct ResourcePlanner<'a, 't> {
     file: Option<(String, Option<i64>)>,
     /// The first duplicate key for which the resource is refused.
     duplicate: Option<NodeId>,
+    /// The checksum of SOPS in the document or the resource.
+    mac: Option<NodeId>,
 }
 
 impl ResourcePlanner<'_, '_> {
@@ -338,6 +343,10 @@ impl ResourcePlanner<'_, '_> {
                 refuse(&mut plan.outcomes, change, refusal, on_error);
                 return;
             }
+            if let Some(mac) = self.mac {
+                refuse(&mut plan.outcomes, change, sealed(self.tree, mac), on_error);
+                continue;
+            }
             let resource = self.resource.node;
             match self.tree.key_named_as_written(resource, &change.template) {
                 Some(key) => {
@@ -374,7 +383,7 @@ impl ResourcePlanner<'_, '_> {
             .and_then(|existing| existing.container(ComponentKind::Agent));
         let has_agent = agent.is_some();
         let is_explained = options.explanations == Explanations::Keep;
-        let is_done = reconciled.decision.reason.class() == Class::Done;
+        let class = reconciled.decision.reason.class();
         let outcome = outcomes.len();
         outcomes.push(Outcome {
             identity: self.resource.identity.clone(),
@@ -401,7 +410,9 @@ impl ResourcePlanner<'_, '_> {
         });
         let action = match reconciled.action {
             // A template that is up to date is refused with the others of its resource.
-            None if self.duplicate.is_some() && is_done => Some(Action::default()),
+            None if self.duplicate.is_some() && class == Class::Done => Some(Action::default()),
+            // The refused value may be an encrypted one.
+            None if self.mac.is_some() && class == Class::Refused => Some(Action::default()),
             action => action,
         };
         Some(PlannedChange {

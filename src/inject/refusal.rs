@@ -5,7 +5,8 @@ use crate::config::OnError;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::patch::UneditableChange;
-use crate::report::{Cause, Finding, Reason};
+use crate::reconcile::place;
+use crate::report::{Finding, Reason};
 use serde::de::IgnoredAny;
 use yaml_json_patch::{ErrorKind, NodeId, Tree};
 
@@ -68,24 +69,49 @@ pub(crate) fn key_named_as_written(tree: &Tree<'_>, key: NodeId) -> UneditableCh
     }
 }
 
+/// The path from a document to the checksum by which SOPS finds a change of any value, also of one that is not encrypted.
+pub(crate) const MAC: [&str; 2] = ["sops", "mac"];
+
+/// Returns the refusal of a resource that SOPS has encrypted.
+pub(crate) fn sealed(tree: &Tree<'_>, mac: NodeId) -> Finding {
+    Finding::without_details(Reason::Sealed, tree.place(mac).start, "")
+        .with_help("decrypt it, inject or uninject, and encrypt it again")
+}
+
+/// Returns the refusal of a template, of which comments are code: ytt's, and the blocks of Octopus. The agent, or a part of it, would be
+/// repeated or left out with the lines around it. A value such as `#{Name}` is replaced where it stands.
+pub(crate) fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
+    const CODE: [&str; 5] = ["#@", "#{if ", "#{unless ", "#{each ", "#{/"];
+    let text = tree.text();
+    let is_code = |at: &usize| {
+        let (before, comment) = text.split_at(*at);
+        CODE.iter().any(|code| comment.starts_with(code))
+            && !before.ends_with(|c: char| c.is_ascii_graphic())
+            && !tree.is_in_scalar(*at)
+    };
+    let code = memchr::memchr_iter(b'#', text.as_bytes()).find(is_code)?;
+    Some(UneditableChange {
+        message: "template: a comment of the document is code of ytt or Octopus".to_owned(),
+        help: "render the template first, and inject the result".to_owned(),
+        offset: tree.start() + code,
+    })
+}
+
 /// Refuses a change that cannot be made. If it only removes an agent that is no longer wanted, the decision stays the same and
 /// the warning `still-injected` is added.
 pub(crate) fn refuse(
     outcomes: &mut [Outcome],
     change: PlannedChange,
-    refusal: UneditableChange,
+    refusal: impl Into<Finding>,
     on_error: OnError,
 ) {
     let Some(outcome) = outcomes.get_mut(change.outcome) else {
         return;
     };
-    let UneditableChange {
-        message,
-        help,
-        offset,
-    } = refusal;
-    let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template);
-    let refusal = refusal.with_help(help);
+    let refusal = Finding {
+        pointer: change.template.clone(),
+        ..refusal.into()
+    };
     let components = match &change.existing {
         Some(existing) => existing.kinds(),
         None => ComponentKind::Agent.into(),
@@ -111,10 +137,7 @@ pub(crate) fn refuse(
             outcome.warnings.push(still_injected);
         }
         None => {
-            outcome.cause = Some(Cause::Manifest {
-                offset,
-                pointer: refusal.pointer.clone(),
-            });
+            outcome.cause = place(&refusal);
             outcome.decision = refusal;
             if removes && on_error == OnError::Skip {
                 outcome.warnings.push(still_injected);

@@ -256,7 +256,7 @@ impl Reconciler<'_, '_> {
 }
 
 /// Returns the place of a finding as the cause of a decision.
-fn place(finding: &Finding) -> Option<Cause> {
+pub(crate) fn place(finding: &Finding) -> Option<Cause> {
     let offset = finding.offset?;
     let pointer = finding.pointer.clone();
     Some(Cause::Manifest { offset, pointer })

@@ -2,6 +2,7 @@
 
 use crate::agent::record::{Parent, ReplacedParent};
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
+use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
@@ -70,6 +71,12 @@ pub(crate) struct UneditableChange {
     pub(crate) help: String,
     /// Byte offset in the source.
     pub(crate) offset: usize,
+}
+
+impl From<UneditableChange> for Finding {
+    fn from(change: UneditableChange) -> Self {
+        Finding::new(Reason::Uneditable, change.message, change.offset, "").with_help(change.help)
+    }
 }
 
 /// A template that operations are made for.

@@ -66,6 +66,7 @@ reasons! {
     LocalConfig = "local-config", Skipped, "configuration of a local tool, which is never applied";
     NativeUnsupported = "native-unsupported", Skipped, "the pod needs a native sidecar, which `kubernetesVersion` does not support";
     AgentPresent = "agent-present", Skipped, "the template already has an agent that this tool did not inject";
+    Sealed = "sealed", Refused, "the document is encrypted by SOPS, which does not decrypt it after a change";
     Uneditable = "uneditable", Refused, "the text cannot be edited safely";
     InvalidAnnotation = "invalid-annotation", Refused, "an annotation has an invalid value";
     HandEdited = "hand-edited", Refused, "the agent was modified after injection";

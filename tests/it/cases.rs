@@ -530,6 +530,27 @@ fn uninject_says_where_there_is_nothing_to_take_out() {
     assert_eq!(reasons, [Reason::NotInjected]);
 }
 
+/// Its agent was injected before the encryption.
+#[test]
+fn a_sealed_document_is_refused_only_where_it_would_change() {
+    let cases = all();
+    let of_name = |name: &str| cases.iter().find(|case| case.name == name).unwrap();
+    let sealed = &of_name("sealed/deployment").text;
+    let plain = of_name("agent/default");
+    let (_, sops) = sealed.split_at(sealed.find("sops:").unwrap());
+    let injected = inject(&plain.text, &plain.config, Options::default());
+    let text = injected.apply(&plain.text).unwrap() + sops;
+    for (spec, direction, expected) in [
+        ("{}", Direction::Inject, Reason::Unchanged),
+        ("agent: {memo: a}", Direction::Inject, Reason::Sealed),
+        ("{}", Direction::Uninject, Reason::Sealed),
+    ] {
+        let injection = inject(&text, &laws::of_spec(spec), Options::new(direction));
+        let decision = &injection.outcomes[0].decision;
+        assert_eq!((decision.reason, injection.edits.len()), (expected, 0));
+    }
+}
+
 /// The seeds of the fuzz target, so that it is replayed wherever tests run.
 #[test]
 fn cases_obey_the_laws_as_seeds_of_the_fuzz_target() {

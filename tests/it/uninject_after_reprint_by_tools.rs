@@ -51,7 +51,11 @@ const LISTS: [&str; 10] = [
     "kinds/unknown-kind-in-lists",
 ];
 /// A ResourceList within kpt's own.
-const RESOURCE_LIST: [&str; 2] = ["permissions/in-a-resourcelist", "lists/resource-list"];
+const RESOURCE_LIST: [&str; 3] = [
+    "permissions/in-a-resourcelist",
+    "lists/resource-list",
+    "sealed/item-of-a-resourcelist",
+];
 
 /// Its last value ends in line breaks that count, and a comment follows: go-yaml prints one line break too many. What has
 /// the agent behind that value is printed as it is.

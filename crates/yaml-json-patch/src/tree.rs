@@ -190,6 +190,15 @@ impl<'t> Tree<'t> {
         &self.text[self.span(id)]
     }
 
+    /// Returns true if a byte of [`Tree::text`] is in a scalar. Outside of all scalars a `#` behind white space begins a comment.
+    #[must_use]
+    pub fn is_in_scalar(&self, at: usize) -> bool {
+        // In the order of their first bytes.
+        let begun = self.nodes.partition_point(|node| node.start as usize <= at);
+        let last = self.nodes[..begun].last();
+        last.is_some_and(|node| node.kind == Kind::Scalar && at < node.end as usize)
+    }
+
     /// Returns the byte offset of the node in the document, its anchor and tag included.
     pub(crate) fn outer_start(&self, id: NodeId) -> usize {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
@@ -354,6 +363,28 @@ impl YamlError {
 #[cfg(test)]
 mod tests {
     use crate::read;
+
+    #[test]
+    fn a_byte_is_in_a_scalar_or_in_a_comment() {
+        for (text, outside) in [
+            ("#\n---\n# #\na: 1 #\n", 4),
+            ("a: #\nb:\n- #\n- &x 1 #\n- *x #\n#", 5),
+            ("a: ' #\n  #'\nb: \" #\" #\nc#: d#\n  #\n", 2),
+            ("a: [b#, #\n  {c: #\n  d, e: #\n}, 'f # g', #\n]", 4),
+            (
+                "a: |+\n  #\n  # #\n\n #\nb: >\n  #\n\n#\nc:\n  #\n  |-\n  #",
+                3,
+            ),
+            ("{\"a\": \" #\"}", 0),
+            ("# #\n", 2),
+        ] {
+            let tree = read(text).unwrap();
+            let found = text
+                .match_indices('#')
+                .filter(|(at, _)| !tree.is_in_scalar(*at));
+            assert_eq!(found.count(), outside, "{text:?}");
+        }
+    }
 
     #[test]
     fn a_node_is_portable_where_its_text_and_column_say_all_of_it() {
