@@ -12,7 +12,7 @@ use crate::cli::kustomizations::{BuildCommand, Kustomizations};
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
-use crate::config::InjectionMode;
+use crate::config::{InjectionMode, KIND};
 use crate::engine::inject_part;
 use crate::inject::{Injection, Input, Outcome, SharedWork, asks_for_nothing};
 use crate::options::Direction;
@@ -178,6 +178,11 @@ impl FileReader<'_> {
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
             self.session
                 .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
+        }
+        if injection.kinds_without_template.has(KIND)
+            && !self.kustomizations.configures_function(&file.canonical)
+        {
+            self.session.report_configuration(&file.path, &text)?;
         }
         for finding in &mut injection.findings {
             if let Some(help) = help_for_other_file(&file.path, &text, finding) {

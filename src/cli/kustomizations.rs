@@ -132,6 +132,26 @@ impl Kustomizations {
         Some(note.line(command))
     }
 
+    /// Returns true if a kustomization, or a Kptfile above it, names a file as the configuration of a function.
+    pub(crate) fn configures_function(&self, file: &Path) -> bool {
+        let layers = self.layers.iter();
+        let mut entries =
+            layers.flat_map(|layer| layer.canonical_paths(&layer.content.transformers));
+        let mut folders = file.ancestors().skip(1).take(MAX_PARENTS);
+        // An entry may be the directory of a kustomization.
+        entries.any(|entry| file.starts_with(entry))
+            || folders.any(|folder| {
+                let (kptfile, path) = (folder.join("Kptfile"), file.strip_prefix(folder));
+                let path = path.unwrap_or(file).to_string_lossy();
+                let ends = |c: char| c.is_whitespace() || "\"',}".contains(c);
+                kptfile.is_file()
+                    && read_file(&kptfile).is_ok_and(|kptfile| {
+                        let mut words = kptfile.text.split(ends);
+                        words.any(|word| word.trim_start_matches("./") == path)
+                    })
+            })
+    }
+
     /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, at
     /// the first pod template that it concerns. Removes the warnings about selectors that a kustomization adds.
     pub(crate) fn add_findings(&mut self, file: &InputFile, outcomes: &mut [Outcome]) {

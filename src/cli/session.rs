@@ -7,6 +7,7 @@ use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::FileState;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
+use crate::config::Origin;
 use crate::diagnostic::{LineCounter, visible};
 use crate::inject::Injection;
 use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
@@ -102,6 +103,29 @@ impl<'r> Session<'r> {
         let finding = Finding::about_input(reason, message);
         let policy = self.run.severity_policy();
         findings::add_about_input(self.messages, &path.to_string_lossy(), &finding, policy)
+    }
+
+    /// Reports a configuration among the manifests of a text. Where the run uses another one, this is information.
+    pub(super) fn report_configuration(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        let RunContext {
+            config, options, ..
+        } = self.run;
+        let mut settings = config.explicit();
+        let has_other = settings.any(|(_, origin)| matches!(origin, Origin::Configuration { .. }));
+        // kustomize or kpt gives it to a function.
+        let mut for_tools = ["io/function", "io/local-config"].iter();
+        if options.direction == Direction::Uninject
+            || for_tools.any(|annotation| text.contains(annotation))
+            || (has_other && text.contains(config.name()))
+        {
+            return Ok(());
+        }
+        let message = "a configuration was found, but is not used";
+        let finding = Finding::about_input(Reason::ConfigurationUnused, message);
+        let finding = finding.with_help("to use it, add `--config FILE`");
+        let policy = self.run.severity_policy();
+        let name = path.to_string_lossy();
+        findings::add_about_input(self.messages, &name, &finding.note_if(has_other), policy)
     }
 
     /// Adds a text with its result: reports its findings, and keeps it if the end of the run needs it.

@@ -7,7 +7,7 @@ use crate::cli::messages::{Ending, Messages};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
-use crate::config::ConfigReader;
+use crate::config::{ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::engine::inject;
 use crate::inject::Injection;
@@ -103,6 +103,9 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
     let run = session.run;
     if !matches!(run.mode, OutputMode::Permissions) {
         session.requirements.clone_from(&injection.requirements);
+    }
+    if injection.kinds_without_template.has(KIND) {
+        session.report_configuration(Path::new(STDIN), &text)?;
     }
     session.add(Path::new(STDIN), None, text, injection)?;
     session.report_remarks(Vec::new())?;

@@ -31,6 +31,11 @@ impl KindCounts {
         self.each().any(|known| !known.kind.is_empty())
     }
 
+    /// Returns true if a resource has this kind.
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.each().any(|known| known.kind == kind)
+    }
+
     /// Returns the number of all resources.
     pub(crate) fn total(&self) -> usize {
         self.each().map(|known| known.count).sum()

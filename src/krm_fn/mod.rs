@@ -5,7 +5,7 @@ mod results;
 
 pub(crate) use function_config::{FunctionConfig, configures_injector};
 
-use crate::config::Config;
+use crate::config::{Config, KIND};
 use crate::diagnostic::Severity;
 use crate::engine::inject_list;
 use crate::explain::RunError;
@@ -13,6 +13,7 @@ use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
 use crate::options::Options;
+use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use results::{EarlierResults, FunctionResult, block, function_results};
@@ -218,7 +219,15 @@ impl<'c> Envelope<'c> {
 
     /// Injects the items.
     pub(crate) fn inject(&self, config: &Config, options: Options) -> Injection {
-        inject_list(self.call.text, self.cut(), config, options)
+        let mut injection = inject_list(self.call.text, self.cut(), config, options);
+        let others = &injection.kinds_without_template;
+        if injection.outcomes.is_empty() && others.total() == 1 && others.has(KIND) {
+            let message = "the only resource is a configuration, which is not used";
+            let finding = Finding::about_input(Reason::ConfigurationUnused, message);
+            let help = "in a kustomization, name it under `transformers`, not `generators`";
+            injection.findings.push(finding.with_help(help));
+        }
+        injection
     }
 
     /// Returns the answer with the injection of the items.

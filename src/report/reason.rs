@@ -91,7 +91,7 @@ reasons! {
     UnreadableFile = "unreadable-file", Warning, "a file that cannot be read was skipped";
     NoResources = "no-resources", Warning, "the input has no resources";
     NothingSelected = "nothing-selected", Warning, "the namespaces of `select` match no pod template of the input, which has a similar namespace";
-    ConfigurationUnused = "configuration-unused", Warning, "a configuration file is not used for stdin, where an injected agent changes";
+    ConfigurationUnused = "configuration-unused", Warning, "a configuration was found and is not used";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` needs a namespace, and the resource has none";
     ControllerOwned = "controller-owned", Warning, "a controller owns the resource and will revert the change";
     NeverCompletes = "never-completes", Warning, "the pod runs to completion, but its agent prevents that";

@@ -272,3 +272,33 @@ fn a_diff_of_a_call_shows_no_results() {
         ran.stdout
     );
 }
+
+/// kustomize gives a function under `generators` its own configuration as the only item.
+#[test]
+fn a_configuration_as_the_only_item_is_reported() {
+    let configuration = "{apiVersion: agent-injector.contrib.mackerel.io/v1alpha1, kind: AgentInjector, metadata: {name: a, annotations: {config.kubernetes.io/local-config: 'true'}}}";
+    let with_items = |items: &str| {
+        let list = format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}functionConfig: {configuration}\n"
+        );
+        Folder::with(&[]).run_with(&[], list)
+    };
+    let alone = with_items(&format!("- {configuration}\n"));
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    let result = &parsed(&alone)["results"][0];
+    assert_eq!(result["severity"], "warning");
+    assert_eq!(result["tags"], json!({"reason": "configuration-unused"}));
+    let warning =
+        "warning[configuration-unused]: the only resource is a configuration, which is not used\n";
+    assert!(alone.stderr.contains(warning), "{alone:?}");
+    assert!(alone.stderr.contains("`transformers`"), "{alone:?}");
+    for others in [
+        "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n".to_owned(),
+        format!(
+            "- {configuration}\n- {{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {{containers: [{{name: a, image: a}}]}}}}\n"
+        ),
+    ] {
+        let ran = with_items(&others);
+        assert!(!ran.stderr.contains("configuration-unused"), "{ran:?}");
+    }
+}

@@ -298,3 +298,132 @@ fn config_validate_finds_the_file_of_a_folder() {
     let none = folder.run(&["config", "validate", "--no-config"]);
     assert_eq!(none.code, Some(2), "{none:?}");
 }
+
+/// Reports about a configuration that is not used begin so.
+const UNUSED: &str = "[configuration-unused]: a configuration was found, but is not used\n --> ";
+
+#[test]
+fn a_configuration_of_another_name_is_not_ignored_silently() {
+    let folder = Folder::with(&[
+        ("conf/mackerel-agent.yaml", ANNOTATED),
+        (
+            "conf/empty.yaml",
+            "kind: ConfigMap\napiVersion: v1\nmetadata: {name: found}\n",
+        ),
+        ("web.yaml", WEB),
+    ]);
+    let place = "conf/mackerel-agent.yaml\n  = help: to use it, add `--config FILE`\n";
+    for arguments in [
+        &["inject", "--diff", "."][..],
+        &["inject", "--check", "web.yaml", "conf/mackerel-agent.yaml"],
+        &["inject", "--set", "agent.memo=shop", "conf", "web.yaml"],
+        &["explain", "."],
+        &["rbac", "."],
+    ] {
+        let ran = folder.run(arguments);
+        let warning = format!("warning{UNUSED}{place}");
+        assert_eq!(
+            ran.stderr.matches(&warning).count(),
+            1,
+            "{arguments:?} {ran:?}"
+        );
+    }
+    let strict = folder.run(&["inject", "--check", "--strict", "."]);
+    assert!(
+        strict.code == Some(2) && strict.stderr.contains("error[configuration-unused]"),
+        "{strict:?}"
+    );
+    for arguments in [
+        &["uninject", "--diff", "."][..],
+        &["inject", "--check", "web.yaml"],
+        &[
+            "inject",
+            "--config",
+            "conf/mackerel-agent.yaml",
+            "--check",
+            ".",
+        ],
+        &[
+            "inject",
+            "--set=warnings.ignore=[configuration-unused]",
+            "--check",
+            ".",
+        ],
+    ] {
+        let ran = folder.run(arguments);
+        assert!(
+            !ran.stderr.contains("configuration-unused"),
+            "{arguments:?} {ran:?}"
+        );
+    }
+    let stream = format!("{WEB}---\n{ANNOTATED}");
+    let ran = folder.run_with(&["inject", "-"], &stream);
+    assert!(
+        ran.stderr.contains(&format!("warning{UNUSED}<stdin>\n")),
+        "{ran:?}"
+    );
+    // Two environments: each run names its own.
+    folder.write("conf/staging.yaml", &MEMO.replace("found", "staging"));
+    let ran = folder.run(&["inject", "--strict", "--config", "conf/staging.yaml", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains(&format!("info{UNUSED}conf/mackerel-agent.yaml\n")),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains("conf/staging.yaml"), "{ran:?}");
+}
+
+/// kustomize and kpt give it to the program, whatever its name is.
+#[test]
+fn the_configuration_of_a_function_is_used() {
+    let annotated = |annotation: &str| {
+        ANNOTATED.replace(
+            "name: found",
+            &format!("name: found, annotations: {{config.kubernetes.io/{annotation}}}"),
+        )
+    };
+    let function = annotated("function: \"exec: {path: mackerel-agent-injector}\"");
+    let local = annotated("local-config: \"true\"");
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\npipeline:\n  mutators: [{exec: mackerel-agent-injector, configPath: fn/agent.yaml}]\n";
+    let unused = |files: &[(&str, &str)]| {
+        let folder = Folder::with(&[files, &[("base/web.yaml", WEB)]].concat());
+        let ran = folder.run(&["inject", "--check", "."]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        ran.stderr.contains(UNUSED)
+    };
+    for files in [
+        &[("a.yaml", &*function)][..],
+        &[("a.yaml", &*local)],
+        &[
+            (
+                "base/kustomization.yaml",
+                "resources: [web.yaml]\ntransformers: [../fn/agent.yaml]\n",
+            ),
+            ("fn/agent.yaml", ANNOTATED),
+        ],
+        &[
+            (
+                "base/kustomization.yaml",
+                "resources: [web.yaml]\ntransformers: [../fn]\n",
+            ),
+            ("fn/kustomization.yaml", "resources: [agent.yaml]\n"),
+            ("fn/agent.yaml", ANNOTATED),
+        ],
+        &[("Kptfile", kptfile), ("fn/agent.yaml", ANNOTATED)],
+    ] {
+        assert!(!unused(files), "{files:?}");
+    }
+    for files in [
+        &[
+            (
+                "base/kustomization.yaml",
+                "resources: [web.yaml, agent.yaml]\n",
+            ),
+            ("base/agent.yaml", ANNOTATED),
+        ][..],
+        &[("Kptfile", kptfile), ("agent.yaml", ANNOTATED)],
+    ] {
+        assert!(unused(files), "{files:?}");
+    }
+}

@@ -143,6 +143,29 @@ fn kustomize_shows_why_we_refuse_and_prints_no_manifest() {
     }
 }
 
+/// A generator gets no resources, so that no pod template gets an agent.
+#[test]
+fn kustomize_shows_that_a_generator_injects_nothing() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = User::new();
+        let overlay = "kustomize/overlays/staging/kustomization.yaml";
+        let changed = user.reads(overlay).replace("transformers:", "generators:");
+        fs::write(user.path(&format!("examples/{overlay}")), changed).unwrap();
+        let build = [&KUSTOMIZE[..], &["examples/kustomize/overlays/staging"]].concat();
+        let built = user.tries(&kustomize, &build);
+        assert_eq!(built.code, 0, "{}", built.stderr);
+        assert!(!built.stdout.contains("mackerel-container-agent"));
+        assert!(
+            built.stderr.contains("warning[configuration-unused]"),
+            "{}",
+            built.stderr
+        );
+    }
+}
+
 #[test]
 fn kubectl_kustomize_calls_us_as_a_legacy_plugin() {
     let Some(kubectl) = tools::find("kubectl", "") else {
