@@ -523,7 +523,9 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
     for (way, subjects, config, pairs) in ways {
         let census = census_of(subjects, config, &pairs);
         census.write(way, &mut seen);
-        let refused = census.count("uneditable") + census.count("document that libyaml reads");
+        // A template of ytt is valid YAML.
+        let refused = census.count("uneditable") - census.count("uneditable: template")
+            + census.count("document that libyaml reads");
         let wanted = census.count("injected") + refused;
         if refused * 1000 > wanted * 2 {
             wrong.push(format!(
