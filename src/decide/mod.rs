@@ -11,7 +11,7 @@
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
-//! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `nodes-proxy-refused`, `nodes-proxy` |
+//! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `invalid-name`, `nodes-proxy-refused`, `nodes-proxy` |
 //! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `plain_api_key`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
 //! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |

@@ -1,8 +1,8 @@
-//! `namespace-required`, `nodes-proxy-refused`, `nodes-proxy`: permissions that `rbac.generate` cannot or should not grant.
+//! `namespace-required`, `invalid-name`, `nodes-proxy-refused`, `nodes-proxy`: permissions that `rbac.generate` cannot or should not grant.
 //! Without them the agent posts nothing although its pod is ready.
 
-use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS};
-use crate::config::{Config, Rbac, Spec};
+use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS, PodServiceAccount};
+use crate::config::{Config, Constraint, Rbac, Spec};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
@@ -15,11 +15,12 @@ impl Evaluation<'_, '_> {
         if !rbac.generate || access.resources(version).is_empty() {
             return Ok(());
         }
-        if self.namespace().is_none() {
+        let Some(namespace) = self.namespace() else {
             let message = "cannot generate RBAC objects: the resource has no namespace";
             let finding = self.finding(Reason::NamespaceRequired, message);
             return Err(finding.with_help("set `--namespace` or `spec.namespace`; in a kustomize Component, move the transformer to the overlay that sets `namespace`"));
-        }
+        };
+        self.valid_names(&namespace)?;
         if !access.needs_proxy(version) {
             return Ok(());
         }
@@ -50,6 +51,38 @@ impl Evaluation<'_, '_> {
             acknowledged: config.is_explicit(Rbac::allow_nodes_proxy().path),
             ..finding
         });
+        Ok(())
+    }
+
+    /// Refuses names that Kubernetes does not take: RBAC objects and their comments would contain them.
+    fn valid_names(&self, namespace: &str) -> Result<(), Finding> {
+        let (tree, resource) = (self.tree, self.resource.node);
+        let account = PodServiceAccount::of(tree, self.template.spec);
+        let (field, offset) = account.field.unwrap_or_default();
+        let at_account = format!("{}/spec/{field}", self.at);
+        let node = tree.member_at(resource, ["metadata", "namespace"]);
+        let at_namespace = tree.place(node.unwrap_or(resource)).start;
+        for (checked, offset, pointer) in [
+            (
+                Constraint::Namespace.check(namespace),
+                at_namespace,
+                "/metadata/namespace",
+            ),
+            (
+                Constraint::ObjectName.check(&account.name),
+                offset,
+                &*at_account,
+            ),
+        ] {
+            if let Err(violation) = checked {
+                let name = pointer.rsplit('/').next().unwrap_or_default();
+                let message = format!("cannot generate RBAC objects: `{name}` {}", violation.what);
+                let finding = Finding::new(Reason::InvalidName, message, offset, pointer);
+                return Err(finding.with_help(
+                    "correct the name; if it is a placeholder, render the manifest first",
+                ));
+            }
+        }
         Ok(())
     }
 }

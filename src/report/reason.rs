@@ -75,6 +75,7 @@ reasons! {
     VolumeConflict = "volume-conflict", Refused, "a volume or mount conflicts with an injected one";
     QosRefused = "qos-refused", Refused, "the agent would change the QoS class of the pod, and `qos` is `refuse`";
     NamespaceRequired = "namespace-required", Refused, "RBAC objects cannot be generated because the namespace of the pod is unknown";
+    InvalidName = "invalid-name", Refused, "the namespace or ServiceAccount of the pod has no valid name";
     NodesProxyRefused = "nodes-proxy-refused", Refused, "the agent needs `nodes/proxy`, and `rbac.allowNodesProxy` is not set";
     NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
     WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";

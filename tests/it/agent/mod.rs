@@ -108,7 +108,7 @@ fn stage(
         &json!({"pod-security.kubernetes.io/enforce": "restricted"}),
     );
     let manifest = WEB
-        .replace("NAMESPACE", &namespace)
+        .replace("the-namespace", &namespace)
         .replace("# FIELD", &situation.pod);
     let settings = source.settings.iter().chain(&situation.settings);
     let settings: Vec<String> = settings
