@@ -65,7 +65,11 @@ pub(crate) fn report(
             messages.add_permission(needs.permission);
         }
     }
-    for reported in injection.diagnostics() {
+    for mut reported in injection.diagnostics() {
+        // A function call has no list of changes on stdout.
+        if writer.naming == Naming::Resources && options.tense == Tense::Conditional {
+            reported = reported.for_check();
+        }
         add(messages, &mut writer, &reported, options.direction)?;
     }
     Ok(())

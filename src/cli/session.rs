@@ -8,7 +8,7 @@ use crate::cli::input::FileState;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
-use crate::diagnostic::{LineCounter, visible};
+use crate::diagnostic::{LineCounter, visible, visible_json};
 use crate::inject::Injection;
 use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
 use crate::inject::unknown_kind::GroupKind;
@@ -157,10 +157,7 @@ impl<'r> Session<'r> {
             findings::report(self.messages, writer, &injection, self.run.options)?;
         }
         let is_changed = !injection.edits.is_empty();
-        self.check_fails |= is_changed
-            || injection
-                .diagnostics()
-                .any(|reported| reported.fails_check());
+        self.check_fails |= injection.fails_check();
         self.print(path, input, &injection)?;
         let is_written = match self.run.mode {
             OutputMode::Manifests | OutputMode::Explanation(_) | OutputMode::CheckReport(_) => true,
@@ -376,7 +373,8 @@ fn list_patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<
             .flat_map(|outcome| outcome.patch.iter())
             .collect();
         if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
-            lines.push_str(&serde_json::to_string(&ResourcePatch { identity, patch })?);
+            let line = serde_json::to_string(&ResourcePatch { identity, patch })?;
+            lines.push_str(&visible_json(&line));
             lines.push('\n');
         }
     }

@@ -5,7 +5,8 @@ use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::config::{Config, ConfigReader};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, visible_json};
+use crate::krm_fn::is_call;
 use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub(super) fn run(
     };
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
-        Some(StatusFormat::Json) => serde_json::to_string_pretty(&report)? + "\n",
+        Some(StatusFormat::Json) => visible_json(&serde_json::to_string_pretty(&report)?) + "\n",
         Some(StatusFormat::Text) | None => text::text(&report, arguments.verbose),
     };
     stdout::write([&*output])?;
@@ -55,6 +56,9 @@ struct Input {
 impl Input {
     fn of_stdin(common: &Common, messages: &mut Messages) -> anyhow::Result<Self> {
         let texts = vec![named(STDIN.to_owned(), read_stdin(), messages)?];
+        if texts.iter().any(|named| is_call(&named.text)) {
+            anyhow::bail!("`status` reads the pods of a cluster, not a ResourceList");
+        }
         if let Some(file) = configuration::unused(common)? {
             configuration::note_unused(&file, messages)?;
         }

@@ -8,7 +8,7 @@ use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{ConfigReader, KIND};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
 use crate::inject::Injection;
 use crate::krm_fn::{self, Call, CallStatus};
@@ -76,10 +76,13 @@ fn report_unused(
     if !is_agent_changed || matches!(run.mode, OutputMode::Permissions) {
         return configuration::note_unused(file, messages);
     }
-    let name = file.display();
+    let name = file.to_string_lossy();
     let message =
         format!("{name} is not used for stdin, where an injected agent differs from the defaults");
-    let help = format!("to use it, add `--config {name}`; for the defaults, add `--no-config`");
+    let help = format!(
+        "to use it, add `--config {}`; for the defaults, add `--no-config`",
+        shell_word(&name)
+    );
     let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
     findings::add_about_input(messages, STDIN, &finding, run.severity_policy())
 }
@@ -120,6 +123,21 @@ fn answer_call(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
+    let is_check = matches!(request.mode, OutputMode::Check);
+    if !is_check && !matches!(request.mode, OutputMode::Manifests) {
+        let command = match (request.mode, request.options.direction) {
+            (OutputMode::Explanation(_), _) => "explain",
+            (OutputMode::Permissions, _) => "rbac",
+            (_, Direction::Inject) => "inject …",
+            (_, Direction::Uninject) => "uninject …",
+        };
+        // kustomize and kpt would take the output for the new package.
+        anyhow::bail!(
+            "a function call of kustomize or kpt (ResourceList) gets no other answer than its items; \
+             use `mackerel-agent-injector {command} PKG`, \
+             or `kpt fn source PKG -o unwrap | mackerel-agent-injector {command} -`"
+        );
+    }
     let call = document.map(|document| Call::new(&text, document));
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
         Ok(envelope) => envelope,
@@ -132,22 +150,17 @@ fn answer_call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    // The output of `inject - --diff` is no ResourceList, so there are no results.
-    if !matches!(request.mode, OutputMode::Manifests) {
-        drop(envelope);
-        drop(call);
-        let config = request.mode.configured(config?);
-        let run = RunContext::new(request, Permissions::Items, common, &config);
-        let injection = inject(&text, &config, run.options_for(&text));
-        return finish_command(text, injection, run, messages);
-    }
     messages.select_for_call();
     let mut requirements = Vec::new();
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
             let run = RunContext::new(request, Permissions::Items, common, &config);
-            let injection = envelope.inject(&config, run.options_for(&text));
+            let mut injection = envelope.inject(&config, run.options_for(&text));
+            if is_check && has_no_resources(&injection) {
+                let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
+                injection.findings.push(finding);
+            }
             let input = NamedText {
                 name: STDIN,
                 text: &text,
@@ -159,7 +172,7 @@ fn answer_call(
             rbac.require(injection.outcomes.iter());
             rbac.read(&text, &injection, &config);
             has_rbac = rbac.is_complete(&config);
-            envelope.answer(injection)
+            envelope.answer(injection, run.options.tense)
         }
         Err(error) => {
             if !error.is::<AlreadyReported>() {
@@ -169,7 +182,9 @@ fn answer_call(
         }
     };
     let (ending, exit) = match answer.status {
+        CallStatus::Done if is_check => (Ending::ChangesPrinted, Exit::Done),
         CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
+        CallStatus::Found => (Ending::ChangesPrinted, Exit::Found),
         CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };
     messages.log_summary(ending)?;

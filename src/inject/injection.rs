@@ -141,6 +141,11 @@ impl Injection {
         self.kinds_without_template.total()
     }
 
+    /// Returns true if `--check` fails.
+    pub(crate) fn fails_check(&self) -> bool {
+        !self.edits.is_empty() || self.diagnostics().any(|reported| reported.fails_check())
+    }
+
     /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
     pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
         let findings = self.findings.iter().map(|finding| self.reported(finding));

@@ -12,7 +12,7 @@ use crate::explain::RunError;
 use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
-use crate::options::Options;
+use crate::options::{Options, Tense};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
@@ -58,6 +58,8 @@ pub(crate) struct FunctionAnswer {
 pub(crate) enum CallStatus {
     /// Success.
     Done,
+    /// A failed check; the items are unchanged.
+    Found,
     /// Failure; the items are unchanged.
     Refused,
 }
@@ -230,12 +232,18 @@ impl<'c> Envelope<'c> {
         injection
     }
 
-    /// Returns the answer with the injection of the items.
-    pub(crate) fn answer(&self, injection: Injection) -> FunctionAnswer {
-        let results = function_results(&injection);
-        let is_refused = results
-            .iter()
-            .any(|result| result.severity == Severity::Error);
+    /// Returns the answer with the injection of the items, or of a check, which leaves them as they are: an orchestrator takes the
+    /// output for its package.
+    pub(crate) fn answer(&self, injection: Injection, tense: Tense) -> FunctionAnswer {
+        let results = function_results(&injection, tense);
+        let is_refused = injection
+            .diagnostics()
+            .any(|reported| reported.severity == Severity::Error);
+        let status = match tense {
+            _ if is_refused => CallStatus::Refused,
+            Tense::Conditional if injection.fails_check() => CallStatus::Found,
+            _ => CallStatus::Done,
+        };
         let mut new_results = Vec::new();
         let mut seen = HashSet::with_capacity(results.len());
         let earlier = self.earlier_results();
@@ -248,10 +256,9 @@ impl<'c> Envelope<'c> {
         }
         drop(seen);
         let added = self.add_results(&new_results);
-        let (mut edits, status) = if is_refused {
-            (Vec::new(), CallStatus::Refused)
-        } else {
-            (injection.edits, CallStatus::Done)
+        let mut edits = match status {
+            CallStatus::Done => injection.edits,
+            CallStatus::Found | CallStatus::Refused => Vec::new(),
         };
         edits.extend(added);
         // The sort is stable: at the end of the last item, its edits come before `results`.
@@ -442,7 +449,11 @@ mod tests {
         let call = Call::new(text, document);
         apply(
             text,
-            &call.envelope().unwrap().answer(injection.clone()).edits,
+            &call
+                .envelope()
+                .unwrap()
+                .answer(injection.clone(), Tense::Past)
+                .edits,
         )
     }
 

@@ -1,9 +1,10 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::diagnostic::{Severity, with_help};
+use crate::diagnostic::{Severity, visible, with_help};
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
+use crate::options::Tense;
 use crate::report::{Class, Reason};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -28,9 +29,13 @@ struct ResultResource<'r> {
     file: Option<&'r (String, Option<i64>)>,
 }
 
-/// Returns the findings that become results, in the order of the text.
-pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
+/// Returns the findings that become results, in the order of the text. Those for which `--check` fails are errors there.
+pub(super) fn function_results(injection: &Injection, tense: Tense) -> Vec<FunctionResult<'_>> {
     let reported = injection.diagnostics().filter(becomes_result);
+    let reported = reported.map(|reported| match tense {
+        Tense::Past => reported,
+        Tense::Conditional => reported.for_check(),
+    });
     reported.map(FunctionResult::new).collect()
 }
 
@@ -177,7 +182,9 @@ impl Writer<'_> {
     /// Adds a line with a key and a text.
     fn field(&mut self, key: &str, text: &str) {
         self.key(key);
-        self.lines.extend([" ", &quote(text, Context::Block)]);
+        // The orchestrator prints it.
+        self.lines
+            .extend([" ", &quote(&visible(text), Context::Block)]);
     }
 }
 
@@ -221,7 +228,7 @@ mod tests {
         let results = [about_pod, FunctionResult::error("null")];
         let values = json!([
             {
-                "message": "no:\n\"quote\"; do #this",
+                "message": "no:␊\"quote\"; do #this",
                 "severity": "error",
                 "resourceRef": {"apiVersion": "v1", "kind": "Pod", "name": "0x1"},
                 "field": {"path": "spec[0]"},

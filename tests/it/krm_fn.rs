@@ -264,12 +264,70 @@ fn a_list_in_a_file_gets_no_results() {
 }
 
 #[test]
-fn a_diff_of_a_call_shows_no_results() {
-    let ran = Folder::with(&[]).run_with(&["inject", "--diff", "-"], call(""));
-    assert!(
-        ran.stdout.starts_with("--- a/<stdin>\n") && !ran.stdout.contains("+results"),
-        "{}",
-        ran.stdout
+fn a_check_of_a_call_gives_the_items_back_and_a_result_for_each_change() {
+    let folder = Folder::with(&[]);
+    let web = call("");
+    let injected = folder.run_with(&[], &web).stdout;
+    let (injected, _) = injected.split_once("results:").unwrap();
+    for (args, input, found) in [
+        (
+            &["inject", "--check", "-"][..],
+            &*web,
+            "the agent would be added",
+        ),
+        (
+            &["inject", "--check", "-q"],
+            &web,
+            "the agent would be added",
+        ),
+        (
+            &["inject", "--check", "-", "--set=agent.memo=x"],
+            injected,
+            "the agent would be updated",
+        ),
+        (
+            &["uninject", "--check", "-"],
+            injected,
+            "the agent would be removed",
+        ),
+        (
+            &["uninject", "--check", "-v"],
+            injected,
+            "the agent would be removed",
+        ),
+    ] {
+        let ran = folder.run_with(args, input);
+        assert_eq!(ran.code, Some(1), "{args:?} {ran:?}");
+        let results = ran.stdout.strip_prefix(input).unwrap();
+        let results: Value = serde_yaml::from_str(results).unwrap();
+        let result = &results["results"][0];
+        assert_eq!(result["severity"], "error", "{args:?}");
+        assert!(result["message"].as_str().unwrap().starts_with(found));
+        assert_eq!(result["file"]["path"], "deploy.yaml");
+        let told = format!("]: {found}");
+        assert!(
+            ran.stderr.contains(&told) && ran.stderr.contains("(deploy.yaml)"),
+            "{ran:?}"
+        );
+    }
+    for (args, input) in [
+        (&["inject", "--check", "-"][..], injected),
+        (&["inject", "--check"], injected),
+        (&["uninject", "--check", "-"], &web),
+    ] {
+        let ran = folder.run_with(args, input);
+        assert_eq!(ran.code, Some(0), "{args:?} {ran:?}");
+        assert!(ran.stdout.starts_with(input), "{args:?} {ran:?}");
+    }
+    let refused = web.replace(
+        "- name: web          # the app",
+        "- name: mackerel-container-agent",
+    );
+    let ran = folder.run_with(&["inject", "--check", "-"], &refused);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(
+        parsed(&ran)["results"][0]["tags"]["reason"],
+        "container-conflict"
     );
 }
 
@@ -300,5 +358,63 @@ fn a_configuration_as_the_only_item_is_reported() {
     ] {
         let ran = with_items(&others);
         assert!(!ran.stderr.contains("configuration-unused"), "{ran:?}");
+    }
+}
+
+/// An orchestrator takes the output of a function that exits with 0 for its package.
+#[test]
+fn a_command_that_prints_no_list_refuses_a_call() {
+    let folder = Folder::with(&[]);
+    let calls = [call(""), folder.run_with(&[], call("")).stdout];
+    for (command, args) in [
+        ("inject …", &["inject", "--diff", "-"][..]),
+        ("inject …", &["inject", "--check", "--diff"]),
+        ("inject …", &["inject", "-o", "patch", "-"]),
+        ("inject …", &["inject", "--check", "-o", "json"]),
+        ("inject …", &["inject", "--check", "-o", "sarif", "-q", "-"]),
+        ("uninject …", &["uninject", "--diff", "-", "--strict"]),
+        ("uninject …", &["uninject", "--check", "-o", "github", "-"]),
+        ("explain", &["explain"]),
+        ("explain", &["explain", "-o", "gitlab", "-"]),
+        ("rbac", &["rbac", "-n", "shop", "-"]),
+        ("rbac", &["rbac", "-q"]),
+    ] {
+        for call in &calls {
+            let ran = folder.run_with(args, call);
+            assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{args:?} {ran:?}");
+            let help = format!(
+                "`mackerel-agent-injector {command} PKG`, or `kpt fn source PKG -o unwrap | mackerel-agent-injector {command} -`"
+            );
+            assert!(ran.stderr.contains(&help), "{args:?} {ran:?}");
+        }
+    }
+    // These read something else, or nothing.
+    for args in [
+        &["config", "validate", "-"][..],
+        &["status", "-q"],
+        &["status", "-o", "json", "-"],
+        &["inject", "-i", "-"],
+        &["inject", "-", "other.yaml"],
+        &[
+            "inject",
+            "--set=agent.imag=x",
+            "--check",
+            "-o",
+            "patch",
+            "-",
+        ],
+        &["inject", "--log-file", "no/such/folder/log", "-"],
+        &["--no-such-option"],
+        &["--config", "no-such-file"],
+        &["--set=agent.imag=x"],
+        &["inject", "--check", "--config", "no-such-file", "-"],
+    ] {
+        let ran = folder.run_with(args, call(""));
+        assert_eq!(ran.code, Some(2), "{args:?} {ran:?}");
+        assert!(
+            ran.stdout.is_empty() || ran.stdout.starts_with(&call("")),
+            "{args:?} {ran:?}"
+        );
+        assert!(ran.stderr.contains("error"), "{args:?} {ran:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! kustomize, kubectl, kpt, Helm 3 and Helm 4 run on `examples/`, once with the injector and once with `cat` in its place:
 //! the results are equal but for the injection.
 
+mod calls;
 mod helm;
 mod kpt;
 mod kustomize;

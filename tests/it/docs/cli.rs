@@ -24,7 +24,8 @@ const ENGLISH: CliPageWords = CliPageWords {
     introduction: "Options have the same meaning in each command that takes them.\n\n\
                    `inject` and `uninject` print all manifests to stdout, changed or not. With `-i` they change the files instead, and with `--diff`, `--check` or `--output` neither.\n\n\
                    If there is an error, no file is changed and nothing is printed to stdout, except the report of `explain` or of `--check --output`. \
-                   A function call returns its ResourceList as it came, with the errors in `results`.\n\n\
+                   A function call returns its ResourceList as it came, with the errors in `results`. \
+                   With `--check`, each change is an error there. Commands that print no manifests refuse a function call.\n\n\
                    `--check` exits with `1` for a change, for an agent without its record ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. With `--strict`, all of these except changes are errors. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
                    resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources). With `--strict` it fails.\n\n\
                    `--output json` prints a [report](report.md) for programs.\n\n\
@@ -46,7 +47,8 @@ const JAPANESE: CliPageWords = CliPageWords {
     introduction: "同じ名前のオプションは、どのコマンドでも同じ意味です。\n\n\
                    `inject` と `uninject` は、変更の有無にかかわらず、すべてのマニフェストを標準出力に出します。`-i` を付けると、その代わりにファイルを変更します。`--diff`、`--check`、`--output` を付けると、どちらも行いません。\n\n\
                    エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` と `--check --output` の結果は出力します。\
-                   KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\n\n\
+                   KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\
+                   `--check` では、変更が必要なものもエラーになります。マニフェストを出力しないコマンドは、KRM function としては使えません。\n\n\
                    `--check` は、変更が必要なものか、`record` のないエージェント（[`record-lost`](reasons.md#record-lost)）があれば `1` で終了します。`onError: skip` では、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメントがある場合も同じです。`--strict` を付けると、変更以外はエラーになります。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
                    `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
