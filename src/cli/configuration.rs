@@ -8,7 +8,7 @@ use crate::cli::input::{STDIN, Unreadable, io_message, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shell_word, visible};
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,9 +74,10 @@ pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
 
 /// Notes such a file.
 pub(crate) fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
-    let name = file.display();
-    messages.note_line(format!(
-        "info: {name} is not used for stdin; to use it, add `--config {name}`"
+    let name = file.to_string_lossy();
+    messages.note_line(&format!(
+        "info: {name} is not used for stdin; to use it, add `--config {}`",
+        shell_word(&name)
     ))
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn of_call(
         let line = format!(
             "info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig"
         );
-        messages.note_line(line)?;
+        messages.note_line(&line)?;
     }
     // The user does not see the stdin of a function, so places are those in the text of the functionConfig alone.
     let file = function_config.file();
@@ -181,7 +182,7 @@ pub(crate) fn command(
                 ConfigReader::Manifests
             };
             let name = validate(file, reader, common, messages)?;
-            stdout::write([&*name, ": valid\n"])?;
+            stdout::write([&*visible(&name), ": valid\n"])?;
         }
     }
     Ok(())

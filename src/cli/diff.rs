@@ -1,5 +1,6 @@
 //! The unified diff of a file, made from the edits that are written.
 
+use crate::diagnostic::visible;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -41,21 +42,31 @@ fn share_context(text: &str, change: &LineChange, next: &LineChange) -> bool {
     between.nth(2 * CONTEXT).is_none()
 }
 
-/// `a/deploy/web.yaml`, quoted as git does: a tab ends a name with spaces, and a name with control characters is in quotes.
+/// `a/deploy/web.yaml`, quoted as git does: a tab ends a name with spaces; a name with bytes that a terminal should not get is in
+/// quotes, and they are in octal.
 fn header(side: char, path: &Path) -> String {
-    let parts = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy()),
-        Component::ParentDir => Some("..".into()),
-        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
-    });
-    let name = parts.fold(String::from(side), |name, part| name + "/" + &part);
-    if name.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
-        format!("{name:?}")
-    } else if name.contains(' ') {
-        name + "\t"
-    } else {
-        name
+    let mut bytes = side.to_string().into_bytes();
+    for part in path.components() {
+        if let Component::Normal(_) | Component::ParentDir = part {
+            bytes.push(b'/');
+            bytes.extend(part.as_os_str().as_encoded_bytes());
+        }
     }
+    let name = String::from_utf8_lossy(&bytes);
+    let is_plain = name.as_bytes() == bytes && visible(&name) == name;
+    if is_plain && !name.contains(['"', '\\']) {
+        let end = if name.contains(' ') { "\t" } else { "" };
+        return name.into_owned() + end;
+    }
+    let mut quoted = String::from('"');
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => quoted.push(char::from(byte)),
+            _ => quoted += &format!("\\{byte:03o}"),
+        }
+    }
+    quoted + "\""
 }
 
 /// Returns the edits as changes of lines, without lines that stay the same.
@@ -281,7 +292,8 @@ mod tests {
             ("../web.yaml", "a/../web.yaml"),
             ("my app/web.yaml", "a/my app/web.yaml\t"),
             ("日本.yaml", "a/日本.yaml"),
-            ("a\"b\n.yaml", "\"a/a\\\"b\\n.yaml\""),
+            ("a\"b\n.yaml", r#""a/a\"b\012.yaml""#),
+            ("日\u{202e}.yaml", r#""a/\346\227\245\342\200\256.yaml""#),
         ];
         for (path, expected) in cases {
             assert_eq!(header('a', &PathBuf::from(path)), expected);

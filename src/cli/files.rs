@@ -64,7 +64,7 @@ pub(crate) fn run(
         _ => BuildCommand::Check,
     };
     if let Some(note) = kustomizations.transformer_note(command) {
-        session.messages.note_line(note)?;
+        session.messages.note_line(&note)?;
     }
     let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
     if folders.peek().is_some() {
@@ -96,7 +96,7 @@ fn report_unmatched_lists(names: &TemplateNames, session: &mut Session<'_>) -> i
             findings::add_about_input(session.messages, &origin, &finding, policy)?;
         } else {
             let line = format!("info: {origin}: {}", finding.message);
-            session.messages.note_line(line)?;
+            session.messages.note_line(&line)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::cli::find_config::parent;
 use crate::cli::input::{canonical, read_file};
 use crate::cli::messages::plural;
 use crate::config::API_VERSION;
-use crate::diagnostic::LineCounter;
+use crate::diagnostic::{LineCounter, shell_word};
 use crate::inject::Outcome;
 use crate::krm_fn::configures_injector;
 use crate::mackerel::annotations::PREFIX;
@@ -49,7 +49,8 @@ impl TransformerNote {
     /// Returns the note for the user.
     fn line(&self, command: BuildCommand) -> String {
         let kustomization = self.kustomization.display();
-        let folder = self.build_folder.display();
+        let folder = self.build_folder.to_string_lossy();
+        let folder = shell_word(&folder);
         let files = match (&self.first_file, self.other_files) {
             (None, _) => "workloads that are not in the input".to_owned(),
             (Some(file), 0) => file.display().to_string(),
@@ -294,7 +295,8 @@ impl Layer {
 
     /// Returns the finding about the change that kustomize makes to an injected file; none if it makes none.
     fn finding(&self, build_folder: &Path) -> Option<Finding> {
-        let build_folder = build_folder.display();
+        let build_folder = build_folder.to_string_lossy();
+        let build_folder = shell_word(&build_folder);
         if let Some(place) = self.annotation.get_or_init(|| self.find_annotation()) {
             let message = format!(
                 "{place}: kustomize sets this annotation after injection, so it has no effect"

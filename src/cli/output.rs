@@ -8,6 +8,7 @@ use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
+use crate::diagnostic::visible_json;
 use crate::explain::{Explanation, Filter, Report, explain, github, gitlab, sarif, text};
 use crate::rbac;
 use crate::report::{Finding, Reason};
@@ -209,13 +210,14 @@ impl Session<'_> {
 
 /// Writes an explanation in a format.
 fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
-    Ok(match format {
-        ExplainFormat::Text => text::text(explanation),
-        ExplainFormat::Json => serde_json::to_string_pretty(&Report::of(explanation))? + "\n",
-        ExplainFormat::Github => github::github(explanation),
-        ExplainFormat::Gitlab => serde_json::to_string_pretty(&gitlab::gitlab(explanation))? + "\n",
-        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
-    })
+    let json = match format {
+        ExplainFormat::Text => return Ok(text::text(explanation)),
+        ExplainFormat::Github => return Ok(github::github(explanation)),
+        ExplainFormat::Json => serde_json::to_string_pretty(&Report::of(explanation))?,
+        ExplainFormat::Gitlab => serde_json::to_string_pretty(&gitlab::gitlab(explanation))?,
+        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))?,
+    };
+    Ok(visible_json(&json) + "\n")
 }
 
 impl Exit {

@@ -38,7 +38,7 @@ pub(crate) fn run(
     };
     let policies = policies(&config, &request)?;
     for note in policies.notes {
-        messages.note_line(note)?;
+        messages.note_line(&note)?;
     }
     stdout::write([&*policies.text])?;
     messages.show(None);

@@ -3,6 +3,7 @@
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
+use crate::diagnostic::{shell_word, visible};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
@@ -69,7 +70,15 @@ pub(crate) fn answer(mut error: clap::Error) -> Exit {
         let tips = vec![StyledStr::from(tip)];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
-    let _ = error.print();
+    let plain = error.render().to_string();
+    let mut lines = plain.lines();
+    let shown: Vec<_> = plain.lines().map(visible).collect();
+    // The colours are lost where an argument has control characters of its own.
+    if shown.iter().all(|shown| lines.next() == Some(&**shown)) {
+        let _ = error.print();
+    } else {
+        anstream::eprintln!("{}", shown.join("\n"));
+    }
     if let Err(error) = log_error(&error) {
         anstream::eprintln!("error: {error}");
     }
@@ -89,7 +98,7 @@ fn log_error(error: &clap::Error) -> anyhow::Result<()> {
     let arguments = std::env::args_os().skip(1);
     if let Some(file) = log_file(arguments).or_else(log_file_of_variable) {
         let mut messages = Messages::new(Verbosity::default(), Some(&file))?;
-        messages.note_line(line(&error.render().to_string()))?;
+        messages.note_line(&line(&error.render().to_string()))?;
     }
     Ok(())
 }
@@ -140,7 +149,12 @@ fn is_option(option: &Arg, argument: &str) -> bool {
 /// Returns a tip for a file or directory in the place of a command.
 fn tip_for_path(word: &str) -> Option<String> {
     let is_path = word.contains(['/', '.']) || Path::new(word).exists();
-    is_path.then(|| format!("to inject the agent into it, use `inject {word}`"))
+    is_path.then(|| {
+        format!(
+            "to inject the agent into it, use `inject {}`",
+            shell_word(word)
+        )
+    })
 }
 
 /// Finds the log file among arguments that clap cannot parse.

@@ -2,7 +2,7 @@
 //!
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, visible};
 use crate::explain::{Explanation, RunError};
 
 /// Returns a line for each finding, then for each error of the run:
@@ -41,9 +41,7 @@ pub(crate) fn github(explanation: &Explanation<'_>) -> String {
 
 /// Escapes the message of a command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    visible(text).replace('%', "%25")
 }
 
 /// Escapes a property of a command.
@@ -57,7 +55,7 @@ mod tests {
 
     #[test]
     fn no_text_ends_its_command() {
-        assert_eq!(data("50%: a,\r\nb"), "50%25: a,%0D%0Ab");
+        assert_eq!(data("50%: a,\r\nb"), "50%25: a,␍␊b");
         assert_eq!(property("a: b, 50%.yaml"), "a%3A b%2C 50%25.yaml");
     }
 }

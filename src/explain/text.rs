@@ -75,12 +75,10 @@ struct TextWriter<'e> {
 }
 
 impl<'e> TextWriter<'e> {
-    /// Adds lines, without spaces at their ends.
-    fn line(&mut self, lines: &str) {
-        for line in lines.split('\n') {
-            self.text.push_str(&visible(line.trim_end()));
-            self.text.push('\n');
-        }
+    /// Adds a line, without spaces at its end.
+    fn line(&mut self, line: &str) {
+        self.text.push_str(&visible(line.trim_end()));
+        self.text.push('\n');
     }
 
     fn has_printed(&self, finding: &Finding) -> bool {
@@ -186,7 +184,8 @@ impl<'e> TextWriter<'e> {
     /// Adds a table of the settings of a container.
     fn settings(&mut self, subject: &str, container: &ContainerSettings) {
         let list = &container.list;
-        self.line(&format!("\n      settings of {subject} in {list}:"));
+        self.gap();
+        self.line(&format!("      settings of {subject} in {list}:"));
         let values: Vec<String> = container
             .settings
             .iter()
@@ -216,8 +215,9 @@ impl<'e> TextWriter<'e> {
             return;
         };
         let written = first.written;
+        self.gap();
         self.line(&format!(
-            "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
+            "required permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
         ));
         let mut permissions: Vec<&PermissionView> = permissions.iter().collect();
         permissions.sort_by_key(|permission| permission.namespace.is_none());

@@ -1,5 +1,6 @@
 //! Resources without a pod template, counted by kind.
 
+use crate::diagnostic::visible;
 use crate::manifest::known_kinds::Gap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -94,11 +95,12 @@ impl KindCounts {
 impl KindCount<'_> {
     /// Returns `kafka.strimzi.io/Kafka`, or `ConfigMap` where there is no group.
     fn name(&self) -> String {
-        match (self.group, self.kind) {
+        let name = match (self.group, self.kind) {
             (_, "") => "without a kind".to_owned(),
             ("", kind) => kind.to_owned(),
             (group, kind) => format!("{group}/{kind}"),
-        }
+        };
+        visible(&name).into_owned()
     }
 }
 

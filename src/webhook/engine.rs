@@ -2,6 +2,7 @@
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
+use crate::diagnostic::visible;
 use crate::webhook::current::Current;
 use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
@@ -282,7 +283,9 @@ impl Drop for DecisionLine {
         let hook = hook.name();
         let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
         let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
-        let reason = short(reason, MAX_REASON);
+        let [kind, name, namespace, reason] =
+            [kind, name, namespace, short(reason, MAX_REASON)].map(visible);
+        let (kind, name, namespace, reason) = (&*kind, &*name, &*namespace, &*reason);
         if *is_fault {
             tracing::error!(
                 hook, decision, kind, namespace, name, dry_run, reason, "reviewed"

@@ -33,6 +33,8 @@ mod front_ends_agree;
 mod generators;
 mod growth;
 mod hostile_input;
+#[cfg(unix)]
+mod hostile_names;
 mod independent_reader;
 mod istio;
 mod json_schema;

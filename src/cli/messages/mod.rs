@@ -303,7 +303,8 @@ impl Messages {
     }
 
     /// Adds a note of one line.
-    pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
+    pub(crate) fn note_line(&mut self, line: &str) -> io::Result<()> {
+        let line = visible(line).into_owned();
         let key = MessageKey::without_reason(MessageLevel::Note, line.clone());
         self.add(key, |_| MessageText::of_line(line))
     }
@@ -327,9 +328,7 @@ impl Messages {
     /// Adds an error without a place in a text.
     pub(crate) fn error(&mut self, error: impl Display) -> io::Result<()> {
         let sentence = error.to_string();
-        // The name of a file may have control characters, which a terminal would execute.
-        let lines: Vec<_> = sentence.split('\n').map(visible).collect();
-        let line = format!("error: {}", lines.join("\n"));
+        let line = format!("error: {}", visible(&sentence));
         let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
         self.add(key, |_| MessageText::of_line(line))
     }
@@ -394,7 +393,8 @@ impl Messages {
             }
         }
         for line in required::lines(&missing, MAX_NAMESPACES) {
-            self.requirements.push(format!("required {line}"));
+            let line = format!("required {line}");
+            self.requirements.push(visible(&line).into_owned());
         }
         if self.permission == Permission::Manual && !has_rbac {
             self.requirements.push(MANUAL_PERMISSIONS.to_owned());
