@@ -1,12 +1,13 @@
 //! `-i`: changes all files or none.
 //!
-//! Each new text is first written to a temporary file in the folder of its target. Only when all of them are complete are they
-//! renamed, so that a run that is killed leaves each file either old or new.
+//! Each new text is first written to a temporary file in the folder of its target. Only when all of them are complete, and no
+//! target has changed meanwhile, are they renamed, so that a run that is killed leaves each file either old or new.
 
 use crate::cli::input::{FileState, io_message};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tempfile::TempPath;
 
 /// A complete temporary file, and the file that it will replace.
 #[derive(Debug)]
@@ -15,95 +16,80 @@ pub(crate) struct Replacement {
     path: PathBuf,
     /// The canonical path of the file, without symbolic links.
     target: PathBuf,
-    temporary: TemporaryFile,
+    /// State of the target when it was read.
+    state: FileState,
+    /// Removed when it is dropped.
+    temporary: TempPath,
 }
 
-/// A temporary file that is removed when it is dropped; none after its rename.
-#[derive(Debug)]
-struct TemporaryFile(Option<PathBuf>);
+const CHANGED: &str = "another program changed the file at the same time; run the command again";
 
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        if let Some(path) = self.0.take() {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Writes the new text of a file to a temporary file with the same mode and owner. `number` is different for each file of a run.
+/// Writes the new text of a file to a temporary file with the same mode, owner and attributes.
 ///
 /// # Errors
-/// - the file is not a regular one, is not writable, or has changed since it had the `state`
+/// - the file is not a regular one, or is not writable
 /// - no file can be created in its folder, or the disk is full
 /// - the file has another owner, and the user may not change the owner of a file
+/// - the file has an ACL or attributes of users that cannot be copied
 pub(crate) fn prepare<'t>(
     path: &Path,
     state: FileState,
     pieces: impl Iterator<Item = &'t str>,
-    number: usize,
 ) -> io::Result<Replacement> {
     let target = path.canonicalize()?;
-    let old = target.metadata()?;
-    if !old.is_file() {
+    let metadata = target.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::other(
             "not a regular file; only regular files can be changed in place",
         ));
     }
     // A rename would replace a read-only file too.
-    OpenOptions::new().write(true).open(&target)?;
-    if FileState::of(&old) != state {
-        return Err(io::Error::other(
-            "another program changed the file at the same time; run the command again",
-        ));
-    }
+    let old = OpenOptions::new().write(true).open(&target)?;
+    refuse_hard_links(&metadata)?;
     let folder = target.parent().unwrap_or(Path::new("."));
-    refuse_hard_links(&old)?;
-    let (temporary_path, file) = create_temporary(folder, number)?;
-    let temporary = TemporaryFile(Some(temporary_path));
-    let mut writer = BufWriter::new(file);
+    // Only its owner can read it, until it has the mode of its target: a manifest may have secrets.
+    let temporary = tempfile::Builder::new()
+        .prefix(".mackerel-agent-injector-")
+        .suffix(".tmp")
+        .tempfile_in(folder);
+    let temporary = temporary.map_err(|error| {
+        let error = io_message(&error);
+        io::Error::other(format!("cannot create a file in its directory: {error}"))
+    })?;
+    let (file, temporary) = temporary.into_parts();
+    let mut writer = BufWriter::new(&file);
     for piece in pieces {
         writer.write_all(piece.as_bytes())?;
     }
-    let file = writer
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
-    keep_owner_and_mode(&file, &old)?;
+    writer.flush()?;
+    drop(writer);
+    keep_metadata(&file, &old, &metadata)?;
     file.sync_all()?;
     Ok(Replacement {
         path: path.to_owned(),
         target,
+        state,
         temporary,
     })
 }
 
-/// Maximum number of names to try. A run that was killed leaves its files, and in containers many runs have the same process
-/// id.
-const MAX_NAMES: usize = 1000;
-
-/// Creates a temporary file with an unused name.
-fn create_temporary(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
-    for attempt in 0..MAX_NAMES {
-        let name = format!(
-            ".mackerel-agent-injector-{}-{number}-{attempt}.tmp",
-            std::process::id()
-        );
-        let path = folder.join(name);
-        match create_new(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                return Err(io::Error::other(format!(
-                    "cannot create {}: {}",
-                    path.display(),
-                    io_message(&error)
-                )));
-            }
-        }
+impl Replacement {
+    /// Returns an error that names the file if another program has written or replaced it since it was read.
+    pub(crate) fn refuse_change(&self) -> Result<(), String> {
+        let cause = match self.target.metadata() {
+            Ok(metadata) if FileState::of(&metadata) == self.state => return Ok(()),
+            Ok(_) => CHANGED.to_owned(),
+            Err(error) => io_message(&error),
+        };
+        Err(format!("{}: {cause}", self.path.display()))
     }
-    let folder = folder.display();
-    Err(io::Error::other(format!(
-        "too many files named .mackerel-agent-injector-*.tmp in {folder}; remove them"
-    )))
+
+    /// Renames the temporary file, if the target has not changed.
+    fn rename(self) -> Result<(), String> {
+        self.refuse_change()?;
+        let renamed = self.temporary.persist(&self.target);
+        renamed.map_err(|error| format!("{}: {}", self.path.display(), io_message(&error.error)))
+    }
 }
 
 /// Refuses a file with several hard links: after a rename the other names would have the old text.
@@ -123,86 +109,78 @@ fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a file that only its owner can read, until it has the mode of its target: a manifest may have secrets.
-fn create_new(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 #[cfg(unix)]
-fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
+fn keep_metadata(new: &File, old: &File, metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        fchown(file, Some(old.uid()), Some(old.gid())).map_err(|error| {
+    let created = new.metadata()?;
+    let (user, group) = (metadata.uid(), metadata.gid());
+    if (created.uid(), created.gid()) != (user, group) {
+        fchown(new, Some(user), Some(group)).map_err(|error| {
             io::Error::other(format!(
-                "cannot keep the owner of the file ({}:{}): {}; run the command as its owner",
-                old.uid(),
-                old.gid(),
+                "cannot keep the owner of the file ({user}:{group}): {}; run the command as its owner",
                 io_message(&error)
             ))
         })?;
     }
-    // The mode follows the owner, since a change of the owner clears the setuid bits.
-    file.set_permissions(old.permissions())
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    keep_attributes(new, old)?;
+    // The mode follows the owner, since a change of the owner clears the setuid bits, and the ACL, whose mask it sets.
+    new.set_permissions(metadata.permissions())
 }
 
 #[cfg(not(unix))]
-fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
-    file.set_permissions(old.permissions())
+fn keep_metadata(new: &File, _old: &File, metadata: &Metadata) -> io::Result<()> {
+    new.set_permissions(metadata.permissions())
 }
 
-/// The error of a rename that failed, perhaps after others had succeeded.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {cause}\nnew: {}\nold: {}", .failed.display(), list(.new), list(.old))]
-pub(crate) struct PartlyReplaced {
-    /// The file whose rename failed.
-    failed: PathBuf,
-    cause: String,
-    /// Files with their new text.
-    new: Vec<PathBuf>,
-    /// Files with their old text, `failed` among them.
-    old: Vec<PathBuf>,
-}
-
-/// `a.yaml, b.yaml`
-fn list(paths: &[PathBuf]) -> String {
-    if paths.is_empty() {
-        return "none".to_owned();
-    }
-    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
-    paths.join(", ")
-}
-
-/// Replaces every file by its new text.
-///
-/// # Errors
-/// When a rename fails, because another program changed a file or its folder after [`prepare`].
-pub(crate) fn commit(replacements: Vec<Replacement>) -> Result<(), PartlyReplaced> {
-    let mut new = Vec::new();
-    let mut rest = replacements.into_iter();
-    while let Some(mut replacement) = rest.next() {
-        let Some(temporary) = replacement.temporary.0.take() else {
-            continue;
-        };
-        if let Err(error) = std::fs::rename(&temporary, &replacement.target) {
-            replacement.temporary.0 = Some(temporary);
-            let failed = replacement.path.clone();
-            let mut old = vec![failed.clone()];
-            old.extend(rest.map(|replacement| replacement.path.clone()));
-            return Err(PartlyReplaced {
-                failed,
-                cause: io_message(&error),
-                new,
-                old,
-            });
+/// Copies the extended attributes. ACL and attributes of users have to stay; the system may refuse others.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn keep_attributes(new: &File, old: &File) -> io::Result<()> {
+    use rustix::buffer::spare_capacity;
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+    /// Maximum size of the list of names, and of a value.
+    const MAX_SIZE: usize = 64 << 10;
+    const ACL: &str = "system.posix_acl_access";
+    // The folder may have given the new file an ACL of its own.
+    let _ = fremovexattr(new, ACL);
+    let mut names = Vec::with_capacity(MAX_SIZE);
+    match flistxattr(old, spare_capacity(&mut names)) {
+        Err(rustix::io::Errno::NOTSUP) => return Ok(()),
+        listed => listed?,
+    };
+    for name in names.split(|byte| *byte == 0) {
+        let mut value = Vec::with_capacity(MAX_SIZE);
+        let copied = fgetxattr(old, name, spare_capacity(&mut value))
+            .and_then(|_| fsetxattr(new, name, &value, XattrFlags::empty()));
+        if let Err(error) = copied
+            && (name == ACL.as_bytes() || name.starts_with(b"user."))
+        {
+            let (name, error) = (String::from_utf8_lossy(name), io_message(&error.into()));
+            return Err(io::Error::other(format!(
+                "cannot keep the attribute {name} of the file: {error}"
+            )));
         }
-        new.push(replacement.path);
     }
     Ok(())
+}
+
+/// Replaces every file by its new text, but for those that another program has changed since.
+///
+/// # Errors
+/// When a file changed after [`prepare`], or its rename fails. The error lists the other files, which are new.
+pub(crate) fn commit(replacements: Vec<Replacement>) -> anyhow::Result<()> {
+    let (mut new, mut causes) = (Vec::new(), Vec::new());
+    for replacement in replacements {
+        let name = replacement.path.display().to_string();
+        match replacement.rename() {
+            Ok(()) => new.push(name),
+            Err(cause) => causes.push(cause),
+        }
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    anyhow::bail!("{}\nnew: {}", causes.join("\n"), new.join(", "))
 }
 
 #[cfg(test)]
@@ -218,13 +196,8 @@ mod tests {
         folder
     }
 
-    fn prepared(path: &Path, text: &'static str, number: usize) -> io::Result<Replacement> {
-        prepare(
-            path,
-            read_file(path).unwrap().state,
-            [text].into_iter(),
-            number,
-        )
+    fn prepared(path: &Path, text: &'static str) -> io::Result<Replacement> {
+        prepare(path, read_file(path).unwrap().state, [text].into_iter())
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -242,8 +215,8 @@ mod tests {
         let root = folder(&[("a.yaml", "old"), ("b.yaml", "old")]);
         let (a, b) = (root.path().join("a.yaml"), root.path().join("b.yaml"));
         let both = vec![
-            prepared(&a, "new a", 0).unwrap(),
-            prepared(&b, "new b", 1).unwrap(),
+            prepared(&a, "new a").unwrap(),
+            prepared(&b, "new b").unwrap(),
         ];
         assert_eq!(std::fs::read_to_string(&a).unwrap(), "old");
         commit(both).unwrap();
@@ -257,7 +230,7 @@ mod tests {
     #[test]
     fn given_up_before_the_renames_nothing_is_left_over() {
         let root = folder(&[("a.yaml", "old")]);
-        drop(prepared(&root.path().join("a.yaml"), "new", 0).unwrap());
+        drop(prepared(&root.path().join("a.yaml"), "new").unwrap());
         assert_eq!(names(root.path()), ["a.yaml"]);
     }
 
@@ -266,17 +239,52 @@ mod tests {
         let root = folder(&[("a.yaml", "old"), ("b.yaml", "old"), ("c.yaml", "old")]);
         let path = |name: &str| root.path().join(name);
         let all = ["a.yaml", "b.yaml", "c.yaml"]
-            .into_iter()
-            .enumerate()
-            .map(|(number, name)| prepared(&path(name), "new", number).unwrap())
-            .collect();
+            .map(|name| prepared(&path(name), "new").unwrap())
+            .into();
         std::fs::remove_file(path("b.yaml")).unwrap();
         std::fs::create_dir(path("b.yaml")).unwrap();
         let error = commit(all).unwrap_err();
-        assert_eq!(error.new, [path("a.yaml")]);
-        assert_eq!(error.old, [path("b.yaml"), path("c.yaml")]);
+        let [a, b, c] = ["a.yaml", "b.yaml", "c.yaml"].map(|name| path(name).display().to_string());
+        let error = error.to_string();
+        assert!(error.starts_with(&format!("{b}: ")), "{error}");
+        assert!(error.ends_with(&format!("\nnew: {a}, {c}")), "{error}");
         assert_eq!(names(root.path()), ["a.yaml", "b.yaml", "c.yaml"]);
-        assert_eq!(std::fs::read_to_string(path("c.yaml")).unwrap(), "old");
+    }
+
+    /// The first rename changes the file of the second.
+    #[test]
+    fn a_file_that_changes_between_the_renames_is_left() {
+        let root = folder(&[("a.yaml", "old"), ("b.yaml", "old")]);
+        let (a, b) = (root.path().join("a.yaml"), root.path().join("b.yaml"));
+        let all = vec![
+            prepared(&a, "saved").unwrap(),
+            prepared(&a, "lost").unwrap(),
+            prepared(&b, "new b").unwrap(),
+        ];
+        assert!(all.iter().all(|one| one.refuse_change().is_ok()));
+        let error = commit(all).unwrap_err();
+        let expected = format!("{0}: {CHANGED}\nnew: {0}, {1}", a.display(), b.display());
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(
+            [a, b].map(|path| std::fs::read_to_string(path).unwrap()),
+            ["saved", "new b"]
+        );
+        assert_eq!(names(root.path()), ["a.yaml", "b.yaml"]);
+    }
+
+    /// Same text, length and time: only the inode tells.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_another_program_replaced_alike_has_changed() {
+        let root = folder(&[("a.yaml", "old"), ("other", "old")]);
+        let path = root.path().join("a.yaml");
+        let replacement = prepared(&path, "new").unwrap();
+        let modified = path.metadata().unwrap().modified().unwrap();
+        let other = root.path().join("other");
+        let file = OpenOptions::new().write(true).open(&other).unwrap();
+        file.set_modified(modified).unwrap();
+        std::fs::rename(other, &path).unwrap();
+        assert!(replacement.refuse_change().is_err());
     }
 
     #[test]
@@ -285,11 +293,10 @@ mod tests {
         let path = root.path().join("a.yaml");
         let read = read_file(&path).unwrap().state;
         std::fs::write(&path, "newer than old").unwrap();
-        let error = prepare(&path, read, ["x"].into_iter(), 0).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("another program changed the file")
-        );
+        let replacement = prepare(&path, read, ["x"].into_iter()).unwrap();
+        let error = replacement.refuse_change().unwrap_err();
+        assert_eq!(error, format!("{}: {CHANGED}", path.display()));
+        assert!(commit(vec![replacement]).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "newer than old");
     }
 }

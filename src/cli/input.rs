@@ -1,7 +1,9 @@
 //! Reads stdin and files as UTF-8 text.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -63,18 +65,28 @@ pub(crate) struct FileText {
     pub(crate) state: FileState,
 }
 
-/// The length of a file and the time of its last change. A different state later shows that another program wrote to the file.
+/// The length of a file and the time of its last change. A different state later shows that another program wrote to the file, or
+/// replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     length: u64,
     modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: u64,
+    /// Time of the last change of the inode in seconds and nanoseconds, which a program cannot set back.
+    #[cfg(unix)]
+    inode_changed: [i64; 2],
 }
 
 impl FileState {
-    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: metadata.ino(),
+            #[cfg(unix)]
+            inode_changed: [metadata.ctime(), metadata.ctime_nsec()],
         }
     }
 }

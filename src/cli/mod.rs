@@ -8,7 +8,7 @@
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
 //! - `policy`: the admission policies
-//! - `output`, `stdout`, `concatenate`, `diff`, `in_place`: output
+//! - `output`, `stdout`, `concatenate`, `diff`, `in_place`, `interrupt`: output
 //! - `messages`, `findings`: messages beside the output
 
 mod args;
@@ -22,6 +22,7 @@ mod findings;
 mod generate;
 mod in_place;
 mod input;
+mod interrupt;
 mod kustomizations;
 mod messages;
 mod output;

@@ -4,6 +4,7 @@ use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
 use crate::cli::findings::{self, NamedText};
 use crate::cli::input::io_message;
+use crate::cli::interrupt::Interrupt;
 use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
@@ -86,14 +87,18 @@ impl Session<'_> {
 
     /// Replaces the files that change.
     fn change_files(&mut self) -> anyhow::Result<Exit> {
+        let interrupt = Interrupt::listen()?;
         let mut replacements = Vec::new();
         if !self.messages.has_errors() {
             for file in &self.files {
                 let Some(state) = file.state.filter(|_| !file.edits().is_empty()) else {
                     continue;
                 };
+                if interrupt.came() {
+                    break;
+                }
                 let new_text = pieces(&file.text, file.edits());
-                match in_place::prepare(&file.path, state, new_text, replacements.len()) {
+                match in_place::prepare(&file.path, state, new_text) {
                     Ok(replacement) => replacements.push(replacement),
                     Err(error) => {
                         let error = format!("{}: {}", file.name, io_message(&error));
@@ -102,14 +107,27 @@ impl Session<'_> {
                 }
             }
         }
+        // An editor may have saved a file while the others were written.
+        for replacement in &replacements {
+            if let Err(error) = replacement.refuse_change() {
+                self.messages.error(error)?;
+            }
+        }
+        if interrupt.came() {
+            self.messages.error("interrupted by a signal")?;
+        }
         if self.messages.has_errors() {
-            return self.fail(Ending::NoFileChanged);
+            drop(replacements);
+            let exit = self.fail(Ending::NoFileChanged);
+            interrupt.end()?;
+            return exit;
         }
         let files = replacements.len();
         let ending = Ending::FilesChanged { files };
         self.log_end(ending)?;
         in_place::commit(replacements)?;
         self.messages.show(Some(ending));
+        interrupt.end()?;
         Ok(Exit::Done)
     }
 

@@ -1,6 +1,8 @@
 //! The command line's wiring: what is injected and why is tested elsewhere.
 
 mod found_configuration;
+#[cfg(target_os = "linux")]
+mod in_place;
 mod inputs;
 mod messages;
 mod other_commands;

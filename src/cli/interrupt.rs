@@ -1,0 +1,55 @@
+//! Signals that ask the program to end, while it replaces files.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The number of the signal that asked the program to end; 0 before one does.
+#[derive(Debug, Default)]
+pub(crate) struct Interrupt(Arc<AtomicUsize>);
+
+impl Interrupt {
+    /// Begins to keep signals, instead of being ended by them. One that is ignored stays so, such as SIGHUP after `nohup`.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let interrupt = Self::default();
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+            let ignored = ignored_signals();
+            for signal in [SIGHUP, SIGINT, SIGTERM] {
+                if ignored & 1 << (signal - 1) == 0 {
+                    let flag = interrupt.0.clone();
+                    signal_hook::flag::register_usize(
+                        signal,
+                        flag,
+                        signal.unsigned_abs() as usize,
+                    )?;
+                }
+            }
+        }
+        Ok(interrupt)
+    }
+
+    /// Returns true if a signal came.
+    pub(crate) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Ends the program as the signal that came would have: a shell shows 128 and its number as the exit code, and ends its loop.
+    pub(crate) fn end(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        if self.came() {
+            let signal = self.0.load(Ordering::Relaxed) as i32;
+            signal_hook::low_level::emulate_default_handler(signal)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a bit for each signal that is ignored, the lowest for signal 1. Only Linux tells without `unsafe`.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    u64::from_str_radix(line.unwrap_or_default().trim(), 16).unwrap_or_default()
+}
