@@ -7,8 +7,8 @@ use crate::cli::find_config;
 use crate::cli::input::{STDIN, Unreadable, io_message, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, stdout, variable};
-use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
-use crate::diagnostic::{Diagnostic, shell_word, visible};
+use crate::config::{Base, Config, ConfigReader, KIND, Sources, example, load, schema};
+use crate::diagnostic::{Diagnostic, Medium, Place, Renderer, shell_word, visible};
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -250,9 +250,13 @@ pub(crate) fn file(common: &Common) -> Option<PathBuf> {
         .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 
-/// Reports a file that cannot be read.
+/// Reports a file that cannot be read, without an excerpt.
 fn unreadable<T>(name: &str, error: &Unreadable, messages: &mut Messages) -> anyhow::Result<T> {
-    messages.unreadable(name, error)?;
+    let help = match error {
+        Unreadable::NotText(binary) => format!("; {}", binary.help),
+        _ => String::new(),
+    };
+    messages.error(format!("{name}: {error}{help}"))?;
     Err(AlreadyReported.into())
 }
 
@@ -273,10 +277,20 @@ fn load_base(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
-    match load(&sources(base, reader, common)) {
-        Ok(config) => Ok(config),
-        Err(diagnostics) => report(&diagnostics, messages),
+    let mut diagnostics = match load(&sources(base, reader, common)) {
+        Ok(config) => return Ok(config),
+        Err(diagnostics) => diagnostics,
+    };
+    // A link in a repository can give any file the name of a configuration, and a line of it may be a secret.
+    if let Base::Text { text, .. } = base
+        && !text.contains(&format!("kind: {KIND}"))
+    {
+        let places = diagnostics.iter_mut().filter_map(|one| one.place.as_mut());
+        for place in places.filter(|place| place.medium == Medium::Lines) {
+            *place = Place::of_whole(Renderer::default().place(place));
+        }
     }
+    report(&diagnostics, messages)
 }
 
 /// Reports the errors of a configuration.

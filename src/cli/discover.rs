@@ -5,6 +5,7 @@ use crate::cli::input::{canonical, io_message};
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -101,22 +102,22 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
     let earlier_errors = discovered.errors.len();
     let mut is_empty = true;
     // The filter must be `'static`, so it sends the folders that it leaves out.
-    let (sender, chart_templates) = mpsc::channel();
+    let (sender, left_out_paths) = mpsc::channel();
+    let above = root.ancestors().find_map(endless_ignore_file);
+    let is_walked = above.is_none_or(|file| sender.send(file).is_err());
     let mut walk = ignore::WalkBuilder::new(folder);
     walk.sort_by_file_name(OsStr::cmp)
         // The global ignore file of the user does not count, so that a command finds the same files for every user.
         .git_global(false)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let is_left_out = is_folder && is_templates_of_chart(entry.path());
-            if is_left_out {
-                let _ = sender.send(entry.path().to_owned());
-            }
-            !is_left_out
+            let left_out = is_folder.then(|| left_out(entry.path())).flatten();
+            left_out.is_none_or(|path| sender.send(path).is_err())
         });
     // `.` gives `web.yaml`, not `./web.yaml`.
     let shown = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
-    for entry in walk.build() {
+    // An entry is not asked for, since the walk then reads the ignore files above the folder.
+    for entry in is_walked.then(|| walk.build()).into_iter().flatten() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                 if has_name_of_kustomization(entry.path()) {
@@ -147,13 +148,35 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
             Err(error) => discovered.errors.push(walk_message(&error)),
         }
     }
-    discovered
-        .chart_templates
-        .extend(chart_templates.try_iter().map(|path: PathBuf| shown(&path)));
+    for path in left_out_paths.try_iter() {
+        if path.is_dir() {
+            discovered.chart_templates.push(shown(&path));
+        } else {
+            let message = format!("{}: not a regular file", path.display());
+            discovered.errors.push(message);
+        }
+    }
     // An error may be the cause.
     if is_empty && discovered.errors.len() == earlier_errors {
         discovered.empty.push(folder.to_owned());
     }
+}
+
+/// Returns the cause for which the walk leaves out a folder: itself if it has the templates of a chart, or its ignore file.
+fn left_out(folder: &Path) -> Option<PathBuf> {
+    if is_templates_of_chart(folder) {
+        return Some(folder.to_owned());
+    }
+    endless_ignore_file(folder)
+}
+
+/// Returns an ignore file that the walk would read without an end, such as a link to a device.
+fn endless_ignore_file(folder: &Path) -> Option<PathBuf> {
+    let mut files = [".gitignore", ".ignore"]
+        .iter()
+        .map(|name| folder.join(name));
+    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    files.find(|file| file.metadata().is_ok_and(is_other))
 }
 
 /// Returns the message about a folder that cannot be read.

@@ -133,6 +133,13 @@ impl FileReader<'_> {
     fn read(&mut self, file: &InputFile) -> anyhow::Result<()> {
         match read_file(&file.path) {
             Ok(content) => self.inject(file, content)?,
+            Err(Unreadable::IsOutput) if file.found_by == FoundBy::Walk => {
+                let line = format!(
+                    "info: {}: skipped, since it is the output",
+                    file.path.display()
+                );
+                self.session.messages.note_line(&line)?;
+            }
             Err(Unreadable::NotText(binary)) if may_be_other(file, &binary.ascii()) => {
                 self.skip(&file.path, &binary.message)?;
             }

@@ -3,10 +3,11 @@
 //!
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
-use crate::cli::input::{Unreadable, canonical, read_file};
+use crate::cli::input::{FileText, Unreadable, canonical, read_file};
 use crate::config::{API_VERSION, KIND, Spec};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
@@ -21,6 +22,9 @@ struct Applied {
     path: PathBuf,
     file: Option<PathBuf>,
 }
+
+/// Maximum size of a file that the user has not named.
+const MAX_FOUND: u64 = 1 << 20;
 
 const HELP: &str =
     "run the command once for each, or use `--config FILE`, or `--no-config` for the defaults";
@@ -79,14 +83,26 @@ pub(crate) fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Optio
 
 fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (folder, current) = (canonical(folder), canonical(current));
-    let root = repository_root(&folder).unwrap_or(if folder.starts_with(&current) {
-        &current
-    } else {
-        &folder
-    });
+    let root = root(&folder, &current);
     for ancestor in folder.ancestors() {
-        let files = FILE_NAMES.iter().map(|name| ancestor.join(name));
-        let mut files = files.filter(|file| is_configuration(file));
+        let mut files = Vec::new();
+        for file in FILE_NAMES.map(|name| ancestor.join(name)) {
+            if file.is_dir() || file.symlink_metadata().is_err() {
+                continue;
+            }
+            match is_meant(read_found(&file, root)) {
+                Ok(true) => files.push(file),
+                Ok(false) => {}
+                Err(error) => {
+                    let file = relative(&file, &current);
+                    anyhow::bail!(
+                        "{}: {error}; use `--config FILE`, or `--no-config` for the defaults",
+                        file.display()
+                    );
+                }
+            }
+        }
+        let mut files = files.into_iter();
         if let Some(file) = files.next() {
             let file = canonical(&file);
             if let Some(other) = files.next() {
@@ -103,9 +119,27 @@ fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option
     Ok(None)
 }
 
-fn repository_root(folder: &Path) -> Option<&Path> {
+/// Returns the folder with all files that are found from a folder: the root of the Git repository; without one, the current folder, or
+/// the folder itself if it is elsewhere. All paths are canonical.
+pub(crate) fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
     let mut ancestors = folder.ancestors();
-    ancestors.find(|ancestor| ancestor.join(".git").exists())
+    let repository = ancestors.find(|ancestor| ancestor.join(".git").exists());
+    repository.unwrap_or(if folder.starts_with(current) {
+        current
+    } else {
+        folder
+    })
+}
+
+/// Reads a file that the user has not named, below a root that is a canonical path. A link may lead to a device, which has no end, or to
+/// the secrets of the user.
+pub(crate) fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
+    let target = path.canonicalize()?;
+    let metadata = target.metadata()?;
+    if target.starts_with(root) && metadata.is_file() && metadata.len() <= MAX_FOUND {
+        return read_file(&target);
+    }
+    Err(io::Error::other("not a regular file of the repository with at most 1 MiB").into())
 }
 
 /// Returns true for a configuration file with a name that is looked for. A Helm chart's values or a manifest may have the same
@@ -116,11 +150,16 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
     if !has_name || !path.is_file() {
         return false;
     }
-    match read_file(path) {
-        Ok(file) => has_configuration(&file.text),
+    is_meant(read_file(path)).unwrap_or(true)
+}
+
+/// Returns true for the text of a configuration.
+fn is_meant(file: Result<FileText, Unreadable>) -> Result<bool, Unreadable> {
+    match file {
+        Ok(file) => Ok(has_configuration(&file.text)),
         // PowerShell writes UTF-16.
-        Err(Unreadable::NotText(binary)) => has_configuration(&binary.ascii()),
-        Err(Unreadable::Io(_)) => true,
+        Err(Unreadable::NotText(binary)) => Ok(has_configuration(&binary.ascii())),
+        Err(error) => Err(error),
     }
 }
 

@@ -2,27 +2,28 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-#[cfg(unix)]
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+#[cfg(unix)]
+use std::{os::unix::fs::MetadataExt, sync::LazyLock};
 
 /// Name of stdin in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// The reason why an input cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     /// The operating system's error.
-    Io(io::Error),
+    #[error("{}", io_message(.0))]
+    Io(#[from] io::Error),
     /// It is not UTF-8.
+    #[error("{}", .0.message)]
     NotText(NotText),
-}
-
-impl From<io::Error> for Unreadable {
-    fn from(error: io::Error) -> Self {
-        Unreadable::Io(error)
-    }
+    /// In `inject web.yaml > web.yaml`, the shell has emptied the file.
+    #[error(
+        "the file is the output, too; restore it if the shell has emptied it; use `-i`, or write to another file"
+    )]
+    IsOutput,
 }
 
 /// An input that is not UTF-8.
@@ -100,6 +101,8 @@ pub(crate) fn canonical(path: &Path) -> PathBuf {
 pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
+    #[cfg(unix)]
+    refuse_output(&metadata)?;
     // Unlike `File`, `Take` does not ask the system for the length a second time.
     let bytes = read_all(file.take(u64::MAX), metadata.len())?;
     Ok(FileText {
@@ -115,14 +118,34 @@ pub(crate) fn read_stdin() -> Result<String, Unreadable> {
 
 /// Returns stdin as a file. Unlike `io::Stdin`, it knows its length if it is redirected from a file, and has no buffer.
 #[cfg(unix)]
-fn stdin_file() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+fn stdin_file() -> Result<File, Unreadable> {
+    let stdin = file_of(io::stdin())?;
+    refuse_output(&stdin.metadata()?)?;
+    Ok(stdin)
 }
 
 #[cfg(not(unix))]
 fn stdin_file() -> io::Result<io::StdinLock<'static>> {
     Ok(io::stdin().lock())
+}
+
+#[cfg(unix)]
+fn file_of(stream: impl std::os::fd::AsFd) -> io::Result<File> {
+    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
+}
+
+/// Refuses a file that is stdout, too.
+#[cfg(unix)]
+fn refuse_output(metadata: &Metadata) -> Result<(), Unreadable> {
+    static STDOUT: LazyLock<Option<Metadata>> =
+        LazyLock::new(|| file_of(io::stdout()).ok()?.metadata().ok());
+    let is_output = STDOUT.as_ref().is_some_and(|stdout| {
+        stdout.is_file() && (stdout.dev(), stdout.ino()) == (metadata.dev(), metadata.ino())
+    });
+    if is_output {
+        return Err(Unreadable::IsOutput);
+    }
+    Ok(())
 }
 
 /// Reads to the end, which probably comes after `length` bytes.

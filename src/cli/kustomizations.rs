@@ -2,8 +2,8 @@
 //! after it is injected.
 
 use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
-use crate::cli::find_config::parent;
-use crate::cli::input::{canonical, read_file};
+use crate::cli::find_config::{parent, read_found, root};
+use crate::cli::input::canonical;
 use crate::cli::messages::plural;
 use crate::config::API_VERSION;
 use crate::diagnostic::{LineCounter, shell_word};
@@ -81,6 +81,8 @@ pub(crate) enum BuildCommand {
 #[derive(Debug)]
 struct Layer {
     path: PathBuf,
+    /// The folder with all files that it may name.
+    root: PathBuf,
     text: String,
     content: Kustomization,
     /// True if a finding names it.
@@ -145,11 +147,10 @@ impl Kustomizations {
                 let (kptfile, path) = (folder.join("Kptfile"), file.strip_prefix(folder));
                 let path = path.unwrap_or(file).to_string_lossy();
                 let ends = |c: char| c.is_whitespace() || "\"',}".contains(c);
-                kptfile.is_file()
-                    && read_file(&kptfile).is_ok_and(|kptfile| {
-                        let mut words = kptfile.text.split(ends);
-                        words.any(|word| word.trim_start_matches("./") == path)
-                    })
+                read_found(&kptfile, folder).is_ok_and(|kptfile| {
+                    let mut words = kptfile.text.split(ends);
+                    words.any(|word| word.trim_start_matches("./") == path)
+                })
             })
     }
 
@@ -250,10 +251,13 @@ fn concerns(reason: Reason, outcome: &Outcome) -> bool {
 
 impl Layer {
     fn read(path: &Path) -> Option<Self> {
-        let text = read_file(path).ok()?.text;
+        let (folder, current) = (canonical(parent(path)), canonical(Path::new(".")));
+        let root = root(&folder, &current).to_owned();
+        let text = read_found(path, &root).ok()?.text;
         Some(Self {
             content: kustomization::read(&text),
             path: path.to_owned(),
+            root,
             text,
             is_reported: false,
             annotation: OnceCell::new(),
@@ -289,7 +293,7 @@ impl Layer {
             self.content
                 .transformers
                 .iter()
-                .any(|entry| names_injector(self.folder(), entry, &mut seen))
+                .any(|entry| self.names_injector(self.folder(), entry, &mut seen))
         })
     }
 
@@ -324,9 +328,28 @@ impl Layer {
         }
         self.content.patch_files.iter().find_map(|file| {
             let path = self.folder().join(&file.path);
-            let text = read_file(&path).ok()?.text;
+            let text = read_found(&path, &self.root).ok()?.text;
             annotation_place(&relative(canonical(&path)), &text)
         })
+    }
+
+    /// Returns true if an entry of `transformers` configures this program: inline YAML, a file, or a folder with a kustomization
+    /// whose resources are such entries.
+    fn names_injector(&self, folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bool {
+        if entry.contains('\n') {
+            return configures_injector(entry);
+        }
+        let path = folder.join(entry);
+        if !seen.insert(canonical(&path)) {
+            return false;
+        }
+        let read = |path: &Path| read_found(path, &self.root).ok();
+        if !path.is_dir() {
+            return read(&path).is_some_and(|file| configures_injector(&file.text));
+        }
+        let files = NAMES.iter().filter_map(|name| read(&path.join(name)));
+        let mut resources = files.flat_map(|file| kustomization::read(&file.text).resources);
+        resources.any(|entry| self.names_injector(&path, &entry, seen))
     }
 }
 
@@ -334,26 +357,6 @@ impl Layer {
 fn annotation_place(path: &Path, text: &str) -> Option<String> {
     let offset = annotation_offset(text)?;
     Some(place(path, &mut LineCounter::new(text.as_bytes()), offset))
-}
-
-/// Returns true if an entry of `transformers` configures this program: inline YAML, a file, or a folder with a kustomization
-/// whose resources are such entries.
-fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bool {
-    if entry.contains('\n') {
-        return configures_injector(entry);
-    }
-    let path = folder.join(entry);
-    if !seen.insert(canonical(&path)) {
-        return false;
-    }
-    if !path.is_dir() {
-        return read_file(&path).is_ok_and(|file| configures_injector(&file.text));
-    }
-    let files = NAMES
-        .iter()
-        .filter_map(|name| read_file(&path.join(name)).ok());
-    let mut resources = files.flat_map(|file| kustomization::read(&file.text).resources);
-    resources.any(|entry| names_injector(&path, &entry, seen))
 }
 
 /// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where

@@ -336,7 +336,7 @@ impl Messages {
     /// Adds the error of an input that cannot be read.
     pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
         match error {
-            Unreadable::Io(error) => self.error(format!("{name}: {}", io_message(error))),
+            Unreadable::Io(_) | Unreadable::IsOutput => self.error(format!("{name}: {error}")),
             Unreadable::NotText(binary) => {
                 let place = Place::of_lines(name, &binary.bytes, binary.offset..binary.offset + 1);
                 let diagnostic = Diagnostic::error(&*binary.message).at(place);

@@ -2,6 +2,8 @@
 
 mod found_configuration;
 #[cfg(target_os = "linux")]
+mod found_files;
+#[cfg(target_os = "linux")]
 mod in_place;
 mod inputs;
 mod messages;
