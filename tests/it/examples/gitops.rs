@@ -254,29 +254,103 @@ fn actionlint_accepts_the_workflow() {
 
 // GitLab CI
 
+/// Cargo's part is another test's: `$program` is what it would install.
+const CARGO: &str = "\
+export MACKEREL_AGENT_INJECTOR=url MACKEREL_AGENT_INJECTOR_COMMIT=commit
+cargo() { [ \"$*\" = \"install --locked --git url --rev commit --root $8 ${9}\" ] && install -D \"$program\" \"$8/bin/${9}\"; }
+";
+
+fn gitlab_script() -> String {
+    let job = yaml(&read("gitlab-ci/manifests.gitlab-ci.yml"));
+    let lines = job["mackerel-agent"]["script"].as_sequence().unwrap();
+    let script: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+    script.join("\n")
+}
+
 #[test]
 fn the_job_of_gitlab_writes_the_report_that_the_readme_shows() {
     if !tools::on_path(&["install"]) {
         return;
     }
-    let job = yaml(&read("gitlab-ci/manifests.gitlab-ci.yml"));
-    let lines = job["mackerel-agent"]["script"].as_sequence().unwrap();
-    let script: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
     let user = User::new();
-    // Cargo's part is another test's: the program is what it would install.
     let before = "\
 cd examples/github-actions
-export MACKEREL_AGENT_INJECTOR=url MACKEREL_AGENT_INJECTOR_COMMIT=commit
 program=$PWD/../../with/mackerel-agent-injector
-cargo() { [ \"$*\" = \"install --locked --git url --rev commit --root $8 ${9}\" ] && install -D \"$program\" \"$8/bin/${9}\"; }
 ";
-    let said = types(&user, &format!("{before}{}", script.join("\n")));
+    let said = types(&user, &format!("{before}{CARGO}{}", gitlab_script()));
     assert_eq!(said.code, 1, "{}", said.stderr);
     let readme = Page::read("examples/gitlab-ci/README.md").blocks();
     let report = readme.into_iter().find(|block| block.language == "json");
     let written = fs::read_to_string(user.path("examples/github-actions/code-quality.json"));
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     assert_eq!(json(&report.unwrap().text), json(&written.unwrap()));
+}
+
+/// A repository whose ignore files name files that Git tracks, with a file whose name looks like an option.
+const IGNORED: &str = "\
+with=$PWD/with
+mkdir -p repository/manifests/sub && cd repository
+for file in 'a b.yaml' $'new\\nline.yaml' sub/c.yaml readme.txt no.yaml; do
+  cp ../examples/github-actions/manifests/worker.yaml \"manifests/$file\"
+done
+echo 'replicas: 1' >manifests/no.yaml
+ln -s sub/c.yaml manifests/link.yaml
+git init --quiet
+git add .
+cp manifests/sub/c.yaml manifests/untracked.yaml
+printf 'sub/\\n*line.yaml\\n*.txt\\nno.yaml\\nlink.yaml\\nuntracked.yaml\\n' >manifests/.gitignore
+echo 'a b.yaml' >.ignore
+touch -- --log-file=pwned.txt
+";
+
+#[test]
+fn the_checks_see_what_git_tracks_and_take_no_path_for_an_option() {
+    if !tools::on_path(&["git", "install"]) {
+        return;
+    }
+    let user = User::new();
+    let (_, check) = action_steps().pop().unwrap();
+    let given = "export INPUT_PATHS=\"manifests\"\n";
+    assert!(check.contains(given), "{check}");
+    let paths = "export INPUT_PATHS=$'manifests\\n--log-file=pwned.txt'\n";
+    let check = check.replace(given, paths);
+    let said = types(&user, &format!("{IGNORED}export PATH=$with:$PATH\n{check}"));
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let files = said.stdout.lines().map(|line| {
+        let file = line.strip_prefix("::error file=").unwrap();
+        file.split_once(',').unwrap().0
+    });
+    let expected = ["a b.yaml", "new%0Aline.yaml", "sub/c.yaml"];
+    let mut files: Vec<_> = files.collect();
+    files.sort_unstable();
+    assert_eq!(
+        files,
+        expected.map(|file| format!("manifests/{file}")),
+        "{}",
+        said.stderr
+    );
+    assert!(!user.path("repository/pwned.txt").exists());
+
+    fs::remove_dir_all(user.path("repository")).unwrap();
+    let said = types(
+        &user,
+        &format!(
+            "{IGNORED}program=$with/mackerel-agent-injector\n{CARGO}{}",
+            gitlab_script()
+        ),
+    );
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let report = fs::read_to_string(user.path("repository/code-quality.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let paths = report
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["location"]["path"].as_str());
+    let mut paths: Vec<_> = paths.flatten().collect();
+    paths.sort_unstable();
+    let expected = ["a b.yaml", "new\nline.yaml", "sub/c.yaml"];
+    assert_eq!(paths, expected.map(|file| format!("manifests/{file}")));
 }
 
 /// A file of this repository.
