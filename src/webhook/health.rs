@@ -1,7 +1,6 @@
 //! The plain port: `/livez`, `/readyz` and `/metrics`.
 
 use crate::webhook::certificate::Certificate;
-use crate::webhook::connections::{Connection, Phase};
 use crate::webhook::current::Current;
 use crate::webhook::metrics::{self, Metrics};
 use crate::webhook::respond::{plain, with_content_type};
@@ -21,12 +20,7 @@ pub(crate) struct Health {
 
 impl Health {
     /// Answers one request.
-    pub(crate) fn respond(
-        &self,
-        request: &Request<Incoming>,
-        connection: &Connection,
-    ) -> Response<Full<Bytes>> {
-        connection.enter(Phase::Answer);
+    pub(crate) fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return plain(
                 StatusCode::METHOD_NOT_ALLOWED,

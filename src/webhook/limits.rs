@@ -12,8 +12,10 @@ pub(crate) const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const MAX_BODY_TIME: Duration = Duration::from_secs(5);
 /// Time for the client to read the answer.
 pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
-/// Time for the client to read the answer while others wait for a connection.
-pub(crate) const MAX_ANSWER_TIME_WHEN_FULL: Duration = Duration::from_secs(1);
+/// Time that a client may let the server wait until its connection is no longer new, or its answer counts as unread.
+pub(crate) const MAX_NEW_DELAY: Duration = Duration::from_millis(250);
+/// The time between two checks of the phases of connections.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
 pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
@@ -31,6 +33,8 @@ const MAX_BODY: usize = 7 << 20;
 const MAX_BEGINNING: usize = 512 << 10;
 /// Bytes of a small body. Nearly all pods have less.
 const MAX_SMALL_BODY: usize = 32 << 10;
+/// Items of a small body, as [`Body::items`]: to decide about one with more may take as long as to wake another thread a hundred times.
+const MAX_SMALL_ITEMS: usize = 1000;
 /// Bytes of a body that may take the room of all bodies.
 const MAX_ORDINARY_BODY: usize = 512 << 10;
 /// Bytes of all bodies in flight that are not small. Each connection has room for a small one.
@@ -68,7 +72,7 @@ pub(crate) const LARGE_THREADS: usize = 1;
 pub(crate) enum Size {
     /// The size of nearly all pods.
     Small,
-    /// More than [`MAX_SMALL_BODY`].
+    /// More than [`MAX_SMALL_BODY`] or [`MAX_SMALL_ITEMS`].
     Ordinary,
     /// Needs more memory than [`MAX_ORDINARY_COST`].
     Large,
@@ -127,7 +131,7 @@ impl Body {
         if self.is_cut {
             return Size::TooLarge;
         }
-        if self.bytes.len() <= MAX_SMALL_BODY {
+        if self.bytes.len() <= MAX_SMALL_BODY && self.items <= MAX_SMALL_ITEMS {
             return Size::Small;
         }
         let cost = self.bytes.len() * COST_OF_BYTE + self.items * COST_OF_ITEM;
@@ -328,7 +332,9 @@ mod tests {
     fn a_review_is_as_large_as_the_items_that_its_bytes_can_make() {
         let sizes = [
             ("x".repeat(32 << 10), Size::Small),
-            ("{".repeat(32 << 10), Size::Small),
+            ("{".repeat(1000), Size::Small),
+            ("{".repeat(1001), Size::Ordinary),
+            ("{".repeat(32 << 10), Size::Large),
             ("x".repeat(33 << 10), Size::Ordinary),
             ("[".repeat(33 << 10), Size::Large),
             ("x".repeat(7 << 20), Size::Large),

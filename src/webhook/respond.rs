@@ -96,7 +96,6 @@ impl Responder {
         connection: &Connection,
     ) -> Response<Full<Bytes>> {
         let started = Instant::now();
-        connection.enter(Phase::Body);
         let mut response = match self.review(request, connection, started).await {
             Ok(body) => json(body),
             Err(error) => {
@@ -110,12 +109,11 @@ impl Responder {
                 text(error)
             }
         };
-        if self.is_draining.load(Ordering::Relaxed) || connection.is_evicted() {
+        if self.is_draining.load(Ordering::Relaxed) {
             response
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        connection.enter(Phase::Answer);
         response
     }
 

@@ -7,7 +7,7 @@ use crate::webhook::current::Current;
 use crate::webhook::engine::Engine;
 use crate::webhook::health::Health;
 use crate::webhook::limits::{
-    MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections,
+    MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, TICK, connections,
 };
 use crate::webhook::log::Throttle;
 use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
@@ -16,7 +16,8 @@ use crate::webhook::respond::Responder;
 use crate::webhook::stream::ObservedStream;
 use anyhow::Context as _;
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -34,12 +35,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
-
-/// The time between two checks of the phases of connections.
-const TICK: Duration = Duration::from_millis(500);
 
 /// Arguments of the server.
 #[derive(Debug)]
@@ -154,15 +152,19 @@ impl Port {
     async fn serve(self: Rc<Self>, listener: TcpListener, drain: Duration) -> io::Result<()> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut tick = tokio::time::interval(TICK);
+        let metrics = Arc::clone(&self.responder.metrics);
+        spawn_local(tick(Arc::clone(&self.connections), move |count| {
+            metrics
+                .connections
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
+        }));
+        let take = |stream, opened| self.take(stream, opened);
+        let accepting = accept_all(&listener, &self.connections, Phase::Handshake, take);
+        let mut accepting = std::pin::pin!(accepting);
         let mut end: Option<Instant> = None;
         loop {
             tokio::select! {
-                accepted = accept(&listener) => self.take(accepted),
-                _ = tick.tick() => {
-                    self.connections.close_overdue();
-                    self.show_connections();
-                }
+                never = accepting.as_mut() => match never {},
                 _ = async { tokio::select! { signal = terminate.recv() => signal, signal = interrupt.recv() => signal } } => {
                     if end.is_some() {
                         return Ok(());
@@ -176,21 +178,13 @@ impl Port {
         }
     }
 
-    fn show_connections(&self) {
-        self.responder
-            .metrics
-            .connections
-            .set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
-    }
-
-    fn take(self: &Rc<Self>, stream: TcpStream) {
-        let opened = match self.connections.open(Phase::Handshake) {
+    fn take(self: &Rc<Self>, stream: TcpStream, opened: Opened) {
+        let opened = match opened {
             Opened::Open(opened) => opened,
             Opened::InPlaceOfAnother(opened) => {
                 self.responder.metrics.shed(Limit::Connections);
                 opened
             }
-            Opened::Full => return self.responder.metrics.shed(Limit::Connections),
         };
         let (port, finished) = (Rc::clone(self), self.finished.clone());
         spawn_local(port.connection(stream, opened, finished));
@@ -251,29 +245,26 @@ struct PlainPort {
 impl PlainPort {
     /// Accepts connections until the program ends.
     async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let mut tick = tokio::time::interval(TICK);
-        loop {
-            let stream = tokio::select! {
-                stream = accept(&listener) => stream,
-                _ = tick.tick() => {
-                    self.connections.close_overdue();
-                    continue;
-                }
-            };
-            let (Opened::Open(opened) | Opened::InPlaceOfAnother(opened)) =
-                self.connections.open(Phase::Idle)
-            else {
-                continue;
-            };
+        tokio::spawn(tick(Arc::clone(&self.connections), |_| ()));
+        let take = |stream, opened| {
+            let (Opened::Open(opened) | Opened::InPlaceOfAnother(opened)) = opened;
             let port = Arc::clone(&self);
             tokio::spawn(async move {
-                let connection = opened.connection();
-                let respond =
-                    |request: Request<Incoming>| ready(port.health.respond(&request, connection));
+                let respond = |request: Request<Incoming>| ready(port.health.respond(&request));
                 let never_finished = pending();
-                serve_requests(stream, connection, respond, never_finished).await;
+                serve_requests(stream, opened.connection(), respond, never_finished).await;
             });
-        }
+        };
+        match accept_all(&listener, &self.connections, Phase::Idle, take).await {}
+    }
+}
+
+/// Counts the time of a port's connections, and shows their number. It is a task, so that it waits for its turn as theirs do.
+async fn tick(connections: Arc<Connections>, show: impl Fn(usize)) {
+    loop {
+        sleep(TICK).await;
+        connections.tick();
+        show(connections.count());
     }
 }
 
@@ -284,15 +275,21 @@ async fn changed(value: &mut watch::Receiver<()>) {
     }
 }
 
-/// Returns the next connection. Errors are those of one connection, or of files that have run out: both pass.
-async fn accept(listener: &TcpListener) -> TcpStream {
+/// Takes connections for ever, each with its place among the open ones.
+async fn accept_all(
+    listener: &TcpListener,
+    connections: &Arc<Connections>,
+    phase: Phase,
+    take: impl Fn(TcpStream, Opened),
+) -> Infallible {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 // Small answers leave at once. Without it they are correct all the same.
                 let _ = stream.set_nodelay(true);
-                return stream;
+                take(stream, connections.open(phase, peer.ip()).await);
             }
+            // An error of one connection, or of files that have run out: both pass.
             Err(error) => {
                 tracing::warn!(error = %error, "a connection cannot be accepted");
                 sleep(Duration::from_millis(100)).await;
@@ -301,7 +298,8 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// Serves the requests of one connection until it is closed or overdue. Once it is `finished`, its next answer is the last.
+/// Serves the requests of one connection until it is closed or overdue. Once it is `finished`, or a further request has come before an
+/// answer has left, that answer is the last: kube-apiserver sends one request after the other.
 async fn serve_requests<S, R, F>(
     stream: S,
     connection: &Arc<Connection>,
@@ -312,9 +310,21 @@ async fn serve_requests<S, R, F>(
     R: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Full<Bytes>>>,
 {
-    let service = service_fn(|request| {
-        let response = respond(request);
-        async move { Ok::<_, Infallible>(response.await) }
+    let service = service_fn(|request: Request<Incoming>| {
+        let length = request.body().size_hint().exact();
+        let response = connection.begin(length).then(|| respond(request));
+        async move {
+            // The connection closes once the answer before it has left.
+            let Some(response) = response else {
+                return pending().await;
+            };
+            let mut response = response.await;
+            if connection.answer() {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(CONNECTION, close);
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let stream = TokioIo::new(ObservedStream::new(stream, Arc::clone(connection)));
     let mut served = std::pin::pin!(
@@ -324,11 +334,20 @@ async fn serve_requests<S, R, F>(
     );
     let mut finished = std::pin::pin!(finished);
     let mut is_finishing = false;
+    let mut is_closing = false;
     loop {
         tokio::select! {
+            biased;
             // A client may break the connection at any time: an error is no event.
             _ = served.as_mut() => return,
-            () = connection.closed() => return,
+            () = connection.closed(), if !is_closing => is_closing = true,
+            // Meanwhile, what has come is read.
+            () = yield_now(), if is_closing => {
+                if connection.must_close() {
+                    return;
+                }
+                is_closing = false;
+            }
             () = finished.as_mut(), if !is_finishing => {
                 is_finishing = true;
                 served.as_mut().graceful_shutdown();

@@ -26,8 +26,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for ObservedStream<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
-            self.connection.received();
+        if let Some(received @ [_, ..]) = buffer.filled().get(before..) {
+            self.connection.received(received);
         }
         polled
     }

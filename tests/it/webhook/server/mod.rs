@@ -3,6 +3,7 @@
 mod attacks;
 mod certificate;
 pub(crate) mod client;
+mod crowd;
 mod limits;
 mod reload;
 mod reviews;
