@@ -16,7 +16,9 @@ use variable::VariableName;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
 pub use invalid::{InvalidAnnotation, InvalidAnnotations};
-pub(crate) use unknown_key::unprefixed_request;
+pub(crate) use unknown_key::{
+    Lookups, MAX_LOOKUPS, mistyped_request, unknown_among, unprefixed_request,
+};
 pub use unknown_key::{UnknownAnnotation, unknown};
 
 /// An annotation of the manifest: key, value, and the value's byte offset.

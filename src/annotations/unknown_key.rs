@@ -6,6 +6,7 @@ use crate::config::{of_variable, variables};
 use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::mackerel::annotations::VARIABLE;
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// A key that looks like one of the injector's annotations but is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,30 @@ impl UnknownAnnotation {
     }
 }
 
+/// Searches for what the keys of one template meant. Each takes a good part of the time that a pod takes, and a review may have
+/// hundreds of keys: only the first of them are looked up, the others are unknown without a suggestion. Those whose prefix would have
+/// to be looked up count as foreign.
+#[derive(Debug)]
+pub(crate) struct Lookups(Cell<usize>);
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self(Cell::new(MAX_LOOKUPS))
+    }
+}
+
+impl Lookups {
+    /// Returns false if too many keys have been looked up.
+    fn take(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
+    }
+}
+
+/// Keys of one template that are looked up, and warned about one by one.
+pub(crate) const MAX_LOOKUPS: usize = 16;
+
 /// Edits between our prefix and one that was meant to be it.
 const PREFIX_EDITS: usize = 3;
 
@@ -60,6 +85,11 @@ const OPPOSITE_NAMES: [&str; 9] = [
 /// of it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
+    unknown_among(key, &Lookups::default())
+}
+
+/// Recognises a mistyped key among those of one template.
+pub(crate) fn unknown_among(key: &str, lookups: &Lookups) -> Option<UnknownAnnotation> {
     let known = PREFIX.trim_end_matches('/');
     let named = |name: &str| {
         Annotation::ALL
@@ -84,31 +114,17 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.starts_with('.'));
         let names_mackerel = prefix.to_ascii_lowercase().contains("mackerel");
-        let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
+        let is_meant = names_mackerel
+            || is_first_part
+            || (lookups.take() && is_within(PREFIX_EDITS, prefix, known));
         return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
     }
     if Annotation::of(key).is_some() {
-        return unknown_variable(Annotation::variable(key)?);
+        return unknown_variable(Annotation::variable(key)?, lookups);
     }
-    let inject = Annotation::Inject;
-    let word = normalize(name)
-        .replace("injection", "")
-        .replace("inject", "");
-    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
-    let like_inject = UnknownAnnotation {
-        is_opposite,
-        ..UnknownAnnotation::like(Some(inject))
-    };
-    if name.to_ascii_lowercase().starts_with(inject.name())
-        || is_within(REQUEST_EDITS, name, inject.name())
-    {
-        return Some(UnknownAnnotation {
-            is_request: true,
-            ..like_inject
-        });
-    }
-    if is_opposite || OTHER_NAMES.contains(&&*word) {
-        return Some(like_inject);
+    let like_inject = like_inject(name);
+    if like_inject.is_some() {
+        return like_inject;
     }
     let names = Annotation::ALL
         .iter()
@@ -116,7 +132,34 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     // `memory` is nearer to `memo` than to `memory-limit`.
     let limit = named(&format!("{name}-limit"));
     let near = || closest(name, names).and_then(named);
-    Some(UnknownAnnotation::like(of_variable.or(limit).or_else(near)))
+    let known = of_variable.or(limit);
+    Some(UnknownAnnotation::like(
+        known.or_else(|| lookups.take().then(near).flatten()),
+    ))
+}
+
+/// Recognises a misspelled `inject`, which may be an attempt to opt out.
+pub(crate) fn mistyped_request(key: &str) -> Option<UnknownAnnotation> {
+    let name = key.strip_prefix(PREFIX)?;
+    let unknown = like_inject(name).filter(|unknown| unknown.is_request)?;
+    Annotation::of(key).is_none().then_some(unknown)
+}
+
+/// Recognises a name that resembles `inject`, or means the same or the opposite.
+fn like_inject(name: &str) -> Option<UnknownAnnotation> {
+    let inject = Annotation::Inject;
+    let word = normalize(name)
+        .replace("injection", "")
+        .replace("inject", "");
+    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
+    let is_request = name.to_ascii_lowercase().starts_with(inject.name())
+        || is_within(REQUEST_EDITS, name, inject.name());
+    let is_like = is_request || is_opposite || OTHER_NAMES.contains(&&*word);
+    is_like.then_some(UnknownAnnotation {
+        meant: Some(inject),
+        is_request,
+        is_opposite,
+    })
 }
 
 /// Returns the name of the variable in a name that resembles `env.NAME`: `ENV.FOO` or `env_FOO` -> `FOO`
@@ -127,9 +170,10 @@ fn variable_like(name: &str) -> Option<&str> {
 }
 
 /// Recognises a variable of the agent without a setting.
-fn unknown_variable(name: &str) -> Option<UnknownAnnotation> {
+fn unknown_variable(name: &str, lookups: &Lookups) -> Option<UnknownAnnotation> {
     let is_unknown = VariableName::of(name) == VariableName::Unknown;
-    is_unknown.then(|| UnknownAnnotation::like(meant_by_variable(name)))
+    let meant = || lookups.take().then(|| meant_by_variable(name)).flatten();
+    is_unknown.then(|| UnknownAnnotation::like(meant()))
 }
 
 /// Returns the annotation of the setting that gives a variable with nearly this name.

@@ -1,7 +1,7 @@
 //! `invalid-annotation`, `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in
 //! our name that are wrong or have no effect.
 
-use crate::annotations::{self, Given, InvalidAnnotation, UnknownAnnotation};
+use crate::annotations::{self, Given, InvalidAnnotation, MAX_LOOKUPS, UnknownAnnotation};
 use crate::config::{AnnotationSettings, Config};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
@@ -145,14 +145,32 @@ impl<'a> Evaluation<'a, '_> {
         Finding::new(reason, message, annotation.offset, &pointer)
     }
 
+    /// Warns about each of the keys of one mapping, and about the number of those that are too many.
+    fn warn_of_each<K>(&mut self, keys: &[K], finding: impl Fn(&Self, &K) -> Finding) {
+        let (first, others) = keys.split_at(keys.len().min(MAX_LOOKUPS));
+        for key in first {
+            let finding = finding(self, key);
+            self.warnings.push(finding);
+        }
+        if let Some((next, others)) = others.split_first() {
+            let mut finding = finding(self, next);
+            finding.message += &format!(" (and {} more keys like it)", others.len());
+            self.warnings.push(finding);
+        }
+    }
+
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
+        let mut found = Vec::new();
         for annotation in &self.written.annotations {
             if let Some(message) = self.not_allowed(&annotation.key) {
-                let reason = Reason::AnnotationNotAllowed;
-                let finding = self.finding_at_key(reason, message, annotation);
-                self.warnings.push(finding.with_help(ALLOW));
+                found.push((message, annotation));
             }
         }
+        self.warn_of_each(&found, |this, (message, annotation)| {
+            let reason = Reason::AnnotationNotAllowed;
+            let finding = this.finding_at_key(reason, message.clone(), annotation);
+            finding.with_help(ALLOW)
+        });
     }
 
     /// Returns the message about an annotation that the configuration does not allow.
@@ -238,7 +256,7 @@ impl<'a> Evaluation<'a, '_> {
         for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let name = self.scalar(key);
             if name.starts_with(annotations::PREFIX)
-                || annotations::unknown(&name).is_some()
+                || annotations::unknown_among(&name, &self.lookups).is_some()
                 || self.config.not_allowed(&name).is_some()
             {
                 keys.push(MisplacedKey { within, key, value });
@@ -262,9 +280,7 @@ impl<'a> Evaluation<'a, '_> {
             }
             stays
         });
-        for key in &reported {
-            self.warnings.push(self.misplaced(*key, at));
-        }
+        self.warn_of_each(&reported, |this, key| this.misplaced(*key, at));
         reported
     }
 
@@ -300,7 +316,7 @@ impl<'a> Evaluation<'a, '_> {
             "move it to {}",
             field_path(&format!("{}/metadata/annotations", self.at))
         );
-        if let Some(unknown) = annotations::unknown(&name)
+        if let Some(unknown) = annotations::unknown_among(&name, &self.lookups)
             && let Some(suggestion) = unknown.suggestion(&name, &self.scalar(misplaced.value))
         {
             help += &format!(", as `{suggestion}`");
@@ -331,9 +347,7 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns the refusal of a template with a misspelled `inject`, which may be an attempt to opt out.
     pub(super) fn mistyped_request(&self) -> Option<Finding> {
         for annotation in &self.template.annotations {
-            if let Some(unknown) = annotations::unknown(&annotation.key)
-                && unknown.is_request
-            {
+            if let Some(unknown) = annotations::mistyped_request(&annotation.key) {
                 return Some(self.unknown(Reason::InvalidAnnotation, annotation, unknown));
             }
         }
@@ -355,18 +369,21 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
+        let mut found = Vec::new();
         for annotation in &self.template.annotations {
             let key = &annotation.key;
-            let unknown = annotations::unknown(key).or_else(|| {
+            let unknown = annotations::unknown_among(key, &self.lookups).or_else(|| {
                 annotations::unprefixed_request(key, || self.written_value(annotation))
             });
             if let Some(unknown) = unknown
                 && !unknown.is_request
             {
-                let finding = self.unknown(Reason::UnknownAnnotation, annotation, unknown);
-                self.warnings.push(finding);
+                found.push((annotation, unknown));
             }
         }
+        self.warn_of_each(&found, |this, (annotation, unknown)| {
+            this.unknown(Reason::UnknownAnnotation, annotation, *unknown)
+        });
         self.warn_of_nested_annotations();
     }
 
