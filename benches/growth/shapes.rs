@@ -276,6 +276,15 @@ pub(crate) const SHAPES: &[Shape] = &[
         let aliases = "spec: {replicatedJobs: *x}\n".repeat(n);
         format!("{JOB_SET}x: &x\n{jobs}spec: {{replicatedJobs: *x}}\n{aliases}spec: 1\n")
     }),
+    // Kubernetes bounds what aliases may multiply, and nothing is decided beyond.
+    text("decide: annotations of aliased pods", 50, |n| {
+        let misspelt = each(n, |i| format!("{PREFIX}x{i}: v, "));
+        let pod = "- {apiVersion: v1, kind: Pod, metadata: *m, spec: {containers: [{name: a, image: a}]}}\n";
+        format!(
+            "apiVersion: v1\nkind: List\nx: &m {{annotations: {{{misspelt}}}}}\nitems:\n{}",
+            pod.repeat(n)
+        )
+    }),
     text("search: aliases of an item", 100, |n| {
         let jobs = format!("    {JOB}\n").repeat(n);
         format!(

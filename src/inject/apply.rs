@@ -2,11 +2,10 @@
 
 use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
-use crate::inject::refusal::{GENERAL_CORRECTION, correction, refuse, template};
+use crate::inject::refusal::{refuse, template, unparseable};
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
-use crate::reconcile::patch::UneditableChange;
 use crate::report::Finding;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{self as yaml, Cache, Tree};
@@ -32,7 +31,8 @@ impl Applier {
     /// Carries out the changes of a plan, and gives their patches to its outcomes. A change that cannot be made is refused, and
     /// the others begin again without it, so that no template is left half changed.
     pub(crate) fn apply(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> Applied {
-        if !plan.changes.is_empty() && self.refuses_document(tree, plan) {
+        // A document with aliases has been read as Kubernetes reads it before its plan was made.
+        if !plan.changes.is_empty() && !tree.has_aliases() && self.refuses_document(tree, plan) {
             return Applied::default();
         }
         let PiecePlan {
@@ -75,21 +75,11 @@ impl Applier {
         Applied::default()
     }
 
-    /// Refuses all changes of a document that is a template, or that Kubernetes cannot read. It has no pod template, however much it
-    /// looks like one: `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
+    /// Refuses all changes of a document that is a template, or that Kubernetes cannot read.
     fn refuses_document(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> bool {
         let unreadable = || {
             let error = yaml::rejected_by_go_yaml(tree)?;
-            Some(UneditableChange {
-                message: format!(
-                    "unreadable: Kubernetes cannot parse this document: {}",
-                    error.message
-                ),
-                help: correction(tree.text())
-                    .unwrap_or(GENERAL_CORRECTION)
-                    .to_owned(),
-                offset: error.offset,
-            })
+            Some(unparseable(tree.text(), &error))
         };
         let Some(refusal) = template(tree).or_else(unreadable) else {
             return false;

@@ -9,8 +9,11 @@ use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
-use crate::inject::refusal::{GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream};
+use crate::inject::refusal::{
+    GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream, unparseable,
+};
 use crate::inject::severity::SeverityPolicy;
+use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
@@ -22,6 +25,7 @@ use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
+use crate::reconcile::patch::UneditableChange;
 use crate::report::{Finding, Reason, SeenMessages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -314,6 +318,13 @@ impl Pipeline<'_> {
 
     /// Plans and applies one document, or one item of a list.
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut PartResult) {
+        // Aliases multiply templates and their annotations: nothing is decided before Kubernetes' own bound on them.
+        if tree.has_aliases()
+            && let Some(error) = yaml::rejected_by_go_yaml(tree)
+        {
+            let rejected = self.rejected(&error, tree.text());
+            return result.injection.findings.extend(rejected);
+        }
         let counts = &mut result.injection.kinds_without_template;
         let mut plan = self.planner.plan(tree, root, counts);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
@@ -336,6 +347,25 @@ impl Pipeline<'_> {
             }
         }
         injection.related.extend(plan.related);
+    }
+
+    /// Returns the finding about a document with aliases that Kubernetes cannot read; none if it has no template.
+    fn rejected(&self, error: &YamlError, text: &str) -> Option<Finding> {
+        if !text.contains("kind") || !template_form::may_be_in(text) {
+            return None;
+        }
+        let UneditableChange {
+            message,
+            help,
+            offset,
+        } = unparseable(text, error);
+        let (reason, message) = if self.wants_nothing_of(text) {
+            let message = format!("skipped a document that is {message}");
+            (Reason::UnreadableDocument, message)
+        } else {
+            (Reason::Uneditable, message)
+        };
+        Some(Finding::new(reason, message, offset, "").with_help(help))
     }
 
     /// Returns the finding about a document that cannot be read.

@@ -8,7 +8,7 @@ use crate::reconcile::patch::UneditableChange;
 use crate::reconcile::place;
 use crate::report::{Finding, Reason};
 use serde::de::IgnoredAny;
-use yaml_json_patch::{ErrorKind, NodeId, Tree};
+use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 
 /// The help for a document that cannot be read for an unknown reason.
 pub(crate) const GENERAL_CORRECTION: &str = "correct the document";
@@ -29,6 +29,19 @@ pub(crate) fn correction(text: &str) -> Option<&'static str> {
         );
     }
     None
+}
+
+/// Returns the refusal of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:
+/// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
+pub(crate) fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
+    UneditableChange {
+        message: format!(
+            "unreadable: Kubernetes cannot parse this document: {}",
+            error.message
+        ),
+        help: correction(text).unwrap_or(GENERAL_CORRECTION).to_owned(),
+        offset: error.offset,
+    }
 }
 
 /// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and

@@ -272,7 +272,7 @@ impl<'t> Tree<'t> {
     /// True if the document has an alias.
     #[must_use]
     pub fn has_aliases(&self) -> bool {
-        self.nodes.iter().any(|node| node.kind == Kind::Alias)
+        self.properties.iter().any(|node| node.aliased)
     }
 
     /// Returns the column and the text of a node that reads the same wherever this text stands in this column; none where it
