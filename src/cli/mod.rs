@@ -105,6 +105,12 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::answer(error).into(),
     };
+    #[cfg(all(unix, feature = "webhook"))]
+    if let Some(Command::Webhook(arguments)) = &command
+        && let Err(error) = webhook::check_log_file(arguments, log_file(&common).as_deref())
+    {
+        return report_error(&error, &mut Messages::default()).into();
+    }
     let verbosity = command.as_ref().map_or(Verbosity::default(), verbosity);
     run_with_messages(verbosity, &common, |messages| match command {
         Some(command) => run_command(command, &common, messages),
@@ -289,8 +295,7 @@ fn run_with_messages(
     common: &Common,
     command: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
 ) -> ExitCode {
-    let log_file = common.log_file.clone().or_else(log_file_of_variable);
-    let exit = match Messages::new(verbosity, log_file.as_deref()) {
+    let exit = match Messages::new(verbosity, log_file(common).as_deref()) {
         Ok(mut messages) => match catch_panic(|| command(&mut messages)) {
             Ok(exit) => exit,
             Err(error) => report_error(&error, &mut messages),
@@ -319,6 +324,11 @@ fn report_error(error: &anyhow::Error, messages: &mut Messages) -> Exit {
     }
     messages.show(None);
     Exit::Trouble
+}
+
+/// Returns the log file.
+fn log_file(common: &Common) -> Option<PathBuf> {
+    common.log_file.clone().or_else(log_file_of_variable)
 }
 
 /// Returns the log file that the environment names.

@@ -1,6 +1,6 @@
 //! `webhook`: the admission server, and a certificate for it.
 
-use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
+use crate::cli::args::{Common, LOG_FILE_VARIABLE, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
 use crate::config::ConfigReader;
@@ -13,6 +13,22 @@ use anyhow::Context as _;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
+
+/// Checks that the server is given no log file.
+///
+/// # Errors
+/// If it is: all of its log goes to stderr.
+pub(crate) fn check_log_file(
+    arguments: &WebhookArgs,
+    log_file: Option<&Path>,
+) -> anyhow::Result<()> {
+    if arguments.command.is_none() && log_file.is_some() {
+        anyhow::bail!(
+            "`webhook` writes its log to stderr only: omit `--log-file`, and unset {LOG_FILE_VARIABLE}"
+        );
+    }
+    Ok(())
+}
 
 /// Runs the server, or prints a certificate.
 pub(crate) fn run(
@@ -89,7 +105,7 @@ fn print_certificate(command: WebhookCommand, namespace: Option<&str>) -> anyhow
 /// Reads the CAs of a PEM file.
 fn authorities(path: &Path) -> anyhow::Result<String> {
     let text = fs::read_to_string(path)?;
-    certificate::check_authorities(text.as_bytes())?;
+    certificate::check_authorities(&text)?;
     Ok(text)
 }
 

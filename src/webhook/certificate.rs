@@ -50,6 +50,10 @@ pub(crate) enum Unusable {
     Chain(rustls::pki_types::pem::Error),
     #[error("the certificate file has no certificate")]
     NoCertificate,
+    #[error(
+        "the file has a private key, and the `caBundle` is public; name a file with certificates only"
+    )]
+    HasKey,
     #[error("the key file is not valid PEM: {0}")]
     Key(rustls::pki_types::pem::Error),
     #[error("the certificate is not X.509: {0}")]
@@ -196,12 +200,15 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
     verifier.map_err(|error| unusable(&error))
 }
 
-/// Checks that a text in PEM has certificates, and nothing else under that name.
+/// Checks that a text in PEM has certificates, nothing else under that name, and no key: everyone may read a `caBundle`.
 ///
 /// # Errors
 /// [`Unusable`].
-pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
-    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+pub(crate) fn check_authorities(pem: &str) -> Result<(), Unusable> {
+    if pem.contains("PRIVATE KEY") {
+        return Err(Unusable::HasKey);
+    }
+    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     let authorities = authorities.map_err(Unusable::Chain)?;
     for authority in &authorities {
         X509Fields::read(authority).map_err(Unusable::NotX509)?;

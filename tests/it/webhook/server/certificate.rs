@@ -75,6 +75,7 @@ fn arguments_that_make_no_certificate_say_why() {
     let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "missing.crt"]].concat());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("missing.crt"), "{}", ran.stderr);
+    let old = certificate(&folder, &[]);
     for (text, message) in [
         ("", "the certificate file has no certificate"),
         (
@@ -89,6 +90,10 @@ fn arguments_that_make_no_certificate_say_why() {
             "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n",
             "the certificate is not X.509",
         ),
+        (
+            &(old.key + &old.authority),
+            "the file has a private key, and the `caBundle` is public; name a file with certificates only",
+        ),
     ] {
         folder.write("old.crt", text);
         let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "old.crt"]].concat());
@@ -100,6 +105,21 @@ fn arguments_that_make_no_certificate_say_why() {
             ran.stderr
         );
     }
+}
+
+#[test]
+fn the_server_has_no_log_file() {
+    let folder = Folder::with(&[]);
+    let message = "error: `webhook` writes its log to stderr only: omit `--log-file`, and unset MACKEREL_AGENT_INJECTOR_LOG_FILE\n";
+    let server = ["webhook", "--tls-cert", "tls.crt", "--tls-key", "tls.key"];
+    let ran = folder.run(&[&server[..], &["--log-file", "log"]].concat());
+    assert_eq!((ran.code, &*ran.stderr), (Some(2), message));
+    let mut command = folder.command(&server);
+    command.env("MACKEREL_AGENT_INJECTOR_LOG_FILE", "log");
+    let ran = command.output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+    assert_eq!(String::from_utf8(ran.stderr).unwrap(), message);
+    assert!(!folder.path("log").exists());
 }
 
 #[test]
