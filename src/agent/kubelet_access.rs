@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nodes_proxy_only_where_nothing_less_will_do() {
-        let [old, new] = [32, 33].map(|minor| KubernetesVersion { major: 1, minor });
+        let [old, new] = [32, 33].map(|minor| KubernetesVersion { minor });
         for (access, version, resources) in [
             (KubeletAccess::ReadOnlyPort, old, &[][..]),
             (KubeletAccess::Kubelet, old, &["nodes/proxy", "nodes/stats"]),

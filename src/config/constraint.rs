@@ -2,7 +2,21 @@
 
 use crate::config::go_regexp;
 use crate::config::violation::Violation;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Map, Value as Json};
+use std::sync::OnceLock;
+
+macro_rules! subdomain {
+    () => {
+        r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+    };
+}
+
+macro_rules! qualified {
+    () => {
+        "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+    };
+}
 
 /// A constraint on a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,48 +62,14 @@ impl Constraint {
             }
             Constraint::Port => text.parse::<u16>().is_ok_and(|port| port > 0),
             Constraint::Positive => text.parse::<u32>().is_ok_and(|number| number > 0),
-            Constraint::ObjectName => is_subdomain(text),
-            Constraint::Namespace => is_label(text),
-            Constraint::DataKey => {
-                within(text, 253)
-                    && text.bytes().all(|byte| is_word(byte, b"-._"))
-                    && !matches!(text, "." | "..")
-            }
-            Constraint::Image => {
-                within(text, 1000)
-                    && text.bytes().all(|byte| byte.is_ascii_graphic())
-                    && !text.starts_with(['/', ':', '@'])
-            }
-            Constraint::ConfigLocation => {
-                ["http://", "https://", "s3://", "file:///", "/"]
-                    .iter()
-                    .any(|start| text.starts_with(start))
-                    && is_unbroken(text)
-            }
-            Constraint::ApiUrl => {
-                let rest = text
-                    .strip_prefix("https://")
-                    .or_else(|| text.strip_prefix("http://"));
-                let host = rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest));
-                host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#']))
-                    && is_unbroken(text)
-            }
             // The API server refuses less.
             Constraint::TokenLifetime => text.parse::<u32>().is_ok_and(|seconds| seconds >= 600),
-            Constraint::MetadataName => match text.split_once('/') {
-                Some((prefix, name)) => is_subdomain(prefix) && is_qualified(name),
-                None => is_qualified(text),
-            },
-            Constraint::LabelValue => text.is_empty() || is_qualified(text),
-            Constraint::Group => text.is_empty() || is_subdomain(text),
-            Constraint::Kind => {
-                within(text, 63)
-                    && text
-                        .bytes()
-                        .next()
-                        .is_some_and(|byte| byte.is_ascii_uppercase())
-                    && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            Constraint::ObjectName | Constraint::DataKey | Constraint::Group
+                if text.len() > 253 =>
+            {
+                false
             }
+            _ => self.matches(text),
         };
         if holds {
             Ok(())
@@ -123,7 +103,7 @@ impl Constraint {
             ),
             Constraint::Image => (
                 "a container image",
-                Some("for example `registry.example.com/agent:v1`, without spaces"),
+                Some("for example `registry.example.com/agent:v1`, without `https://` and spaces"),
             ),
             Constraint::ConfigLocation => (
                 "a location of the agent configuration",
@@ -168,32 +148,56 @@ impl Constraint {
         }
     }
 
-    /// Adds the constraint to a JSON Schema.
+    /// Adds the constraint to a JSON Schema. Empty text unsets a setting.
     pub(crate) fn describe(self, schema: &mut Map<String, Json>) {
-        let mut pattern = |pattern: &str| schema.insert("pattern".to_owned(), pattern.into());
-        match self {
-            Constraint::Port | Constraint::Positive => {
-                schema.insert("minimum".to_owned(), 1.into());
-                None
+        let pattern = self.pattern();
+        let (keyword, value): (_, Json) = match self {
+            Constraint::GoRegexp => return,
+            Constraint::Port | Constraint::Positive => ("minimum", 1.into()),
+            Constraint::TokenLifetime => ("minimum", 600.into()),
+            Constraint::DataKey | Constraint::MetadataName | Constraint::Kind => {
+                ("pattern", format!("^{pattern}$").into())
             }
-            Constraint::GoRegexp => None,
-            Constraint::ObjectName => pattern("^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$"),
-            Constraint::Namespace => pattern("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$"),
-            Constraint::DataKey => pattern("^[A-Za-z0-9._-]{1,253}$"),
-            Constraint::Image => pattern("^([^/:@\\s]\\S*)?$"),
-            Constraint::ConfigLocation => pattern("^((https?://|s3://|file:///|/)\\S*)?$"),
-            Constraint::ApiUrl => pattern("^(https?://[^/?#\\s]+/?)?$"),
-            Constraint::TokenLifetime => {
-                schema.insert("minimum".to_owned(), 600.into());
-                None
-            }
-            Constraint::MetadataName => {
-                pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
-            }
-            Constraint::LabelValue => pattern("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
-            Constraint::Group => pattern("^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"),
-            Constraint::Kind => pattern("^[A-Z][A-Za-z0-9]{0,62}$"),
+            _ => ("pattern", format!("^({pattern})?$").into()),
         };
+        schema.insert(keyword.to_owned(), value);
+    }
+
+    /// Returns the pattern of the whole text; it matches everything if there is none.
+    pub(crate) fn pattern(self) -> &'static str {
+        match self {
+            Constraint::Port
+            | Constraint::Positive
+            | Constraint::TokenLifetime
+            | Constraint::GoRegexp => ".*",
+            Constraint::ObjectName => subdomain!(),
+            Constraint::Namespace => "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
+            Constraint::DataKey => r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*",
+            // Registry, path, tag and digest; or with a placeholder, which a later tool replaces.
+            Constraint::Image => concat!(
+                r"(([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
+                r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
+                r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@[A-Za-z0-9+._-]+:[0-9A-Fa-f]+)?",
+                r"|[!-~]*\$[({][!-~]*",
+            ),
+            Constraint::ConfigLocation => r"(https?://|s3://|file:///|/)[^\x00-\x20\x7f]*",
+            Constraint::ApiUrl => r"https?://[^/?#\x00-\x20\x7f]+/?",
+            Constraint::MetadataName => concat!("(", subdomain!(), "/)?", qualified!()),
+            Constraint::LabelValue => concat!("(", qualified!(), ")?"),
+            Constraint::Group => concat!("(", subdomain!(), ")?"),
+            Constraint::Kind => "[A-Z][A-Za-z0-9]{0,62}",
+        }
+    }
+
+    fn matches(self, text: &str) -> bool {
+        static REGEXES: [OnceLock<Option<PikeVM>>; 14] = [const { OnceLock::new() }; 14];
+        let Some(regex) = REGEXES.get(self as usize) else {
+            return false;
+        };
+        let compiled = regex.get_or_init(|| PikeVM::new(&format!("^({})$", self.pattern())).ok());
+        compiled
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(&mut regex.create_cache(), text))
     }
 }
 
@@ -210,44 +214,6 @@ fn no_regexp(text: &str, why: &str) -> Violation {
     violation.with_help("for the syntax, see https://pkg.go.dev/regexp/syntax")
 }
 
-fn within(text: &str, most: usize) -> bool {
-    (1..=most).contains(&text.len())
-}
-
-fn is_word(byte: u8, further: &[u8]) -> bool {
-    byte.is_ascii_alphanumeric() || further.contains(&byte)
-}
-
-fn is_unbroken(text: &str) -> bool {
-    !text
-        .chars()
-        .any(|character| character.is_whitespace() || character.is_control())
-}
-
-fn has_alphanumeric_ends(text: &str) -> bool {
-    let is_alphanumeric = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    is_alphanumeric(text.bytes().next()) && is_alphanumeric(text.bytes().last())
-}
-
-fn is_label(text: &str) -> bool {
-    within(text, 63) && is_subdomain(text) && !text.contains('.')
-}
-
-fn is_subdomain(text: &str) -> bool {
-    // Kubernetes limits the length of the whole, not of each label.
-    let is_lower = |byte: u8| is_word(byte, b"-") && !byte.is_ascii_uppercase();
-    within(text, 253)
-        && text
-            .split('.')
-            .all(|part| part.bytes().all(is_lower) && has_alphanumeric_ends(part))
-}
-
-fn is_qualified(text: &str) -> bool {
-    within(text, 63)
-        && text.bytes().all(|byte| is_word(byte, b"-._"))
-        && has_alphanumeric_ends(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +221,7 @@ mod tests {
     #[test]
     fn names_as_kubernetes_allows_them() {
         let long = "a".repeat(64);
+        let tag = |length| format!("a:{}", "1".repeat(length));
         let cases: &[(Constraint, &[&str], &[&str])] = &[
             (Constraint::Port, &["1", "65535"], &["0", "65536", "-1", ""]),
             (Constraint::Positive, &["1"], &["0"]),
@@ -270,13 +237,58 @@ mod tests {
             ),
             (
                 Constraint::DataKey,
-                &["MACKEREL_APIKEY", "a.conf"],
-                &["", ".", "..", "a/b", "a b"],
+                &["MACKEREL_APIKEY", "a.conf", ".a", &"a".repeat(253)],
+                &["", ".", "..", "..a", "a/b", "a b", &"a".repeat(254)],
             ),
             (
                 Constraint::Image,
-                &["a", "r.io:5000/a/b:c@sha256:00"],
-                &["", "a b", ":v1", "/a", "a\nb"],
+                &[
+                    "a",
+                    "a-b/c__d.e:V1_x.y-z",
+                    "r.io:5000/a/b:c@sha256:00",
+                    "Registry.example.com/a",
+                    "Team/a",
+                    "localhost/a",
+                    "[::1]:5000/a:1",
+                    "a@sha256:0A",
+                    &tag(128),
+                    "${IMAGE}",
+                    "r.io/a:$(TAG)",
+                ],
+                &[
+                    "",
+                    "a b",
+                    " a",
+                    "a ",
+                    ":v1",
+                    "/a",
+                    "a/",
+                    "a//b",
+                    "a\nb",
+                    "a\n",
+                    "https://r.io/a:1",
+                    "http://r.io/a",
+                    "a:",
+                    "a:1:2",
+                    "a:1,agent.memo=b",
+                    "a:.1",
+                    "A",
+                    "r.io/A",
+                    "r.io/Team/a",
+                    "r.io:/a",
+                    "r.io:x/a",
+                    "-r.io/a",
+                    "[]/a",
+                    "a@",
+                    "a@sha256",
+                    "a@sha256:",
+                    "a@sha256:x",
+                    "a@b@sha256:00",
+                    "a_",
+                    "{{ image }}",
+                    "${A} b",
+                    &tag(129),
+                ],
             ),
             (
                 Constraint::ConfigLocation,

@@ -2,76 +2,20 @@
 
 use crate::config::Config;
 use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
+use crate::config::container_rules;
 use crate::config::origin::Origin;
 use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
 use crate::config::setting::SettingRow;
 use crate::config::spec::{Kubelet, Platform, Rbac, SidecarKind, Spec, WaitForSettings};
 use crate::config::version::KubernetesVersion;
-use crate::config::violation::Violation;
+use crate::config::violation::{Conflict, Violation};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
 use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
-use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
-
-/// A conflict between settings.
-pub(crate) struct Conflict {
-    /// Dotted paths of the settings, the one that is most likely wrong first.
-    pub(crate) paths: Vec<String>,
-    pub(crate) violation: Violation,
-}
-
-impl Conflict {
-    /// A conflict of one setting with its own name or unit.
-    fn about(path: &str, violation: &Violation) -> Self {
-        let what = format!("`{path}` {}", violation.what);
-        Conflict {
-            paths: vec![path.to_owned()],
-            violation: Violation {
-                what,
-                help: violation.help.clone(),
-            },
-        }
-    }
-
-    fn of(paths: &[&str], what: impl Into<String>, help: impl Into<String>) -> Self {
-        Conflict {
-            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-            violation: Violation::new(what).with_help(help),
-        }
-    }
-}
-
-/// Rejects a resource name without prefix that Kubernetes does not have: `memroy`, but not `example.com/gpu`.
-fn unknown_resource(name: &str) -> Option<Violation> {
-    const KNOWN: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-    if KNOWN.contains(&name) || name.contains('/') || name.starts_with("hugepages-") {
-        return None;
-    }
-    let help = match closest(name, KNOWN) {
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "use `cpu`, `memory`, `ephemeral-storage` or a name with a prefix".to_owned(),
-    };
-    Some(Violation::new("is not a resource name of Kubernetes").with_help(help))
-}
-
-/// Rejects fractions of a byte: `64m` is 64 thousandths.
-fn fraction_of_byte(name: &str, amount: &str) -> Option<Violation> {
-    let counts_bytes =
-        matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
-    let is_whole = nanos(amount).is_none_or(|nanos| nanos % 1_000_000_000 == 0);
-    if !counts_bytes || is_whole {
-        return None;
-    }
-    let violation = Violation::new(format!("is not a whole number of bytes: `{amount}`"));
-    Some(match amount.strip_suffix('m') {
-        Some(number) => violation.with_help(format!("did you mean `{number}Mi`?")),
-        None => violation,
-    })
-}
 
 /// Returns all conflicts of a configuration, in a fixed order.
 pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
@@ -79,6 +23,7 @@ pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     sidecar(config, &mut found);
     duplicate_variables(&config.spec.agent.env, &mut found);
     mount_paths(&config.spec.agent, &mut found);
+    security_context(config, &mut found);
     found.extend(template_conflicts(config));
     found
 }
@@ -91,7 +36,6 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     agent_config(config, &mut found);
     environment(config, &mut found);
     resources(config, &mut found);
-    security_context(config, &mut found);
     namespaces(config, &mut found);
     kinds(config, &mut found);
     wait_for(config, &mut found);
@@ -340,66 +284,25 @@ pub(crate) fn role_list(value: &str) -> String {
 }
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {
-    let resources = &config.spec.agent.resources;
-    for (list, amounts) in [
-        ("requests", &resources.requests),
-        ("limits", &resources.limits),
-    ] {
-        for (name, amount) in amounts.iter().flatten() {
-            let path = AgentSettings::resources().part(&[list, name]);
-            let wrong = unknown_resource(name).or_else(|| fraction_of_byte(name, &amount.0));
-            found.extend(wrong.map(|violation| Conflict::about(&path, &violation)));
-        }
-    }
-    if let Some(limit) = &config.spec.agent.tmp.size_limit {
-        let wrong = fraction_of_byte("memory", &limit.0);
-        found.extend(wrong.map(|violation| Conflict::about(Tmp::size_limit().path, &violation)));
-    }
-    let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else {
-        return;
-    };
-    for (name, request) in requests {
-        let Some(limit) = limits.get(name) else {
-            continue;
-        };
-        // A mistyped unit such as `128m` for `128Mi` is reported already.
-        if [request, limit]
-            .iter()
-            .any(|amount| fraction_of_byte(name, &amount.0).is_some())
-        {
-            continue;
-        }
-        if nanos(&request.0) > nanos(&limit.0) {
-            let request_path = AgentSettings::resources().part(&["requests", name]);
-            let limit_path = AgentSettings::resources().part(&["limits", name]);
-            // If the request is a default, the limit is the user's mistake.
-            let mut paths = vec![request_path.clone(), limit_path.clone()];
-            if !config.is_explicit(&request_path) {
-                paths.reverse();
-            }
-            let what = format!(
-                "`{request_path}` ({}) is greater than `{limit_path}` ({})",
-                request.0, limit.0
-            );
-            let violation = Violation::new(what).with_help("raise the limit or lower the request");
-            found.push(Conflict { paths, violation });
-        }
+    let agent = &config.spec.agent;
+    found.extend(container_rules::amounts(
+        AgentSettings::resources(),
+        &agent.resources,
+    ));
+    if let Some(limit) = &agent.tmp.size_limit {
+        let wrong = container_rules::fraction("memory", &limit.0);
+        let path = vec![Tmp::size_limit().path.to_owned()];
+        found.extend(wrong.map(|violation| Conflict::about(path, violation)));
     }
 }
 
 fn security_context(config: &Config, found: &mut Vec<Conflict>) {
-    let security = &config.spec.agent.security_context;
-    let setting = AgentSettings::security_context();
-    let (user, non_root) = (
-        setting.part(&["runAsUser"]),
-        setting.part(&["runAsNonRoot"]),
-    );
-    if security.run_as_user == Some(0) && security.run_as_non_root == Some(true) {
-        found.push(Conflict::of(
-            &[&user, &non_root],
-            "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids; the pod would not start",
-            "set `runAsNonRoot: false` as well, or remove `runAsUser`",
-        ));
+    for rule in container_rules::broken(&config.spec.agent.security_context.0) {
+        let path = |field| format!("{}.{field}", AgentSettings::security_context());
+        found.push(Conflict {
+            paths: rule.fields.iter().map(path).collect(),
+            violation: rule.violation(),
+        });
     }
 }
 
@@ -450,8 +353,8 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
             "must be an image of mackerel-agent-injector, but `{image}` is the agent"
         ));
         found.push(Conflict::about(
-            WaitForSettings::image().path,
-            &violation.with_help("use an image of mackerel-agent-injector"),
+            vec![WaitForSettings::image().path.to_owned()],
+            violation.with_help("use an image of mackerel-agent-injector"),
         ));
     }
     for (index, name) in names.iter().enumerate() {

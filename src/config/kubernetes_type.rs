@@ -1,23 +1,25 @@
 //! Settings of Kubernetes types. Field names and types come from the JSON Schema of each type.
 
+use crate::config::container_rules::{self, Validated};
 use crate::config::quantity;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
 use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{ListItem, Shape, Shaped, item, nullable};
+use crate::config::string_enum::unknown_word;
 use crate::config::value::ConfigValue;
-use crate::config::violation::Violation;
-use crate::mackerel::names::Volume;
+use crate::config::violation::{Violation, listed};
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-trait KubernetesType: Default + PartialEq + Serialize + DeserializeOwned {
+trait KubernetesType: Default + PartialEq + Serialize + DeserializeOwned + Validated {
     /// Returns the schema of the type, built once.
     fn known() -> &'static Json;
 }
@@ -26,7 +28,11 @@ macro_rules! kubernetes_types {
     ($($Type:ty),*) => {$(
         impl KubernetesType for $Type {
             fn known() -> &'static Json {
-                static KNOWN: LazyLock<Json> = LazyLock::new(schema_of::<$Type>);
+                static KNOWN: LazyLock<Json> = LazyLock::new(|| {
+                    let mut schema = schema_of::<$Type>();
+                    json_patch::merge(&mut schema, &<$Type>::narrowing());
+                    schema
+                });
                 &KNOWN
             }
         }
@@ -39,111 +45,23 @@ impl Shaped for EnvVar {
     const SHAPE: Shape = item::<Self>();
 }
 
-impl ListItem for EnvVar {
-    const FIELDS: Shape = Shape::Kubernetes(Self::known);
-
-    fn check(&self) -> Result<(), Violation> {
-        let is_name = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
-        if self.name.is_empty() {
-            return Err(Violation::new("needs a `name`"));
-        }
-        if !self.name.bytes().all(is_name) {
-            let what = format!("has an invalid variable name: `{}`", self.name);
-            return Err(Violation::new(what).with_help("letters, digits, `_`, `-` and `.`"));
-        }
-        if self.value.is_some() && self.value_from.is_some() {
-            let violation = Violation::new("has both `value` and `valueFrom`");
-            return Err(violation.with_help("remove one of them"));
-        }
-        Ok(())
-    }
-
-    fn json(&self) -> Json {
-        json!(self)
-    }
-
-    fn complete_schema(schema: &mut Json) {
-        schema["required"] = json!(["name"]);
-    }
-}
-
 impl Shaped for VolumeMount {
     const SHAPE: Shape = item::<Self>();
 }
 
-impl ListItem for VolumeMount {
+impl<T: KubernetesType> ListItem for T {
     const FIELDS: Shape = Shape::Kubernetes(Self::known);
 
-    /// Checks what the API server would refuse, or what would keep the container from starting.
     fn check(&self) -> Result<(), Violation> {
-        let (name, path) = (&self.name, &self.mount_path);
-        let is_injected = Volume::ALL.iter().any(|volume| volume.name() == name);
-        let is_invalid = !path.starts_with('/')
-            || path.contains(':')
-            || path.trim_matches('/').is_empty()
-            || has_parent(path);
-        let (what, help) = if name.is_empty() {
-            (
-                "needs a `name`".to_owned(),
-                "use that of a volume of the pod",
-            )
-        } else if is_injected {
-            let what = format!("names the volume `{name}`, which is injected");
-            (what, "use the name of a volume of the pod")
-        } else if is_invalid {
-            let what = format!("needs an absolute `mountPath`, found `{path}`");
-            (what, "use a path below `/`, without `:` and `..`")
-        } else if self.sub_path.is_some() && self.sub_path_expr.is_some() {
-            let what = "has both `subPath` and `subPathExpr`";
-            (what.to_owned(), "remove one of them")
-        } else if leaves_volume(self.sub_path.as_deref())
-            || leaves_volume(self.sub_path_expr.as_deref())
-        {
-            let what = "has a path that leaves the volume";
-            (what.to_owned(), "use a relative path without `..`")
-        } else {
-            return check_words(self);
-        };
-        Err(Violation::new(what).with_help(help))
+        match container_rules::broken(self).next() {
+            Some(rule) => Err(rule.violation()),
+            None => Ok(()),
+        }
     }
 
     fn json(&self) -> Json {
         json!(self)
     }
-
-    fn complete_schema(schema: &mut Json) {
-        schema["required"] = json!(["name", "mountPath"]);
-    }
-}
-
-/// Returns true for a path below a volume that is not within it.
-fn leaves_volume(path: Option<&str>) -> bool {
-    let path = path.unwrap_or_default();
-    path.starts_with('/') || has_parent(path)
-}
-
-fn has_parent(path: &str) -> bool {
-    path.split('/').any(|name| name == "..")
-}
-
-/// Checks the options of a mount that are words.
-fn check_words(mount: &VolumeMount) -> Result<(), Violation> {
-    let propagation = mount.mount_propagation.as_deref().unwrap_or("None");
-    let recursive = mount.recursive_read_only.as_deref().unwrap_or("Disabled");
-    if !["None", "HostToContainer"].contains(&propagation) {
-        let what = format!("has an invalid `mountPropagation`: `{propagation}`");
-        // `Bidirectional` is for privileged containers.
-        return Err(Violation::new(what).with_help("use `None` or `HostToContainer`"));
-    }
-    if !["Disabled", "IfPossible", "Enabled"].contains(&recursive) {
-        let what = format!("has an invalid `recursiveReadOnly`: `{recursive}`");
-        return Err(Violation::new(what).with_help("use `Disabled`, `IfPossible` or `Enabled`"));
-    }
-    if recursive != "Disabled" && (mount.read_only != Some(true) || propagation != "None") {
-        let what = "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`";
-        return Err(Violation::new(what).with_help("set `readOnly: true` alone beside it"));
-    }
-    Ok(())
 }
 
 /// A value of Kubernetes that is merged with its default field by field. Without any field it is written as `null`: reading `{}`
@@ -266,10 +184,31 @@ fn read_object(
         }
         return object;
     }
+    let span = value.span.clone();
+    let errors = context.errors.len();
     for member in value.members(context) {
         context.name_span = member.name_span;
         if let Some(read) = read_member(schema, &member.name, &[], member.value, context) {
             object[&*member.name] = read;
+        }
+    }
+    if context.errors.len() == errors {
+        let given = |name: &str| !object[name].is_null();
+        let required = schema["required"].as_array().into_iter().flatten();
+        for name in required
+            .filter_map(Json::as_str)
+            .filter(|name| !given(name))
+        {
+            context.error(span.clone(), Violation::new(format!("needs a `{name}`")));
+        }
+        let fields = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys);
+        let fields: Vec<&str> = fields.map(String::as_str).collect();
+        if schema["maxProperties"] == 1 && fields.iter().filter(|name| given(name)).count() != 1 {
+            let what = format!("needs one of {}", listed(&fields));
+            context.error(span, Violation::new(what));
         }
     }
     object
@@ -303,22 +242,38 @@ fn read_member(
 }
 
 fn read_scalar(schema: &Json, value: &ConfigValue<'_>) -> Result<Json, Violation> {
-    if has_type(schema, "number") {
-        let text = value.scalar(ScalarType::Quantity)?;
-        quantity::check(&text)?;
-        return Ok(json!(text));
-    }
     if has_type(schema, "integer") {
         let text = value.scalar(ScalarType::Integer)?;
-        let number = text.parse::<i64>();
-        let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
-        return number.map(Json::from).map_err(violation);
+        let number = text.parse().ok().filter(|number: &i32| *number >= 0);
+        let what = format!("must be a whole number up to {}, found `{text}`", i32::MAX);
+        return number.map(Json::from).ok_or(Violation::new(what));
     }
     if has_type(schema, "boolean") {
         let text = value.scalar(ScalarType::Boolean)?;
         return bool::parse(&text).map(Json::from);
     }
-    value.scalar(ScalarType::Text).map(|text| json!(text))
+    let text = if has_type(schema, "number") {
+        let text = value.scalar(ScalarType::Quantity)?;
+        quantity::check(&text)?;
+        text
+    } else {
+        value.scalar(ScalarType::Text)?
+    };
+    let words = schema["enum"].as_array().into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(Json::as_str).collect();
+    if !words.is_empty() && !words.contains(&&*text) {
+        return Err(unknown_word(&text, &words));
+    }
+    let is_match = |pattern| {
+        PikeVM::new(pattern).is_ok_and(|regex| regex.is_match(&mut regex.create_cache(), &*text))
+    };
+    match schema["pattern"].as_str().is_none_or(is_match) {
+        true => Ok(json!(text)),
+        false => Err(Violation {
+            what: "has an invalid value".to_owned(),
+            help: schema["description"].as_str().map(str::to_owned),
+        }),
+    }
 }
 
 fn has_type(schema: &Json, name: &str) -> bool {
@@ -346,6 +301,11 @@ fn plain(schema: &Json, definitions: &Map<String, Json>) -> Json {
             .map_or(Json::Bool(true), |schema| plain(schema, definitions));
     }
     let mut out = json!({"type": schema["type"]});
+    if schema["type"] == "integer" {
+        // Users, groups, ports and seconds.
+        out["minimum"] = 0.into();
+        out["maximum"] = i32::MAX.into();
+    }
     if let Some(fields) = schema["properties"].as_object() {
         out["additionalProperties"] = false.into();
         out["properties"] = fields
@@ -370,7 +330,7 @@ mod tests {
         assert_eq!(context["additionalProperties"], json!(false));
         assert_eq!(
             context["properties"]["runAsUser"],
-            json!({"type": ["integer", "null"]})
+            json!({"type": ["integer", "null"], "minimum": 0, "maximum": i32::MAX})
         );
         assert_eq!(
             context["properties"]["capabilities"]["properties"]["drop"]["items"],

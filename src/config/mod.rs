@@ -39,6 +39,7 @@ mod agent;
 mod allowed_annotations;
 mod assign;
 mod constraint;
+mod container_rules;
 mod cross_checks;
 mod example;
 pub(crate) mod go_regexp;

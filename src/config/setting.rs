@@ -86,7 +86,7 @@ pub(crate) trait ListItem: Serialize + DeserializeOwned {
     }
 
     /// Completes the JSON Schema of the fields.
-    fn complete_schema(schema: &mut Json);
+    fn complete_schema(_schema: &mut Json) {}
 }
 
 /// Returns the shape of a mapping in a list.

@@ -26,7 +26,7 @@ settings! {
         /// The kind of the agent's container. Default: `auto`.
         "sidecar" sidecar: SidecarKind = SidecarKind::Auto, annotation Sidecar;
         /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
-        "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
+        "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { minor: 29 };
         /// The platform that the pods run on. Default: `kubernetes`.
         "platform" platform: Platform = Platform::Kubernetes,
             variable PLATFORM as Connection override Forbidden,

@@ -55,7 +55,7 @@ use crate::diagnostic::closest::closest;
 use serde_json::{Value as Json, json};
 
 /// Returns the violation about a word that is none of the choices.
-pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
+pub(crate) fn unknown_word(text: &str, words: &[&str]) -> Violation {
     let is_cloud = ["aks", "eks", "gke"]
         .iter()
         .any(|cloud| text.eq_ignore_ascii_case(cloud));

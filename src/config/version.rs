@@ -5,29 +5,22 @@ use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
 
-/// A Kubernetes version, without its patch number.
+/// A Kubernetes version 1.x, without its patch number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KubernetesVersion {
-    pub(crate) major: u16,
     pub(crate) minor: u16,
 }
 
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
-    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion {
-        major: 1,
-        minor: 29,
-    };
+    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { minor: 29 };
     /// The first version whose kubelets authorize with `nodes/pods` instead of `nodes/proxy`, without a feature gate.
-    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion {
-        major: 1,
-        minor: 33,
-    };
+    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { minor: 33 };
 }
 
 impl fmt::Display for KubernetesVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+        write!(f, "1.{}", self.minor)
     }
 }
 
@@ -51,7 +44,7 @@ impl Scalar for KubernetesVersion {
             .with_help(format!(
                 "for Kubernetes 1.{minor}0 write `1.{minor}0`, in YAML with quotes: `\"1.{minor}0\"`"
             ))),
-            (Some(major @ 1..), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
+            (Some(1), Some(minor @ 10..=60), true) => Ok(KubernetesVersion { minor }),
             _ => Err(
                 Violation::new(format!("must be a Kubernetes version, found `{text}`"))
                     .with_help("write it as `major.minor`, for example `1.33`"),
@@ -60,7 +53,7 @@ impl Scalar for KubernetesVersion {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^v?(1\\.[1-9][0-9]+|[2-9]\\.[0-9]+)(\\.[0-9]+([-+].*)?)?$"})
+        json!({"type": "string", "pattern": "^v?1\\.([1-5][0-9]|60)(\\.[0-9]+([-+].*)?)?$"})
     }
 }
 
@@ -77,10 +70,10 @@ mod tests {
     #[test]
     fn versions_as_people_and_clusters_write_them() {
         for (text, expected) in [
-            ("1.29", Some((1, 29))),
-            ("v1.33.2", Some((1, 33))),
-            ("1.30.1-gke.4", Some((1, 30))),
-            ("v1.31.0+k3s1", Some((1, 31))),
+            ("1.29", Some(29)),
+            ("v1.33.2", Some(33)),
+            ("1.30.1-gke.4", Some(30)),
+            ("v1.31.0+k3s1", Some(31)),
             ("1.27.3.4", None),
             ("1.27.x", None),
             ("1.27.", None),
@@ -91,15 +84,15 @@ mod tests {
             ("1.3", None),
             ("v1.9.4", None),
             ("0.21", None),
+            ("1.60", Some(60)),
+            ("1.61", None),
+            ("1.290", None),
+            ("2.0", None),
         ] {
             let read = KubernetesVersion::parse(text).ok();
-            assert_eq!(
-                read.map(|version| (version.major, version.minor)),
-                expected,
-                "{text}"
-            );
+            assert_eq!(read.map(|version| version.minor), expected, "{text}");
         }
-        assert!(KubernetesVersion { major: 1, minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
+        assert!(KubernetesVersion { minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
         let help = KubernetesVersion::parse("1.3").unwrap_err().help;
         assert_eq!(
             help.as_deref(),

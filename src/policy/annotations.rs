@@ -1,6 +1,6 @@
 //! The annotations that the policy reads, a row each: which values it takes, and what they do to the agent.
 
-use crate::config::{Config, Qos, WarningId, of_variable};
+use crate::config::{Config, Constraint, Qos, WarningId, of_variable};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::quantity::nanos;
 use crate::policy::cel::{self, Named};
@@ -151,7 +151,10 @@ fn free_text(annotation: Annotation, variable: &'static str, sample: &'static st
 
 fn image() -> Row {
     Row {
-        guard: "v.matches('^[!-~]+$') && !v.matches('^[/:@]')".to_owned(),
+        guard: format!(
+            "v.matches({})",
+            cel::string(&format!("^({})$", Constraint::Image.pattern()))
+        ),
         ..Row::new(Annotation::Image, "image", "policy-slot-image")
     }
 }

@@ -40,10 +40,7 @@ pub(crate) struct Policies {
 }
 
 /// The first version of Kubernetes whose API server has MutatingAdmissionPolicies by default.
-const FIRST_VERSION: KubernetesVersion = KubernetesVersion {
-    major: 1,
-    minor: 36,
-};
+const FIRST_VERSION: KubernetesVersion = KubernetesVersion { minor: 36 };
 
 /// Returns the policies for a configuration.
 ///

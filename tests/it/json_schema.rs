@@ -78,6 +78,13 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
                     "has too few properties".to_owned(),
                 );
             }
+            "maxProperties" => {
+                let most = usize::try_from(wanted.as_u64().unwrap()).unwrap();
+                complain(
+                    value.as_object().is_none_or(|object| object.len() <= most),
+                    "has too many properties".to_owned(),
+                );
+            }
             "required" => {
                 for name in wanted.as_array().unwrap() {
                     let name = name.as_str().unwrap();

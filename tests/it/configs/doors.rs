@@ -372,8 +372,8 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     (
         "agent.securityContext",
-        "{seccompProfile: {localhostProfile: a}}",
-        "{agent: {securityContext: {seccompProfile: {localhostProfile: a}}}}",
+        "{seccompProfile: {type: Localhost, localhostProfile: a}}",
+        "{agent: {securityContext: {seccompProfile: {type: Localhost, localhostProfile: a}}}}",
         None,
     ),
     (

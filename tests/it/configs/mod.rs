@@ -204,6 +204,30 @@ fn a_bad_argument_is_named_with_its_number() {
             "--set #1: error: `waitFor.image` must be an image of mackerel-agent-injector, but `a/mackerel-container-agent:1` is the agent",
         ),
         (
+            &["agent.memo=a,agent.displayName=b"],
+            "--set #1: error: `agent.memo` has another setting in its value: `agent.displayName`",
+        ),
+        (
+            &["agent.image=r/agent:v1, agent.resources.limits.cpu=1"],
+            "--set #1: error: `agent.image` has another setting in its value: `agent.resources.limits.cpu`",
+        ),
+        (
+            &["agent.memo=a,b=c,d", "agent.displayName=a,qos=keep"],
+            "--set #2: error: `agent.displayName` has another setting in its value: `qos`",
+        ),
+        (
+            &["agent.image=https://r/agent:v1"],
+            "--set #1: error: `agent.image` must be a container image, found `https://r/agent:v1`",
+        ),
+        (
+            &["waitFor.image=r/agent:"],
+            "--set #1: error: `waitFor.image` must be a container image, found `r/agent:`",
+        ),
+        (
+            &["kubernetesVersion=1.290"],
+            "--set #1: error: `kubernetesVersion` must be a Kubernetes version, found `1.290`",
+        ),
+        (
             &["agent.tmp.sizeLimit=64m"],
             "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`",
         ),

@@ -8,5 +8,6 @@ pub(crate) mod injected;
 pub(crate) mod judge;
 pub(crate) mod permissions;
 mod reads;
+mod refuses;
 mod sample;
 mod stores;
