@@ -7,7 +7,7 @@ use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::config::{AgentSettings, Config, variables};
+use crate::config::{AgentSettings, Config, Origin, variables};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
@@ -75,7 +75,7 @@ fn prerequisites(config: &Config, shape: &AgentShape, agent: &Component) -> Prer
     let optional = variables.filter(|variable| is_optional(variable));
     let optional = optional.map(|variable| variable.name.clone()).collect();
     let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, optional);
-    if shape.amounts == AgentResources::Explicit {
+    if shape.amounts == AgentResources::Annotated {
         // A quota counts the pod's own resources.
         needs.without = Vec::new();
     }
@@ -142,11 +142,12 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
     if amounts == AgentResources::Guaranteed {
         resources = qos::guaranteed(resources);
     }
-    if amounts == AgentResources::Explicit {
+    if amounts == AgentResources::Annotated {
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
             kept.retain(|name, _| {
-                config.is_explicit(&AgentSettings::resources().part(&[field, name]))
+                let setting = AgentSettings::resources().part(&[field, name]);
+                matches!(config.origin(&setting), Origin::Annotation { .. })
             });
             *list = Some(kept).filter(|kept| !kept.is_empty());
         };

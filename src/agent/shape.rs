@@ -28,8 +28,8 @@ pub(crate) enum Token {
 pub(crate) enum AgentResources {
     /// The configured ones.
     Configured,
-    /// Only explicit ones, no defaults: the pod has resources of its own for all containers.
-    Explicit,
+    /// Those of annotations alone: the pod has resources of its own for all containers, which the others may exceed.
+    Annotated,
     /// Requests raised to the limits, so that the pod stays Guaranteed.
     Guaranteed,
 }

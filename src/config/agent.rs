@@ -60,7 +60,7 @@ settings! {
             annotation Env;
         /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
         "volumeMounts" volume_mounts: Vec<VolumeMount> = Vec::new();
-        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
+        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
         "resources" resources: Merged<ResourceRequirements> = Merged(default_resources()),
             annotation CpuRequest of ".requests.cpu",
             annotation CpuLimit of ".limits.cpu",

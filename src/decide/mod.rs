@@ -200,6 +200,7 @@ pub(crate) fn decide(
     let (decision, cause) = match evaluation.additions() {
         Ok(additions) => {
             evaluation.warn_of_knative(&additions.plan);
+            evaluation.note_pod_resources();
             wait_for_cause = additions.wait_for_cause;
             (Decision::Add(additions.plan), additions.cause)
         }

@@ -1,5 +1,5 @@
-//! `host-network`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the agent works, but
-//! not as expected.
+//! `host-network`, `pod-resources`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the
+//! agent works, but not as expected.
 
 use crate::config::{Config, Kubelet, KubeletConnection, Origin};
 use crate::decide::Evaluation;
@@ -16,6 +16,17 @@ impl Evaluation<'_, '_> {
             let message = "the pod uses the host network, so the agent reports the network interfaces of the node";
             let finding = self.finding_in_spec(Reason::HostNetwork, message, "hostNetwork");
             self.warnings.push(finding);
+        }
+    }
+
+    /// Notes that the injected containers have no amounts of the configuration. Those that a LimitRange adds may be above what the
+    /// containers of the pod leave of its own.
+    pub(super) fn note_pod_resources(&mut self) {
+        if self.template.pod_resources {
+            let message = "the pod has `spec.resources`, so no requests and limits of the configuration were added; if a LimitRange has defaults for containers, the API server may still reject the pod";
+            let help = "leave room for such defaults in `spec.resources`";
+            let finding = self.finding_in_spec(Reason::PodResources, message, "resources");
+            self.warnings.push(finding.with_help(help));
         }
     }
 

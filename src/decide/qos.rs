@@ -11,7 +11,7 @@ impl Evaluation<'_, '_> {
     /// containers.
     pub(super) fn resources(&mut self, config: &Config) -> Result<AgentResources, NoAgent> {
         if self.template.pod_resources {
-            return Ok(AgentResources::Explicit);
+            return Ok(AgentResources::Annotated);
         }
         if qos::keeps_guaranteed(&config.spec.agent.resources)
             || !qos::is_guaranteed(self.tree, self.template)

@@ -44,7 +44,7 @@ pub(super) fn switches(config: &Config) -> Vec<Switch> {
         });
     }
     push("podResources", POD_RESOURCES, |shape| {
-        shape.amounts = AgentResources::Explicit;
+        shape.amounts = AgentResources::Annotated;
     });
     if spec.qos == Qos::Keep && !qos::keeps_guaranteed(&spec.agent.resources) {
         push("guaranteed", GUARANTEED, |shape| {

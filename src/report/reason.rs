@@ -103,6 +103,7 @@ reasons! {
     VolumeMissing = "volume-missing", Warning, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
     PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
     QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
+    PodResources = "pod-resources", Note, "the pod has requests or limits of its own, so the configuration's were not added";
     ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
     KnativeFeatures = "knative-features", Note, "Knative accepts the pod only with features that are off by default";
     InsecureTls = "insecure-tls", Warning, "the agent does not verify the certificate of the kubelet";
@@ -146,6 +147,7 @@ impl Reason {
                 | Reason::VolumeMissing
                 | Reason::PullSecrets
                 | Reason::QosChanged
+                | Reason::PodResources
                 | Reason::ImmutableTemplate
                 | Reason::ShareProcessNamespace
                 | Reason::ShortTermination

@@ -7,6 +7,7 @@ mod immutable;
 pub(crate) mod injected;
 pub(crate) mod judge;
 pub(crate) mod permissions;
+mod pod_resources;
 mod reads;
 mod refuses;
 mod sample;
