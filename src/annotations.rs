@@ -173,8 +173,7 @@ impl Override<'_> {
         if self.key == name || self.value == other.value {
             return None;
         }
-        let (value, other) = (self.value, other.value);
-        let what = format!("is `{value}`, but its alias `{name}` is `{other}`");
+        let what = format!("has another value than its alias `{name}`");
         Some(self.invalid(Violation::new(what).with_help("remove one of them")))
     }
 }
@@ -414,7 +413,7 @@ mod tests {
         );
         assert!(
             first.message.ends_with(
-                "is `other`, but its alias `agent-injector.contrib.mackerel.io/api-key-secret-name` is `key`"
+                "has another value than its alias `agent-injector.contrib.mackerel.io/api-key-secret-name`"
             )
         );
     }

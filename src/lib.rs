@@ -38,7 +38,7 @@
 //!       labels: {app: web}
 //!       annotations:
 //!         agent-injector.contrib.mackerel.io/status: injected
-//!         agent-injector.contrib.mackerel.io/record: v1{"agent":{"list":"containers","plan":"9c169ab9","value":"f4d75fcf","names":{"image":"224712f3","secret":"ad864de1"},"volumes":["tmp"]},"created":["annotations","volumes"]}
+//!         agent-injector.contrib.mackerel.io/record: v1{"agent":{"list":"containers","plan":"ef5abf5f","value":"4e862bce","names":{"image":"224712f3","secret":"ad864de1"},"volumes":["tmp"]},"created":["annotations","volumes"]}
 //!     spec:
 //!       containers:
 //!       - name: web   # the app
@@ -63,17 +63,17 @@
 //!               fieldPath: metadata.name
 //!         - name: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT
 //!           value: "0"
-//!         - name: MACKEREL_APIKEY
-//!           valueFrom:
-//!             secretKeyRef:
-//!               name: mackerel-container-agent
-//!               key: MACKEREL_APIKEY
 //!         - name: MACKEREL_HOST_ID_STORE
 //!           value: file
 //!         - name: MACKEREL_IGNORE_CONTAINER
 //!           value: ^mackerel-container-agent$
 //!         - name: TMPDIR
 //!           value: /var/tmp
+//!         - name: MACKEREL_APIKEY
+//!           valueFrom:
+//!             secretKeyRef:
+//!               name: mackerel-container-agent
+//!               key: MACKEREL_APIKEY
 //!         resources:
 //!           requests:
 //!             cpu: 10m
@@ -96,6 +96,7 @@
 //!       volumes:
 //!       - name: mackerel-agent-tmp
 //!         emptyDir:
+//!           medium: Memory
 //!           sizeLimit: 64Mi
 //! "#
 //! );

@@ -7,7 +7,7 @@ use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::config::{AgentSettings, Config, Origin, variables};
+use crate::config::{AgentSettings, Config, Origin, variables, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
@@ -124,7 +124,9 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         "imagePullPolicy": agent.image_pull_policy,
     });
     container["env"] = environment(config, shape.sidecar).into();
-    container["volumeMounts"] = mounts.into();
+    if !mounts.is_empty() {
+        container["volumeMounts"] = mounts.into();
+    }
     if shape.sidecar == Sidecar::Native {
         container["restartPolicy"] = json!("Always");
     }
@@ -167,15 +169,13 @@ fn mount(volume: Volume) -> Value {
 
 fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
     let settings = &config.spec.agent;
-    let tmp = match &settings.tmp.size_limit {
-        Some(limit) => json!({"sizeLimit": limit}),
-        None => json!({}),
-    };
     let mut volumes = Vec::new();
     let mut push = |volume: Volume, kind: &str, source: Value| {
         volumes.push((volume, json!({"name": volume.name(), kind: source})));
     };
-    push(Volume::Tmp, "emptyDir", tmp);
+    if let Some(tmp) = &settings.tmp {
+        push(Volume::Tmp, "emptyDir", without_empty(json!(tmp)));
+    }
     if token == Token::Projected {
         let seconds = settings.token.expiration_seconds;
         push(Volume::Token, "projected", token_source(seconds));

@@ -1,12 +1,15 @@
 //! The variables of the agent's container.
 
-use crate::config::{AgentSettings, Config, Kubelet, KubeletConnection, SettingRow};
-use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, VariableForm};
+use crate::config::{AgentConfig, AgentSettings, Config, Kubelet, KubeletConnection, SettingRow};
+use crate::mackerel::env::{
+    KUBELET_HOST, NAMESPACE, NODE_NAME, POD_NAME, REFERABLE, TMPDIR, VariableForm,
+};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
+use crate::manifest::expansion::literal;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
-/// Returns the variables in the order of the agent's documentation. Those of `agent.env` come last, or replace one of the same name.
+/// Returns the variables. The kubelet puts the value of a variable into those behind it: so the API key and those of `agent.env`,
+/// which may be secret, are behind all that annotations set.
 pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
@@ -19,8 +22,8 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     let mut env = vec![
         plain(PLATFORM, platform),
         node,
-        field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
-        field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
+        field(NAMESPACE, "metadata.namespace"),
+        field(POD_NAME, "metadata.name"),
     ];
     let read_only_port = Kubelet::read_only_port().variable_name();
     match access {
@@ -38,20 +41,28 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
             }
         }
     }
+    push_settings(AgentSettings::ROWS, config, &mut env);
+    if spec.agent.tmp.is_some() {
+        env.push(plain(TMPDIR, Volume::Tmp.folder()));
+    }
+    let given = &spec.agent.env;
+    env.retain(|own| given.iter().all(|given| own["name"] != *given.name));
     let key = &spec.api_key.secret_key_ref;
     let key = json!({"secretKeyRef": {"name": key.name, "key": key.key}});
-    env.push(json!({"name": API_KEY, "valueFrom": key}));
-    push_settings(AgentSettings::ROWS, config, &mut env);
-    env.push(plain("TMPDIR", Volume::Tmp.folder()));
-    // The names of `agent.env` differ from each other.
-    let injected = env.len();
-    for variable in &spec.agent.env {
-        let mut known = env.iter_mut().take(injected);
-        match known.find(|known| known["name"] == *variable.name) {
-            Some(known) => *known = json!(variable),
-            None => env.push(json!(variable)),
+    let mut key = json!({"name": API_KEY, "valueFrom": key});
+    let mut configured = Vec::new();
+    for (index, variable) in given.iter().enumerate() {
+        if config.is_annotated(&AgentSettings::env().item(index)) {
+            let value = variable.value.as_deref().unwrap_or_default();
+            env.push(plain(&variable.name, &literal(value, &REFERABLE)));
+        } else if variable.name == API_KEY {
+            key = json!(variable);
+        } else {
+            configured.push(json!(variable));
         }
     }
+    env.push(key);
+    env.append(&mut configured);
     if sidecar == Sidecar::Native {
         env.iter_mut().for_each(make_optional);
     }
@@ -93,10 +104,14 @@ fn push_settings(rows: &[&'static SettingRow], config: &Config, env: &mut Vec<Va
 
 /// Returns the value of a setting's variable; none if the setting is unset.
 fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<String> {
+    let text_of = |setting: &SettingRow, text: &str| match config.is_annotated(setting.path) {
+        true => literal(text, &REFERABLE),
+        false => text.to_owned(),
+    };
     match form {
         VariableForm::Text => match config.get(setting) {
             Value::Null => None,
-            Value::String(text) => Some(text),
+            Value::String(text) => Some(text_of(setting, &text)),
             other => Some(other.to_string()),
         },
         VariableForm::List => {
@@ -105,7 +120,10 @@ fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<St
             (!items.is_empty()).then(|| items.join(","))
         }
         VariableForm::IgnorePattern => Some(ignored(config.get(setting).as_str())),
-        VariableForm::ConfigFile => config.spec.agent.config.variable().map(Cow::into_owned),
+        VariableForm::ConfigFile => {
+            let file = config.spec.agent.config.variable()?;
+            Some(text_of(AgentConfig::location(), &file))
+        }
         // They are no settings of `agent`.
         VariableForm::SecretKey | VariableForm::Connection => None,
     }
@@ -115,15 +133,8 @@ fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<St
 /// meaning: flags, alternatives, a `\Q` without its end.
 fn ignored(pattern: Option<&str>) -> String {
     let own = format!("^{CONTAINER}$");
-    let Some(pattern) = pattern else { return own };
-    let mut out = own + "|";
-    let mut rest = pattern.chars().peekable();
-    while let Some(character) = rest.next() {
-        out.push(character);
-        // The kubelet expands `$(A)` to the variable A, and `$$` to `$`.
-        if character == '$' && matches!(rest.peek(), Some('$' | '(')) {
-            out.push('$');
-        }
+    match pattern {
+        Some(pattern) => format!("{own}|{}", literal(pattern, &[])),
+        None => own,
     }
-    out
 }

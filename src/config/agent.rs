@@ -29,7 +29,7 @@ settings! {
         "roles" roles: Vec<Role> = Vec::new(),
             variable "MACKEREL_ROLES" as List, file "roles",
             annotation Roles;
-        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces variables in it, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
+        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
         "displayName" display_name: Option<String> = None,
             variable "MACKEREL_DISPLAY_NAME", file "displayName",
             annotation DisplayName;
@@ -44,7 +44,7 @@ settings! {
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None,
             variable "MACKEREL_HOST_STATUS_ON_START", file "hostStatusOnStart",
             annotation HostStatusOnStart;
-        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
+        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`; without `agent.tmp`, `memory`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File,
             variable "MACKEREL_HOST_ID_STORE", file "hostIdStore";
         /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Go's `\Q`, octal numbers and a literal `{` or `[` without a backslash are not supported. Default: none, only the agent's own container.
@@ -55,10 +55,10 @@ settings! {
         "logLevel" log_level: Option<LogLevel> = None,
             variable "MACKEREL_LOG_LEVEL",
             annotation LogLevel;
-        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
+        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
         "env" env: Vec<EnvVar> = Vec::new(),
             annotation Env;
-        /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
+        /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
         "volumeMounts" volume_mounts: Vec<VolumeMount> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
         "resources" resources: Merged<ResourceRequirements> = Merged(default_resources()),
@@ -70,8 +70,8 @@ settings! {
         "securityContext" security_context: Merged<SecurityContext> = Merged(default_security_context());
         /// The token by which the agent reads from the kubelet.
         "token" token: AgentToken = AgentToken::default();
-        /// The agent's scratch space, an emptyDir at /var/tmp.
-        "tmp" tmp: Tmp = Tmp::default();
+        /// The agent's scratch space, an emptyDir at /var/tmp. `null`: none. Then the agent adds no local storage to the pod; it keeps the host's id in memory, and plugins that keep state do not work.
+        "tmp" tmp: Option<Tmp> = Some(Tmp::default());
     }
 }
 
@@ -108,8 +108,18 @@ string_enum! {
 settings! {
     /// The agent's scratch space.
     pub(crate) group Tmp at "agent.tmp." {
-        /// The size limit, in bytes or with a suffix such as `Mi`. Above it, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
+        /// The medium. `null` or `""`: the node's disk, which keeps the cluster autoscaler from removing the node. Default: `Memory`.
+        "medium" medium: Option<TmpMedium> = Some(TmpMedium::Memory);
+        /// The size limit, in bytes or with a suffix such as `Mi`. In memory, the agent cannot write more, and what it has written counts towards its memory limit; on disk, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
+    }
+}
+
+string_enum! {
+    /// The medium of the scratch space.
+    pub(crate) enum TmpMedium {
+        /// The node's memory (tmpfs)
+        Memory = "Memory",
     }
 }
 
@@ -163,8 +173,11 @@ impl AgentSettings {
     pub(crate) fn is_taken(&self, path: &str) -> bool {
         let path = real_path(path);
         Volume::ALL.into_iter().any(|volume| {
-            let is_mounted =
-                volume != Volume::Config || self.config.config_map_key_ref.name.is_some();
+            let is_mounted = match volume {
+                Volume::Tmp => self.tmp.is_some(),
+                Volume::Token => true,
+                Volume::Config => self.config.config_map_key_ref.name.is_some(),
+            };
             is_mounted && real_path(volume.folder()) == path
         })
     }

@@ -1,9 +1,10 @@
 //! Checks across settings: values that are valid alone but not together.
 
 use crate::config::Config;
-use crate::config::agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
+use crate::config::agent::{
+    AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp, real_path,
+};
 use crate::config::container_rules;
-use crate::config::origin::Origin;
 use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
 use crate::config::setting::SettingRow;
@@ -12,7 +13,7 @@ use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
-use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
+use crate::mackerel::env::{EnvOverride, TMPDIR, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
@@ -35,6 +36,7 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     kubelet(config, &mut found);
     agent_config(config, &mut found);
     environment(config, &mut found);
+    scratch_space(config, &mut found);
     resources(config, &mut found);
     namespaces(config, &mut found);
     kinds(config, &mut found);
@@ -165,9 +167,9 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
         return;
     }
     // `--set` cannot reset what an annotation sets.
-    let help = match config.origin(read_only.path) {
-        Origin::Annotation { .. } => "remove one of them".to_owned(),
-        _ => format!("remove one of them; `--set {read_only}=null` restores the TLS port"),
+    let help = match config.is_annotated(read_only.path) {
+        true => "remove one of them".to_owned(),
+        false => format!("remove one of them; `--set {read_only}=null` restores the TLS port"),
     };
     for setting in of_tls {
         found.push(Conflict::of(
@@ -185,7 +187,7 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
     let (key, name) = (ConfigMapKeyRef::key(), ConfigMapKeyRef::name());
     let location = AgentConfig::location();
     // A key in the configuration may serve ConfigMaps that annotations name.
-    if matches!(config.origin(key.path), Origin::Annotation { .. }) {
+    if config.is_annotated(key.path) {
         let no_effect = |why: &str| format!("`{key}` has no effect: {why}");
         if agent_config.location.is_some() {
             found.push(Conflict::of(
@@ -204,7 +206,7 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
         }
     }
     // The annotation may name a file within the ConfigMap's folder, as with the original injector.
-    if matches!(config.origin(location.path), Origin::Annotation { .. }) {
+    if config.is_annotated(location.path) {
         return;
     }
     if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
@@ -256,14 +258,39 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
     }
 }
 
+/// Finds settings that need a folder to write to, where `agent.tmp` is `null`.
+fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
+    let agent = &config.spec.agent;
+    if agent.tmp.is_some() {
+        return;
+    }
+    let (tmp, store) = (AgentSettings::tmp(), AgentSettings::host_id_store());
+    let mut check = |needs: bool, path: &str| {
+        let what = format!("`{path}` needs a folder to write to, but `{tmp}` is `null`");
+        let conflict = Conflict::of(&[path, tmp.path], what, "remove one of them");
+        found.extend(needs.then_some(conflict));
+    };
+    check(agent.host_id_store == HostIdStore::File, store.path);
+    for (index, EnvVar { name, value, .. }) in agent.env.iter().enumerate() {
+        let is_file = value.as_deref() == Some(HostIdStore::File.as_str());
+        let needs = (name == TMPDIR && agent.volume_mounts.is_empty())
+            || (name == store.variable_name() && is_file);
+        check(needs, &AgentSettings::env().item(index));
+    }
+}
+
 /// Rejects a variable's value that its setting would not take: the agent exits on most of them. An empty value unsets a variable,
 /// and one with a reference to another variable is not known here.
 fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<Violation> {
-    if value.is_empty() || value.contains("$(") {
+    if value.is_empty() {
         return None;
     }
     let (setting, value) = match variable.form {
-        VariableForm::SecretKey => return None,
+        VariableForm::SecretKey => {
+            let help = "remove it; the agent reads the key from the Secret of `apiKey`";
+            return Some(Violation::new("must not be plain text").with_help(help));
+        }
+        _ if value.contains("$(") => return None,
         VariableForm::ConfigFile => (AgentConfig::location(), value.to_owned()),
         VariableForm::List => (setting, role_list(value)),
         VariableForm::Text | VariableForm::IgnorePattern | VariableForm::Connection => {
@@ -289,7 +316,8 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
         AgentSettings::resources(),
         &agent.resources,
     ));
-    if let Some(limit) = &agent.tmp.size_limit {
+    let tmp = agent.tmp.as_ref();
+    if let Some(limit) = tmp.and_then(|tmp| tmp.size_limit.as_ref()) {
         let wrong = container_rules::fraction("memory", &limit.0);
         let path = vec![Tmp::size_limit().path.to_owned()];
         found.extend(wrong.map(|violation| Conflict::about(path, violation)));

@@ -39,7 +39,9 @@ fn write_rows(rows: &[&'static SettingRow], indent: usize, out: &mut String) {
         if members.is_empty() {
             write_value(row.name, &(row.default)(), indent, out);
         } else {
-            let _ = writeln!(out, "{:indent$}{}:", "", row.name);
+            // Without members, `name:` is null, which may be a value.
+            let sign = if row.shape.takes_null() { "#" } else { "" };
+            let _ = writeln!(out, "{:indent$}{sign}{}:", "", row.name);
             write_rows(members, indent + 2, out);
         }
     }

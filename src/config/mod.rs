@@ -54,6 +54,7 @@ mod rows;
 mod scalar;
 mod scalar_type;
 mod schema;
+mod secret;
 mod select;
 mod setting;
 mod sources;
@@ -175,6 +176,11 @@ impl Config {
         *self.origin(path) != Origin::Default
     }
 
+    /// Returns true if an annotation sets the setting, or the item of a list.
+    pub(crate) fn is_annotated(&self, path: &str) -> bool {
+        matches!(self.origin(path), Origin::Annotation { .. })
+    }
+
     /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.origins
@@ -243,7 +249,12 @@ impl Config {
         let setting = rows()
             .iter()
             .rfind(|row| path::is_at_or_below(path, row.path))?;
-        let mut value = self.values().pointer_mut(&setting.pointer())?.take();
+        // A member of a group that is null has none.
+        let mut value = self
+            .values()
+            .pointer_mut(&setting.pointer())
+            .map(serde_json::Value::take)
+            .unwrap_or_default();
         let below = path.strip_prefix(setting.path)?;
         let parts = path::parts(below.strip_prefix('.').unwrap_or(below));
         for part in parts.iter().filter(|_| !below.is_empty()) {

@@ -19,6 +19,8 @@ pub(crate) struct ConfigError {
     /// The setting that the message begins with; empty if the violation names it.
     pub(crate) subject: String,
     pub(crate) violation: Violation,
+    /// The dotted path of the setting; of one that does not exist, that of its group.
+    pub(crate) path: String,
 }
 
 impl ConfigError {
@@ -207,6 +209,7 @@ impl<'a> ReadContext<'a> {
             span,
             subject,
             violation,
+            path: path.to_owned(),
         });
     }
 
@@ -219,7 +222,7 @@ impl<'a> ReadContext<'a> {
         let violation = Violation::new(format!("must be {wanted}, found {}", value.type_name()));
         let help = match (wanted, value.written()) {
             ("a list", Some(item)) if !item.is_empty() && item.len() < 80 => {
-                Some(format!("write `[{item}]`"))
+                Some(format!("write it as a list: `[{item}]`"))
             }
             _ => None,
         };
@@ -251,6 +254,7 @@ impl<'a> ReadContext<'a> {
             span: self.name_span.clone(),
             subject: String::new(),
             violation: Violation::new(what).with_help(help),
+            path: self.dotted(),
         });
     }
 

@@ -38,7 +38,11 @@ fn set(
     value: ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
-    match (shape, path) {
+    match (shape.not_null(), path) {
+        (Shape::Group(_), []) if value.is_null() && shape.takes_null() => {
+            context.given(value.span);
+            *target = Json::Null;
+        }
         (Shape::Group(rows), _) => set_members(rows, target, path, value, context),
         (Shape::Kubernetes(known), _) => {
             kubernetes_type::merge(known(), target, path, value, context);

@@ -140,6 +140,25 @@ pub(crate) trait Shaped: Serialize + DeserializeOwned {
 
 impl<T: Shaped> Shaped for Option<T> {
     const SHAPE: Shape = Shape::Optional(&T::SHAPE);
+
+    fn get(&self, path: &[&str]) -> Json {
+        self.as_ref().map_or(Json::Null, |value| value.get(path))
+    }
+
+    fn put(&mut self, path: &[&str], value: Json) -> serde_json::Result<()> {
+        if path.is_empty() {
+            *self = serde_json::from_value(value)?;
+            return Ok(());
+        }
+        // A group that is null begins with its defaults.
+        let mut group = match self.take() {
+            Some(group) => group,
+            None => serde_json::from_value(json!({}))?,
+        };
+        group.put(path, value)?;
+        *self = Some(group);
+        Ok(())
+    }
 }
 
 impl<T: Shaped> Shaped for Vec<T> {
@@ -159,11 +178,7 @@ impl SettingRow {
 
     /// Returns every value of a setting that is a closed list of words.
     pub(crate) fn words(&self) -> &'static [&'static str] {
-        let shape = match self.shape {
-            Shape::Optional(inner) => *inner,
-            shape => shape,
-        };
-        match shape {
+        match self.shape.not_null() {
             Shape::Scalar(scalar) => scalar.words,
             _ => &[],
         }
@@ -171,7 +186,7 @@ impl SettingRow {
 
     /// Returns the rows of a group, none for a single setting.
     pub(crate) fn members(&self) -> &'static [&'static SettingRow] {
-        match self.shape {
+        match self.shape.not_null() {
             Shape::Group(rows) => rows,
             _ => &[],
         }
@@ -269,10 +284,18 @@ impl fmt::Display for SettingRow {
 }
 
 impl Shape {
+    /// Returns the shape of the values that are not null.
+    pub(crate) fn not_null(self) -> Self {
+        match self {
+            Shape::Optional(inner) => *inner,
+            shape => shape,
+        }
+    }
+
     /// Returns true if `null` is a value; otherwise it means the default.
     pub(crate) fn takes_null(self) -> bool {
         match self {
-            Shape::Optional(inner) => matches!(inner, Shape::Scalar(_)),
+            Shape::Optional(inner) => matches!(inner, Shape::Scalar(_) | Shape::Group(_)),
             Shape::Kubernetes(_) => true,
             _ => false,
         }
@@ -313,7 +336,7 @@ impl Shape {
     }
 }
 
-/// Allows `null` in a schema.
+/// Allows `null` in a schema; beside words, also empty text, which says the same.
 pub(crate) fn nullable(mut schema: Json) -> Json {
     match schema.get_mut("type") {
         Some(Json::Array(types)) => types.push("null".into()),
@@ -321,7 +344,7 @@ pub(crate) fn nullable(mut schema: Json) -> Json {
         None => {}
     }
     if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
-        words.push(Json::Null);
+        words.extend(["".into(), Json::Null]);
     }
     schema
 }

@@ -1,10 +1,12 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
+use crate::config::agent::{AgentSettings, HostIdStore};
 use crate::config::constraint::Constraint;
 use crate::config::cross_checks::{conflicts, pod_conflicts, webhook_conflicts};
 use crate::config::origin::Origin;
-use crate::config::read_context::{ReadContext, SourceKind};
+use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
 use crate::config::read_value::read_text;
+use crate::config::secret::shown;
 use crate::config::spec::Spec;
 use crate::config::value::{ConfigValue, Member, SpanMap};
 use crate::config::violation::Violation;
@@ -156,6 +158,9 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
             &mut config,
             Place::of_argument("--namespace", namespace.as_bytes(), 0..0),
         ));
+    }
+    if config.spec.agent.tmp.is_none() && !config.is_explicit(AgentSettings::host_id_store().path) {
+        config.spec.agent.host_id_store = HostIdStore::Memory;
     }
     if diagnostics.is_empty() {
         let mut found = conflicts(&config);
@@ -398,13 +403,14 @@ fn finish<'a>(
 ) -> Vec<Diagnostic<'a>> {
     config.origins = context.origins;
     let mut diagnostics = Vec::new();
-    for error in context.errors {
+    for error in context.errors.into_iter().map(ConfigError::without_secret) {
         let diagnostic = Diagnostic::error(error.message());
         let place = Place {
             range: error.span,
             ..source.clone()
         };
-        diagnostics.push(diagnostic.at(place).with_help(error.violation.help));
+        let diagnostic = diagnostic.at(shown(&error.path, place));
+        diagnostics.push(diagnostic.with_help(error.violation.help));
     }
     diagnostics
 }
@@ -420,7 +426,7 @@ fn conflict<'a>(
     for path in paths {
         let origin = config.origin(path);
         match (place(origin, sources), &diagnostic.place) {
-            (Some(place), None) => diagnostic.place = Some(place),
+            (Some(place), None) => diagnostic.place = Some(shown(path, place)),
             _ => diagnostic
                 .notes
                 .push(format!("`{path}` is set by: {origin}")),

@@ -90,7 +90,9 @@ impl Config {
         self.set(&parts(dotted), value, &mut context);
         self.origins = context.origins;
         let errors = context.errors.into_iter();
-        errors.map(|error| error.violation).collect()
+        errors
+            .map(|error| error.without_secret().violation)
+            .collect()
     }
 }
 

@@ -12,7 +12,7 @@
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
 //! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `invalid-name`, `nodes-proxy-refused`, `nodes-proxy` |
-//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `plain_api_key`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
+//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
 //! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |
 //! | 13 | does Knative accept the pod? | `knative` | `knative-features` |
@@ -329,7 +329,6 @@ impl<'a> Evaluation<'a, '_> {
         self.warn_of_host_network();
         self.warn_of_shared_processes();
         self.warn_of_short_termination();
-        self.warn_of_plain_api_key(config);
         let token = self.token(config);
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;

@@ -1,30 +1,11 @@
-//! `plain-api-key`: an API key as plain text, in the settings of the agent or in a foreign agent.
+//! `plain-api-key`: an API key as plain text in a foreign agent.
 
-use crate::config::{AgentSettings, Config};
-use crate::decide::{Evaluation, item_pointer};
+use crate::decide::item_pointer;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Tree};
-
-impl Evaluation<'_, '_> {
-    pub(super) fn warn_of_plain_api_key(&mut self, config: &Config) {
-        let mut variables = config.spec.agent.env.iter();
-        let Some(key) = variables.find(|variable| variable.name == API_KEY) else {
-            return;
-        };
-        if key.value.as_ref().is_some_and(|value| !value.is_empty()) {
-            let message = format!(
-                "`{}` adds the API key to every pod as plain text",
-                AgentSettings::env()
-            );
-            let help = "remove it; the agent reads the key from the Secret of `apiKey`";
-            self.warnings
-                .push(self.finding(Reason::PlainApiKey, message).with_help(help));
-        }
-    }
-}
 
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the
 /// resource to the template. Adoption removes the key.
@@ -51,10 +32,10 @@ pub(crate) fn findings(
         };
         let mut variables = tree.items(tree.alias_target(env)).enumerate();
         let key = variables.find_map(|(index, variable)| Some((index, plain_key(tree, variable)?)));
-        if let Some((index, value)) = key {
+        if let Some((index, name)) = key {
             let list = item_pointer(container.list.field(), container.index);
             let pointer = format!("{at}{list}/env/{index}/value");
-            let start = tree.place(value).start;
+            let start = tree.place(name).start;
             let finding = Finding::new(Reason::PlainApiKey, message, start, &pointer);
             findings.push(finding.with_help(help));
         }
@@ -62,12 +43,12 @@ pub(crate) fn findings(
     findings
 }
 
-/// Returns the value of an environment variable that has the API key as plain text.
+/// Returns the name of an environment variable that has the API key as plain text: messages show no line that names one.
 fn plain_key(tree: &Tree<'_>, variable: NodeId) -> Option<NodeId> {
     let is_key = tree.member_text(variable, "name")? == API_KEY;
     let is_plain = !tree.member_text(variable, "value")?.is_empty();
     if is_key && is_plain {
-        tree.member(variable, "value")
+        tree.member(variable, "name")
     } else {
         None
     }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::position::Position;
 use crate::diagnostic::visible::substitute;
-use memchr::memchr;
+use memchr::{memchr, memmem};
 use std::borrow::Cow;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
@@ -37,8 +37,8 @@ impl Cell {
 }
 
 impl Excerpt {
-    /// Returns the line at a position, with carets below the range.
-    pub(super) fn new(text: &[u8], position: &Position, range: &Range<usize>) -> Self {
+    /// Returns the line at a position, with carets below the range; none if the line, or the one that it is below, names an API key.
+    pub(super) fn new(text: &[u8], position: &Position, range: &Range<usize>) -> Option<Self> {
         let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
         let start = range.start.min(text.len());
         // A line may be as long as the file, so only its visible part is read.
@@ -46,6 +46,13 @@ impl Excerpt {
         let from = position.line_start.max(start.saturating_sub(MAX_BYTES));
         let to = line_end.min(start + MAX_BYTES);
         let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
+        let before = slice(from.saturating_sub(MAX_BYTES), from.saturating_sub(1));
+        let parent = before.rsplit(|byte| *byte == b'\n').next();
+        let (parent, line) = (parent.unwrap_or_default(), slice(from, to));
+        let is_below = blanks(line) > blanks(parent);
+        if names_api_key(line) || (is_below && names_api_key(parent)) {
+            return None;
+        }
         let mut before = cells(slice(from, start));
         let marked = cells(slice(start, end));
         let after = cells(slice(end, to));
@@ -66,12 +73,23 @@ impl Excerpt {
             line.push('…');
         }
         let visible = marked.get(..shown).unwrap_or(&marked);
-        Excerpt {
+        Some(Excerpt {
             line,
             indent,
             width: columns(visible).max(1),
-        }
+        })
     }
+}
+
+fn blanks(line: &[u8]) -> usize {
+    line.iter().take_while(|byte| **byte == b' ').count()
+}
+
+/// Returns true for a line such as `apiKey: …`, `- name: MACKEREL_APIKEY` or `…/api-key-secret-name: …`.
+fn names_api_key(line: &[u8]) -> bool {
+    let mut letters = line.to_ascii_lowercase();
+    letters.retain(|byte| !matches!(byte, b'-' | b'_'));
+    memmem::find(&letters, b"apikey").is_some()
 }
 
 /// Returns the number of cells that fit into a number of columns.

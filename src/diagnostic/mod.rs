@@ -90,6 +90,12 @@ impl<'t> Place<'t> {
         }
     }
 
+    /// Returns the place without the text at it, which may be a secret.
+    pub(crate) fn without_text(self) -> Self {
+        let position = LineCounter::new(self.text).position(self.range.start);
+        Place::of_whole(self.label(&position))
+    }
+
     /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
     fn label(&self, position: &Position) -> String {
         let Position { line, column, .. } = position;
@@ -243,8 +249,9 @@ impl<'t> Renderer<'t> {
             };
             picture.gutter = number.len();
             picture.add_arrow(&place.label(&position));
-            if place.medium != Medium::Whole {
-                let excerpt = Excerpt::new(place.text, &position, &place.range);
+            if place.medium != Medium::Whole
+                && let Some(excerpt) = Excerpt::new(place.text, &position, &place.range)
+            {
                 picture.add_excerpt(&excerpt, &number, colour_code(diagnostic.severity));
             }
         }

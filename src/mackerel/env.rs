@@ -6,6 +6,18 @@ pub(crate) const NODE_NAME: &str = "MACKEREL_KUBERNETES_NODE_NAME";
 /// The variable that has the address of the kubelet.
 pub(crate) const KUBELET_HOST: &str = "MACKEREL_KUBERNETES_KUBELET_HOST";
 
+/// The variable that names the pod's namespace.
+pub(crate) const NAMESPACE: &str = "MACKEREL_KUBERNETES_NAMESPACE";
+
+/// The variable that names the pod.
+pub(crate) const POD_NAME: &str = "MACKEREL_KUBERNETES_POD_NAME";
+
+/// The variables that texts of annotations may refer to: `$(MACKEREL_KUBERNETES_POD_NAME)`.
+pub(crate) const REFERABLE: [&str; 2] = [NAMESPACE, POD_NAME];
+
+/// The variable that names the folder for temporary files.
+pub(crate) const TMPDIR: &str = "TMPDIR";
+
 /// The variables that depend on the platform beside the one that names it.
 pub(crate) const NODE_VARIABLES: [&str; 2] = [NODE_NAME, KUBELET_HOST];
 

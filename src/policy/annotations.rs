@@ -89,14 +89,7 @@ pub(super) fn keys(annotation: Annotation) -> Vec<String> {
 
 /// Returns the rows that the configuration allows.
 pub(super) fn rows(config: &Config) -> Vec<Row> {
-    let mut rows = vec![
-        roles(config),
-        secret(),
-        image(),
-        ignore_container(),
-        free_text(Annotation::DisplayName, "displayName", "policy-slot-name"),
-        free_text(Annotation::Memo, "memo", "policy-slot-memo"),
-    ];
+    let mut rows = vec![roles(config), secret(), image(), ignore_container()];
     // Under another value the limit may decide about the pod's class, and that about the agent.
     if matches!(config.spec.qos, Qos::Allow | Qos::Warn) {
         rows.push(memory_limit(config));
@@ -137,15 +130,6 @@ fn secret() -> Row {
     Row {
         guard: format!("v == '' || size(string(v)) <= 253 && v.matches('^{label}([.]{label})*$')"),
         ..Row::new(Annotation::ApiKeySecretName, "secret", "policy-slot-secret")
-    }
-}
-
-/// A row of an annotation that takes any text. Empty text unsets the setting, which the policy leaves to the engine.
-fn free_text(annotation: Annotation, variable: &'static str, sample: &'static str) -> Row {
-    Row {
-        guard: "v != ''".to_owned(),
-        is_exact: false,
-        ..Row::new(annotation, variable, sample)
     }
 }
 
@@ -251,6 +235,8 @@ mod tests {
         Annotation::KubeletPort,
         Annotation::KubeletReadOnlyPort,
         Annotation::KubeletInsecureTls,
+        Annotation::DisplayName,
+        Annotation::Memo,
         Annotation::HostStatusOnStart,
         Annotation::LogLevel,
         Annotation::CpuRequest,

@@ -72,7 +72,7 @@ fn parts(agents: &RenderedAgents) -> [Named; 6] {
 /// The names of the parents that the pod lacks, as the record has them.
 const CREATED: &str = r#"(has(object.metadata.annotations) ? [] : ['"annotations"'])
 + (variables.native && !has(object.spec.initContainers) ? ['"initContainers"'] : [])
-+ (has(object.spec.volumes) ? [] : ['"volumes"'])"#;
++ (has(object.spec.volumes) || size(variables.volumes) == 0 ? [] : ['"volumes"'])"#;
 
 /// Returns the record. The agent's part is rendered; the pod decides the rest.
 fn record(agents: &RenderedAgents) -> String {
@@ -97,7 +97,7 @@ fn operations() -> String {
 + (!variables.native ? [JSONPatch{{op: 'add', path: '/spec/containers/-', value: variables.container}}]
   : has(object.spec.initContainers) ? [JSONPatch{{op: 'add', path: '/spec/initContainers/-', value: variables.container}}]
   : [JSONPatch{{op: 'add', path: '/spec/initContainers', value: [variables.container]}}])
-+ (has(object.spec.volumes) ? [] : [JSONPatch{{op: 'add', path: '/spec/volumes', value: []}}])
++ (has(object.spec.volumes) || size(variables.volumes) == 0 ? [] : [JSONPatch{{op: 'add', path: '/spec/volumes', value: []}}])
 + variables.volumes.map(v, JSONPatch{{op: 'add', path: '/spec/volumes/-', value: v}})"
     )
 }

@@ -264,7 +264,11 @@ impl EditedSetting {
                 let is_injected = injected.any(|volume| name == volume.name());
                 (!is_injected).then(|| Self::of_row(AgentSettings::volume_mounts()))
             }
-            ["emptyDir", "sizeLimit"] => Some(Self::of_row(Tmp::size_limit())),
+            ["emptyDir", field] => {
+                let mut rows = Tmp::ROWS.iter();
+                rows.find(|row| row.name == field)
+                    .map(|row| Self::of_row(row))
+            }
             [field, ..] => {
                 let setting = AgentSettings::of_field(field)?;
                 // A list is set as a whole.

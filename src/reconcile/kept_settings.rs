@@ -9,7 +9,8 @@ use crate::config::{
     AgentSettings, Config, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef, variables,
 };
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::env::{Variable, VariableForm};
+use crate::mackerel::env::{REFERABLE, Variable, VariableForm};
+use crate::manifest::expansion::literal;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::reconcile::agent_container::{
     AgentContainer, INSECURE_TLS, KUBELET_VARIABLES, repository,
@@ -197,7 +198,7 @@ impl Comparison<'_> {
             }
             let value = match form {
                 VariableForm::IgnorePattern => meaning.as_deref(),
-                _ => self.old.value(name),
+                _ => self.old.value(name).filter(is_literal),
             };
             if let (Some(annotation), Some(value)) = (setting.annotation(), value) {
                 self.keep(annotation, value);
@@ -231,7 +232,7 @@ impl Comparison<'_> {
             if configured.config_map_key_ref.key != mounted.key {
                 self.keep(Annotation::AgentConfigMapKey, mounted.key);
             }
-        } else if let Some(location) = self.old.value(variable)
+        } else if let Some(location) = self.old.value(variable).filter(is_literal)
             && self.new.value(variable) != Some(location)
         {
             self.keep(Annotation::AgentConfigLocation, location);
@@ -284,6 +285,11 @@ impl Comparison<'_> {
             _ => {}
         }
     }
+}
+
+/// Returns true for a variable's value that an annotation may have: a reference to another variable would be text.
+fn is_literal(value: &&str) -> bool {
+    literal(value, &REFERABLE) == *value
 }
 
 /// Returns true if both amounts exist, and the first is more than the second.

@@ -552,8 +552,8 @@ const OTHERS: [&str; 7] = [
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
     "{injection: annotated, waitFor: {image: b}}",
-    "{platform: eks-fargate, qos: keep, agent: {imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
-    "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
+    "{platform: eks-fargate, qos: keep, agent: {tmp: null, imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
+    "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {medium: null, sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
     "{annotations: {allow: [roles, agent-config-configmap-name, memory-limit]}, waitFor: {image: a, annotations: [com.baeldung/wait-for-it]}}",
     "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",

@@ -388,6 +388,20 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {token: {expirationSeconds: 86400}}}",
         None,
     ),
+    ("agent.tmp", "null", "{agent: {tmp: null}}", None),
+    (
+        "agent.tmp",
+        "{medium: null}",
+        "{agent: {tmp: {medium: null}}}",
+        None,
+    ),
+    (
+        "agent.tmp.medium",
+        "null",
+        "{agent: {tmp: {medium: null}}}",
+        None,
+    ),
+    ("agent.tmp.medium", "", "{agent: {tmp: {medium: ''}}}", None),
     (
         "agent.tmp.sizeLimit",
         "null",

@@ -228,6 +228,14 @@ fn a_bad_argument_is_named_with_its_number() {
             "--set #1: error: `kubernetesVersion` must be a Kubernetes version, found `1.290`",
         ),
         (
+            &["apiKey=AbC123dEf456GhI"],
+            "--set #1: error: `apiKey` must be a mapping, found a string",
+        ),
+        (
+            &["agent.tmp=null", "agent.hostIdStore=file"],
+            "--set #2: error: `agent.hostIdStore` needs a folder to write to, but `agent.tmp` is `null`",
+        ),
+        (
             &["agent.tmp.sizeLimit=64m"],
             "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`",
         ),

@@ -137,7 +137,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "resources: {requests: {cpu: 0.1}}",
         ],
         &["", "", "securityContext: {runAsUser: null}"],
-        &["", "", "tmp: {sizeLimit: null}"],
+        &["", "", "", "tmp: {sizeLimit: null}", "tmp: {medium: null}"],
         &[
             "",
             "",

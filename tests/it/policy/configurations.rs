@@ -42,7 +42,7 @@ fn compare(name: &str, all: &[(String, Settings)]) -> Option<Vec<(String, String
 
 #[test]
 fn settings_of_the_agent_and_of_the_cluster() {
-    let sets: [&[&str]; 14] = [
+    let sets: [&[&str]; 15] = [
         &["sidecar=native"],
         &["sidecar=container"],
         &["kubelet.readOnlyPort=10255"],
@@ -58,9 +58,11 @@ fn settings_of_the_agent_and_of_the_cluster() {
         &[
             "agent.resources=null",
             "agent.tmp.sizeLimit=null",
+            "agent.tmp.medium=null",
             "agent.securityContext.runAsUser=null",
         ],
         &["qos=keep"],
+        &["agent.tmp=null"],
         &["onError=fail"],
         &["qos=refuse", "hooks=inject"],
         &[

@@ -151,14 +151,12 @@ fn pods_of_the_cases_under_their_configurations() {
 }
 
 /// The annotations that the policy reads, with values of each form.
-pub(super) const READ: [(&str, &[&str]); 10] = [
+pub(super) const READ: [(&str, &[&str]); 8] = [
     ("roles", &["aa:bb", "aa:bb, cc:dd"]),
     ("api-key-secret-name", &["team", ""]),
     ("mackerel_apikey.secret_name", &["team", "other"]),
     ("image", &["example/mackerel-container-agent:2"]),
     ("ignore-container", &["^a$", "a|b"]),
-    ("display-name", &["it's \\ $(A) 監視"]),
-    ("memo", &["a\nb"]),
     ("memory-limit", &["256Mi", "64Mi"]),
     ("status", &["injected", "kept"]),
     ("ignore-warnings", &["host-network"]),

@@ -1,0 +1,48 @@
+//! Settings at which people write the API key itself: errors about them show neither the value nor its line.
+
+use crate::config::agent::AgentSettings;
+use crate::config::read_context::ConfigError;
+use crate::config::spec::Spec;
+use crate::diagnostic::Place;
+use crate::manifest::dotted_path::is_at_or_below;
+
+/// The help for a value in place of the name of the Secret.
+const FORM: &str =
+    "write `apiKey: {secretKeyRef: {name: SECRET, key: KEY}}`; the key itself is in that Secret";
+
+/// Returns true if the text at a setting may be a secret: the API key, or the value of a variable.
+fn may_be_secret(path: &str) -> bool {
+    [Spec::api_key(), AgentSettings::env()]
+        .iter()
+        .any(|row| is_at_or_below(path, row.path))
+}
+
+/// Returns the place of a setting as errors show it.
+pub(crate) fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
+    match may_be_secret(path) {
+        true => place.without_text(),
+        false => place,
+    }
+}
+
+impl ConfigError {
+    /// Removes a value that may be a secret: `must be a string, found `a`` -> `must be a string`
+    pub(crate) fn without_secret(mut self) -> Self {
+        if !may_be_secret(&self.path) {
+            return self;
+        }
+        let violation = &mut self.violation;
+        if self.subject.is_empty() {
+            violation.what = format!("unknown setting in `{}`", self.path);
+        }
+        for text in [&mut violation.what].into_iter().chain(&mut violation.help) {
+            for value in [", found `", ": `"] {
+                text.truncate(text.find(value).unwrap_or(text.len()));
+            }
+        }
+        if is_at_or_below(&self.path, Spec::api_key().path) {
+            violation.help.get_or_insert_with(|| FORM.to_owned());
+        }
+        self
+    }
+}
