@@ -59,6 +59,8 @@ mod read;
 mod readme;
 #[cfg(unix)]
 mod real_tools;
+#[cfg(unix)]
+mod secrets;
 mod settings;
 #[cfg(unix)]
 mod status;
