@@ -61,7 +61,7 @@ pub(crate) fn one_pod(containers: usize, variables: usize) -> String {
 }
 
 /// That many Deployments, each with everything that an agent takes from around it under names of its own: a Secret, a
-/// ConfigMap, a ServiceAccount, and a namespace with a quota.
+/// ConfigMap, and a ServiceAccount.
 pub(crate) fn with_surroundings(deployments: usize) -> String {
     let mut text = String::new();
     for number in 0..deployments {
@@ -89,7 +89,6 @@ pub(crate) fn with_surroundings(deployments: usize) -> String {
             "ServiceAccount",
             "automountServiceAccountToken: true\n",
         );
-        object("v1", "ResourceQuota", "spec:\n  hard:\n    limits.cpu: 4\n");
     }
     text
 }

@@ -5,9 +5,9 @@ use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
+use crate::agent::prerequisites::{Permission, Prerequisites};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::config::{AgentSettings, Config, Origin, variables, without_empty};
+use crate::config::{AgentSettings, Config, Origin, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
@@ -66,44 +66,19 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
     agent.pull_secrets.clone_from(&shape.pull_secrets);
     agent.shape = Some(shape.clone());
     agent.access = Some(KubeletAccess::of(&config.spec));
-    agent.needs = Arc::new(prerequisites(config, shape, &agent));
+    agent.needs = Arc::new(prerequisites(config, &agent));
     agent
 }
 
-fn prerequisites(config: &Config, shape: &AgentShape, agent: &Component) -> Prerequisites {
+fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
     let variables = config.spec.agent.env.iter();
     let optional = variables.filter(|variable| is_optional(variable));
     let optional = optional.map(|variable| variable.name.clone()).collect();
     let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, optional);
-    if shape.amounts == AgentResources::Annotated {
-        // A quota counts the pod's own resources.
-        needs.without = Vec::new();
-    }
-    needs.shadowed = shadowed(config);
     if agent.access != Some(KubeletAccess::ReadOnlyPort) && !config.spec.rbac.generate {
         needs.permission = Permission::Manual;
     }
     needs
-}
-
-/// Returns the explicit settings and variables that the agent's configuration file may override.
-fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
-    let mut shadowed = Vec::new();
-    for (setting, variable) in variables() {
-        let mut env = config.spec.agent.env.iter();
-        let is_in_env = env.any(|known| known.name == variable.name);
-        if let Some(in_file) = setting.file
-            && (is_in_env || config.is_explicit(setting.path))
-        {
-            let setting = if is_in_env {
-                AgentSettings::env()
-            } else {
-                setting
-            };
-            shadowed.push(ShadowedSetting { in_file, setting });
-        }
-    }
-    shadowed
 }
 
 /// Returns true for a variable whose reference the user has marked `optional`.

@@ -1,6 +1,6 @@
 //! Objects and permissions that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
-use crate::config::{AgentSettings, HostIdStore, SettingRow};
+use crate::config::AgentSettings;
 use crate::mackerel::names::Volume;
 use crate::manifest::related::Source;
 use serde::Serialize;
@@ -31,14 +31,6 @@ impl fmt::Display for KeyRef {
     }
 }
 
-/// A setting that the agent's configuration file may override.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ShadowedSetting {
-    /// The key in the file.
-    pub(crate) in_file: &'static str,
-    pub(crate) setting: &'static SettingRow,
-}
-
 /// The origin of an agent's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Permission {
@@ -56,16 +48,8 @@ pub(crate) struct Prerequisites {
     pub(crate) objects: Vec<KeyRef>,
     /// The agent's configuration file, if it is in a ConfigMap.
     pub(crate) agent_config: Option<KeyRef>,
-    /// The requests and limits of the container.
-    pub(crate) resources: Value,
-    /// Requests and limits that the container lacks, as a ResourceQuota names them.
-    pub(crate) without: Vec<&'static str>,
     /// Variables whose references the user has marked `optional`.
     pub(crate) optional: Vec<String>,
-    /// Explicit settings that the file may override.
-    pub(crate) shadowed: Vec<ShadowedSetting>,
-    /// True if the agent keeps the host's id in a file.
-    pub(crate) host_id_in_file: bool,
     pub(crate) permission: Permission,
 }
 
@@ -73,12 +57,8 @@ impl Prerequisites {
     /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional: `optional` has
     /// the variables that the user has marked so.
     pub(crate) fn of(container: &Value, volumes: &Value, optional: Vec<String>) -> Self {
-        let store = AgentSettings::host_id_store().variable_name();
         let mut needs = Self {
-            without: without(&container["resources"]),
-            resources: container["resources"].clone(),
             optional,
-            host_id_in_file: value_of(container, store) == Some(HostIdStore::File.as_str()),
             ..Self::default()
         };
         needs.find_objects(container, volumes.as_array().map_or(&[], Vec::as_slice));
@@ -132,25 +112,6 @@ fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {
     if !needs.contains(&need) {
         needs.push(need);
     }
-}
-
-/// Returns the missing requests and limits, as a ResourceQuota names them. A limit is the default of its request. A quota requires no
-/// other resources of every container.
-fn without(resources: &Value) -> Vec<&'static str> {
-    let mut without = Vec::new();
-    for (resource, requests, limit) in [
-        ("cpu", ["cpu", "requests.cpu"], "limits.cpu"),
-        ("memory", ["memory", "requests.memory"], "limits.memory"),
-    ] {
-        let is_given = |list: &str| resources[list][resource].is_string();
-        if !is_given("limits") {
-            without.push(limit);
-            if !is_given("requests") {
-                without.extend(requests);
-            }
-        }
-    }
-    without
 }
 
 /// An object that the injected pods of one namespace need.
@@ -219,8 +180,7 @@ mod tests {
         ]);
         let volumes =
             json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
-        let container =
-            json!({"env": env, "resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1"}}});
+        let container = json!({"env": env});
         let needs = Prerequisites::of(&container, &volumes, vec!["OFTEN".to_owned()]);
         let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -231,6 +191,5 @@ mod tests {
                 "ConfigMap conf with the key agent.yaml"
             ]
         );
-        assert_eq!(needs.without, ["limits.memory"]);
     }
 }

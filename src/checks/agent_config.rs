@@ -1,108 +1,163 @@
-//! Checks the agent's own configuration in a ConfigMap of the input: mistakes at which the agent exits, keys that it ignores
-//! silently, and settings of the pod that the file overrides.
+//! Checks the agent's own configuration in a ConfigMap of the input: is it a mapping, without the API key and unknown keys?
 
-mod check;
-
-use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
-use crate::checks::{AgentGroup, Objects, ProcessedText};
-use crate::config::Config;
-use crate::diagnostic::{LineCounter, LiteralLines};
+use crate::checks::objects::{DataEntry, Object};
+use crate::checks::{AgentGroup, Objects};
+use crate::diagnostic::closest::closest;
 use crate::inject::outcome::Remark;
 use crate::manifest::related::{RelatedKind, Source};
-use crate::report::Finding;
-use check::{Fault, Pod, Sudo, check};
-use std::collections::HashMap;
-use yaml_json_patch::Style;
+use crate::report::{Finding, Reason};
+use std::collections::HashSet;
+use yaml_json_patch::{self as yaml, Kind};
 
-/// The keys of a ConfigMap that hold configuration, each with the agents that read it.
-type Keys<'n> = HashMap<&'n str, Readers>;
+/// The keys of the file, from the help page and the behaviour of version 0.13.2. The agent ignores others.
+const KEYS: [&str; 11] = [
+    "apibase",
+    API_KEY,
+    "root",
+    "roles",
+    "displayName",
+    "memo",
+    "hostStatusOnStart",
+    "hostIdStore",
+    "ignoreContainer",
+    "readinessProbe",
+    "plugin",
+];
+const API_KEY: &str = "apikey";
 
-/// The agents that read one configuration.
-#[derive(Default)]
-struct Readers {
-    /// The settings of their pods that the configuration overrides.
-    shadowed: Vec<ShadowedSetting>,
-    /// True if one of them keeps the host's id in a file.
-    host_id_in_file: bool,
-}
-
-pub(super) fn remarks(
-    inputs: &[ProcessedText<'_>],
-    agents: &[AgentGroup<'_>],
-    objects: &Objects<'_>,
-    config: &Config,
-) -> Vec<(usize, Remark)> {
-    let mut remarks = Vec::new();
-    let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
-    for AgentGroup {
-        namespace, needs, ..
-    } in agents
-    {
-        let Some(KeyRef {
-            name,
-            key: Some(key),
-            ..
-        }) = needs.agent_config.as_ref()
-        else {
-            continue;
-        };
-        let readers = files
-            .entry((*namespace, name))
-            .or_default()
-            .entry(key)
-            .or_default();
-        for one in &needs.shadowed {
-            if !readers.shadowed.contains(one) {
-                readers.shadowed.push(*one);
-            }
+pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
+    let mut files = HashSet::new();
+    for agent in agents {
+        if let Some(file) = &agent.needs.agent_config
+            && let Some(key) = &file.key
+        {
+            files.insert((agent.namespace, &*file.name, &**key));
         }
-        readers.host_id_in_file |= needs.host_id_in_file;
     }
+    let mut remarks = Vec::new();
     for object in objects.of(RelatedKind::Holds(Source::ConfigMap)) {
-        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.name)) else {
-            continue;
-        };
-        let around = inputs.get(object.input).map_or("", |input| input.text);
+        let Object {
+            namespace, name, ..
+        } = object;
         for entry in &object.entries {
-            let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else {
-                continue;
-            };
-            let Readers {
-                shadowed,
-                host_id_in_file,
-            } = readers;
-            let pod = Pod {
-                sudo: Sudo::of(config),
-                shadowed,
-                host_id_in_file: *host_id_in_file,
-            };
-            let faults = check(text, &pod);
-            let mut lines = LineCounter::new(text.as_bytes());
-            let mut below = LiteralLines::new(around, entry.offset);
-            for Fault {
-                reason,
-                offset,
-                message,
-                help,
-            } in faults
-            {
-                let line = lines.position(offset).line;
-                let (place, offset) = match entry.style {
-                    Style::Literal => (String::new(), below.start_of_line(line)),
-                    _ => (format!("line {line}: "), entry.offset),
-                };
-                let message = format!("{place}{message}");
-                let help = help.or_else(|| Some(LAYOUT.to_owned()));
-                let finding = Finding {
-                    help,
-                    ..Finding::new(reason, message, offset, &entry.pointer)
-                };
-                remarks.push(object.remark(finding));
+            if files.contains(&(namespace.as_deref(), &**name, &*entry.key)) {
+                let findings = findings(entry).into_iter();
+                remarks.extend(findings.map(|finding| object.remark(finding)));
             }
         }
     }
     remarks
 }
 
-/// The general advice.
-const LAYOUT: &str = "see the configuration reference in the help of the agent";
+/// Returns the mistakes of one file, in order of its text.
+fn findings(entry: &DataEntry) -> Vec<Finding> {
+    let text = entry.value.as_deref().unwrap_or_default();
+    let finding =
+        |reason, message: String| Finding::new(reason, message, entry.offset, &entry.pointer);
+    // The agent reads the first document and no further.
+    let first = yaml::documents(text).next();
+    let first = first.and_then(|document| text.get(document.span));
+    let tree = yaml::read(first.unwrap_or_default());
+    let root = match &tree {
+        Ok(tree) => match tree.root() {
+            Some(root) if tree.kind(root) == Kind::Mapping => Some((tree, root)),
+            Some(root) if !tree.raw(root).is_empty() => None,
+            _ => return Vec::new(),
+        },
+        Err(_) => None,
+    };
+    let Some((tree, root)) = root else {
+        let message = "the configuration of the agent is not a YAML mapping; the agent exits";
+        let help = if is_toml(text) {
+            "this is TOML, the format of mackerel-agent; write `key: value`"
+        } else {
+            "see the configuration reference in the help of the agent"
+        };
+        return vec![finding(Reason::AgentConfigInvalid, message.to_owned()).with_help(help)];
+    };
+    let mut findings = Vec::new();
+    for (key, value) in tree.entries(root) {
+        let Some(key) = tree.scalar(key) else {
+            continue;
+        };
+        if key == API_KEY && !tree.scalar(value).unwrap_or_default().is_empty() {
+            let message = "the API key is in the ConfigMap as plain text".to_owned();
+            let help = "remove it; the agent reads the key from the Secret of `apiKey`";
+            findings.push(finding(Reason::PlainApiKey, message).with_help(help));
+        }
+        if key != "<<" && !KEYS.contains(&&*key) {
+            let message =
+                format!("unknown key `{key}` of the agent's configuration; the agent ignores it");
+            let mut unknown = finding(Reason::AgentConfigInvalid, message);
+            if let Some(meant) = closest(&key, KEYS) {
+                unknown = unknown.with_help(format!("did you mean `{meant}`?"));
+            }
+            findings.push(unknown);
+        }
+    }
+    findings
+}
+
+/// Returns true for a text whose first line with content is a table or an assignment of TOML: `[plugin.metrics.x]`, `apikey = "…"`.
+fn is_toml(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| match line.split_once('=') {
+        Some((key, _)) => !key.contains([':', '{']),
+        None => line.starts_with('[') && line.ends_with(']'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DataEntry, findings};
+
+    #[test]
+    fn a_file_is_a_mapping_of_known_keys_without_the_api_key() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("# nothing yet\n", &[]),
+            ("roles: [shop:web]\n", &[]),
+            ("<<: {memo: a}\nplugin:\n", &[]),
+            ("apikey: ''\n---\nnot: [read\n", &[]),
+            (
+                "apikey: abc\n",
+                &["plain-api-key: the API key is in the ConfigMap as plain text"],
+            ),
+            (
+                "display_name: web\nx: 1\n",
+                &[
+                    "agent-config-invalid: unknown key `display_name` of the agent's configuration; the agent ignores it (did you mean `displayName`?)",
+                    "agent-config-invalid: unknown key `x` of the agent's configuration; the agent ignores it",
+                ],
+            ),
+            ("- a\n", &[NO_MAPPING]),
+            ("a: [b", &[NO_MAPPING]),
+            ("apikey = \"abc\"\n", &[TOML]),
+            (
+                "\n# mackerel\n[plugin.metrics.redis]\ncommand = \"x\"\n",
+                &[TOML],
+            ),
+        ] {
+            let entry = DataEntry {
+                key: "mackerel-agent.conf".to_owned(),
+                value: Some(text.to_owned()),
+                offset: 0,
+                pointer: String::new(),
+            };
+            let seen = findings(&entry).into_iter().map(|finding| {
+                let help = finding.help.map(|help| format!(" ({help})"));
+                format!(
+                    "{}: {}{}",
+                    finding.reason.id(),
+                    finding.message,
+                    help.unwrap_or_default()
+                )
+            });
+            assert_eq!(seen.collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    const NO_MAPPING: &str = "agent-config-invalid: the configuration of the agent is not a YAML mapping; the agent exits (see the configuration reference in the help of the agent)";
+    const TOML: &str = "agent-config-invalid: the configuration of the agent is not a YAML mapping; the agent exits (this is TOML, the format of mackerel-agent; write `key: value`)";
+}

@@ -1,16 +1,14 @@
-//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, quotas, ServiceAccounts. Reads the
-//! autoscalers that change the number of pods.
+//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, ServiceAccounts. Reads the autoscalers
+//! that change the number of pods.
 //!
 //! The injection only notes their locations, since most of them have nothing to do with an agent. Those that may matter are
 //! parsed after it.
 
 mod agent_config;
 mod autoscaler;
-mod limit_range;
 mod missing_key;
 mod nothing_selected;
 mod objects;
-mod quota;
 mod service_account;
 
 pub(crate) use nothing_selected::TemplateNames;
@@ -54,10 +52,7 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
     }
     let mut requirements: Vec<Requirement> = Vec::new();
     let mut known = HashSet::new();
-    for AgentGroup {
-        namespace, needs, ..
-    } in &agents
-    {
+    for AgentGroup { namespace, needs } in &agents {
         for need in &needs.objects {
             if known.insert((namespace, need)) {
                 requirements.push(Requirement {
@@ -75,9 +70,7 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
         requirement.presence = presence(requirement, &objects);
     }
     let mut remarks = missing_key::remarks(&objects, &requirements);
-    remarks.extend(agent_config::remarks(inputs, &agents, &objects, config));
-    remarks.extend(quota::remarks(&agents, &objects));
-    remarks.extend(limit_range::remarks(&agents, &objects));
+    remarks.extend(agent_config::remarks(&agents, &objects));
     remarks.extend(service_account::remarks(inputs, &objects, config));
     remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
     Checked {
@@ -92,8 +85,6 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
 struct AgentGroup<'r> {
     namespace: Option<&'r str>,
     needs: &'r Prerequisites,
-    /// The first pod template with such an agent.
-    first: &'r Outcome,
 }
 
 /// Returns the groups in order of their first templates. Equal agents mostly share one value of prerequisites; a few that do not are
@@ -107,11 +98,7 @@ fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<Age
         };
         let namespace = namespace_of(outcome, config);
         if known.insert((namespace, std::ptr::from_ref(needs))) {
-            groups.push(AgentGroup {
-                namespace,
-                needs,
-                first: outcome,
-            });
+            groups.push(AgentGroup { namespace, needs });
         }
     }
     groups

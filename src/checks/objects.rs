@@ -13,7 +13,7 @@ use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
-use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
+use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// Kind, namespace and name of an object.
 type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
@@ -80,7 +80,6 @@ impl<'r> Named<'r> {
     fn is_wanted(&self, kind: RelatedKind) -> bool {
         match kind {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => self.finders.contains_key(&kind),
-            RelatedKind::Quota | RelatedKind::LimitRange => true,
             RelatedKind::Autoscaler => self.counts_replicas,
             RelatedKind::Permission => false,
         }
@@ -129,7 +128,7 @@ pub(crate) struct Object {
     pub(crate) is_source: bool,
 }
 
-/// A key with its value: of a Secret, ConfigMap or ServiceAccount, a quota's `hard`, the bounds of a LimitRange, or an autoscaler's `spec` and target.
+/// A key with its value: of a Secret, ConfigMap or ServiceAccount, or an autoscaler's `spec` and target.
 #[derive(Debug, Clone)]
 pub(crate) struct DataEntry {
     pub(crate) key: String,
@@ -137,8 +136,6 @@ pub(crate) struct DataEntry {
     pub(crate) value: Option<String>,
     /// Offset of its value in the text.
     pub(crate) offset: usize,
-    /// Style of the value.
-    pub(crate) style: Style,
     /// JSON Pointer from the object.
     pub(crate) pointer: String,
 }
@@ -350,16 +347,6 @@ impl ObjectReader<'_> {
                 [field("data"), binary].concat()
             }
             RelatedKind::ServiceAccount => entries(tree, Some(object), ""),
-            RelatedKind::Quota => {
-                let spec = tree.member(object, "spec");
-                // A quota with a scope counts some pods only.
-                if has_members(tree, spec, "scopes") || has_members(tree, spec, "scopeSelector") {
-                    return Vec::new();
-                }
-                let hard = spec.and_then(|spec| tree.member(spec, "hard"));
-                entries(tree, hard, "/spec/hard")
-            }
-            RelatedKind::LimitRange => self.bounds(object),
             RelatedKind::Permission => Vec::new(),
             RelatedKind::Autoscaler => {
                 let spec = tree.member(object, "spec");
@@ -369,39 +356,6 @@ impl ObjectReader<'_> {
             }
         }
     }
-}
-
-impl ObjectReader<'_> {
-    /// Returns the bounds of a LimitRange for containers, with keys such as `max.memory`.
-    fn bounds(&self, object: NodeId) -> Vec<DataEntry> {
-        let tree = self.tree;
-        let mut bounds = Vec::new();
-        let Some(limits) = tree.member_at(object, ["spec", "limits"]) else {
-            return bounds;
-        };
-        for (index, item) in tree.items(tree.alias_target(limits)).enumerate() {
-            if tree.member_text(item, "type").as_deref() != Some("Container") {
-                continue;
-            }
-            for bound in ["max", "min"] {
-                let pointer = format!("/spec/limits/{index}/{bound}");
-                for mut entry in entries(tree, tree.member(item, bound), &pointer) {
-                    entry.key = format!("{bound}.{}", entry.key);
-                    bounds.push(entry);
-                }
-            }
-        }
-        bounds
-    }
-}
-
-/// Returns true if a field is a list or mapping that is not empty.
-fn has_members(tree: &Tree<'_>, parent: Option<NodeId>, key: &str) -> bool {
-    let Some(field) = parent.and_then(|parent| tree.member(parent, key)) else {
-        return false;
-    };
-    let field = tree.alias_target(field);
-    tree.items(field).next().is_some() || tree.entries(field).next().is_some()
 }
 
 /// The value of the annotation [`PREVIOUS_NAMES`].
@@ -430,7 +384,6 @@ fn entries(tree: &Tree<'_>, mapping: Option<NodeId>, pointer: &str) -> Vec<DataE
             key: key.into_owned(),
             value: value_text(tree, value),
             offset: tree.place(value).start,
-            style: tree.style(value),
         });
     }
     entries

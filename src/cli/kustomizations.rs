@@ -155,19 +155,12 @@ impl Kustomizations {
     }
 
     /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, at
-    /// the first pod template that it concerns. Removes the warnings about selectors that a kustomization adds.
+    /// the first pod template that it concerns.
     pub(crate) fn add_findings(&mut self, file: &InputFile, outcomes: &mut [Outcome]) {
         if self.layers.is_empty() || outcomes.is_empty() {
             return;
         }
         let reached = self.graph.reached(&file.canonical);
-        let mut layers = reached.iter().map(|index| &self.layers[*index]);
-        if layers.any(|layer| layer.content.sets_selectors) {
-            for outcome in &mut *outcomes {
-                let warnings = &mut outcome.warnings;
-                warnings.retain(|warning| warning.reason != Reason::NoSelector);
-            }
-        }
         for index in &reached {
             let build_folder = self.layers[self.graph.built(&reached, *index)]
                 .folder()

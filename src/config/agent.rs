@@ -24,32 +24,32 @@ settings! {
         "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), check ObjectName;
         /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
         "apiBase" api_base: Option<String> = None, check ApiUrl,
-            variable "MACKEREL_APIBASE", file "apibase";
+            variable "MACKEREL_APIBASE";
         /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
         "roles" roles: Vec<Role> = Vec::new(),
-            variable "MACKEREL_ROLES" as List, file "roles",
+            variable "MACKEREL_ROLES" as List,
             annotation Roles;
         /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
         "displayName" display_name: Option<String> = None,
-            variable "MACKEREL_DISPLAY_NAME", file "displayName",
+            variable "MACKEREL_DISPLAY_NAME",
             annotation DisplayName;
         /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
         "memo" memo: Option<String> = None,
-            variable "MACKEREL_MEMO", file "memo",
+            variable "MACKEREL_MEMO",
             annotation Memo;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default(),
             variable "MACKEREL_AGENT_CONFIG" as ConfigFile;
         /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None,
-            variable "MACKEREL_HOST_STATUS_ON_START", file "hostStatusOnStart",
+            variable "MACKEREL_HOST_STATUS_ON_START",
             annotation HostStatusOnStart;
         /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`; without `agent.tmp`, `memory`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File,
-            variable "MACKEREL_HOST_ID_STORE", file "hostIdStore";
+            variable "MACKEREL_HOST_ID_STORE";
         /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Go's `\Q`, octal numbers and a literal `{` or `[` without a backslash are not supported. Default: none, only the agent's own container.
         "ignoreContainer" ignore_container: Option<String> = None, check GoRegexp,
-            variable "MACKEREL_IGNORE_CONTAINER" as IgnorePattern, file "ignoreContainer",
+            variable "MACKEREL_IGNORE_CONTAINER" as IgnorePattern,
             annotation IgnoreContainer;
         /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None,

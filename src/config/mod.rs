@@ -72,26 +72,23 @@ pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, VariableAnnotation, annotation_conflicts};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp, real_path};
+pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
 pub(crate) use constraint::Constraint;
 pub use example::example;
 pub use origin::Origin;
-pub(crate) use role::Role;
 pub(crate) use rows::{of_variable, rows, variables};
-pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
     Select, is_system_namespace,
 };
-pub(crate) use setting::{SettingRow, Shape, without_empty};
+pub(crate) use setting::{SettingRow, without_empty};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
     Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,
     SidecarKind, Spec, WaitForPosition, WaitForSettings,
 };
-pub(crate) use string_enum::unknown_word;
 pub(crate) use version::KubernetesVersion;
 pub(crate) use warning::WarningId;
 

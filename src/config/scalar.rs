@@ -11,8 +11,6 @@ use serde_json::{Value as Json, json};
 /// A type that is written as a YAML scalar.
 pub(crate) trait Scalar: Serialize + Sized {
     const TYPE: ScalarType = ScalarType::Text;
-    /// Every value, if they are a closed list.
-    const WORDS: &'static [&'static str] = &[];
 
     fn parse(text: &str) -> Result<Self, Violation>;
 
@@ -24,7 +22,6 @@ pub(crate) const fn shape_of<T: Scalar>() -> &'static ScalarShape {
     &const {
         ScalarShape {
             yaml_type: T::TYPE,
-            words: T::WORDS,
             read: |text| T::parse(text).map(|value| json!(value)),
             schema: T::schema,
         }

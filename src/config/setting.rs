@@ -28,8 +28,6 @@ pub(crate) struct SettingRow {
     pub(crate) check: Option<Constraint>,
     /// The agent's variable that it gives.
     pub(crate) variable: Option<Variable>,
-    /// The key of the agent's configuration file that makes the agent ignore the variable.
-    pub(crate) file: Option<&'static str>,
     /// The annotations that override it or a part of it, each with the path of that.
     pub(crate) annotations: &'static [(Annotation, &'static str)],
 }
@@ -55,8 +53,6 @@ pub(crate) enum Shape {
 #[derive(Debug)]
 pub(crate) struct ScalarShape {
     pub(crate) yaml_type: ScalarType,
-    /// Every value, if they are a closed list.
-    pub(crate) words: &'static [&'static str],
     /// Reads the characters of a scalar.
     pub(crate) read: fn(&str) -> Result<Json, Violation>,
     pub(crate) schema: fn() -> Json,
@@ -174,14 +170,6 @@ impl SettingRow {
     pub(crate) fn description(&self) -> String {
         let lines = self.doc.iter().map(|line| line.trim());
         lines.collect::<Vec<_>>().join(" ")
-    }
-
-    /// Returns every value of a setting that is a closed list of words.
-    pub(crate) fn words(&self) -> &'static [&'static str] {
-        match self.shape.not_null() {
-            Shape::Scalar(scalar) => scalar.words,
-            _ => &[],
-        }
     }
 
     /// Returns the rows of a group, none for a single setting.
@@ -380,7 +368,7 @@ pub(crate) fn require(schema: &mut Json, names: &[&str]) {
 /// field with its type and default, and what [`SettingRow`] has beyond that, in this order:
 ///
 /// ```text
-/// check Port, variable "MACKEREL_MEMO" as List override Forbidden, file "memo", annotation Memo of ".part"
+/// check Port, variable "MACKEREL_MEMO" as List override Forbidden, annotation Memo of ".part"
 /// ```
 ///
 /// The function of the field's name returns its row.
@@ -393,7 +381,6 @@ macro_rules! settings {
                 $written:literal $field:ident: $Type:ty = $default:expr
                 $(, check $check:ident)?
                 $(, variable $variable:tt $(as $form:ident)? $(override $env_override:ident)?)?
-                $(, file $file:literal)?
                 $(, annotation $annotation:ident $(of $part:literal)?)*;
             )*
         }
@@ -449,7 +436,6 @@ macro_rules! settings {
                         $(env_override: $crate::mackerel::env::EnvOverride::$env_override,)?
                         ..$crate::mackerel::env::Variable::named($variable)
                     })?),
-                    file: $crate::config::setting::optional!($($file)?),
                     annotations: &[$((
                         $crate::mackerel::annotations::Annotation::$annotation,
                         concat!($at, $written, $($part)?),

@@ -32,12 +32,11 @@ macro_rules! string_enum {
         $crate::config::scalar::texts!($Name);
 
         impl $crate::config::scalar::Scalar for $Name {
-            const WORDS: &'static [&'static str] = &[$($word,)*];
 
             fn parse(text: &str) -> Result<Self, $crate::config::violation::Violation> {
                 match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
                     Some(choice) => Ok(*choice),
-                    None => Err($crate::config::string_enum::unknown_word(text, Self::WORDS)),
+                    None => Err($crate::config::string_enum::unknown_word(text, &[$($word,)*])),
                 }
             }
 

@@ -7,7 +7,7 @@
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
 //! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
-//! | 5 | is it a whole pod, for Linux? | `patches`, `windows`, `invalid_containers`, `no_selector` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `invalid-containers`, `no-selector` |
+//! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
@@ -26,11 +26,8 @@ mod annotations;
 pub(crate) mod controller_owned;
 mod existing_agent;
 pub(crate) mod immutable_template;
-mod invalid_containers;
-mod knative;
 mod name_conflicts;
 mod native_sidecar;
-mod no_selector;
 mod opt_in;
 mod patches;
 mod permissions;
@@ -199,7 +196,6 @@ pub(crate) fn decide(
     let mut wait_for_cause = None;
     let (decision, cause) = match evaluation.additions() {
         Ok(additions) => {
-            evaluation.warn_of_knative(&additions.plan);
             evaluation.note_pod_resources();
             wait_for_cause = additions.wait_for_cause;
             (Decision::Add(additions.plan), additions.cause)
@@ -353,16 +349,12 @@ impl<'a> Evaluation<'a, '_> {
         let has_containers = containers.any(|one| one.list == ContainerList::Containers);
         // The value of a duplicate key that is not used may have them.
         if !has_containers && self.template.second_key(self.tree).is_none() {
-            self.warn_of_invalid_containers();
             let finding = self.finding_without_details(Reason::NoContainers);
             return Err(NoAgent::skip(finding));
         }
         match self.looks_like_a_patch() {
             Some(patch) => Err(NoAgent::skip(patch)),
-            None => {
-                self.warn_of_missing_selector();
-                Ok(())
-            }
+            None => Ok(()),
         }
     }
 

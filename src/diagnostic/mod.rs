@@ -15,8 +15,8 @@ mod position;
 mod severity;
 mod visible;
 
+pub(crate) use position::LineCounter;
 pub use position::Position;
-pub(crate) use position::{LineCounter, LiteralLines};
 pub use severity::Severity;
 
 use excerpt::Excerpt;

@@ -98,40 +98,6 @@ fn characters(bytes: &[u8], start: usize) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-/// Finds the lines of a literal block scalar in the text around it, in their order.
-pub(crate) struct LiteralLines<'t> {
-    text: &'t str,
-    /// Offset of the current line; at first, of the `|` of the scalar.
-    start: usize,
-    /// Number of the current line.
-    line: usize,
-}
-
-impl<'t> LiteralLines<'t> {
-    /// Starts at the header of the scalar.
-    pub(crate) fn new(text: &'t str, header: usize) -> Self {
-        Self {
-            text,
-            start: header,
-            line: 0,
-        }
-    }
-
-    /// Returns the offset of the first character of a line after its indentation; that of the last line if the text has fewer.
-    pub(crate) fn start_of_line(&mut self, line: usize) -> usize {
-        let rest = |start: usize| self.text.get(start..).unwrap_or_default();
-        while self.line < line {
-            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else {
-                break;
-            };
-            self.start += newline + 1;
-            self.line += 1;
-        }
-        let rest = rest(self.start);
-        self.start + (rest.len() - rest.trim_start_matches(' ').len())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,8 +39,6 @@ pub(crate) struct Kustomization {
     pub(crate) patch_files: Vec<PatchFile>,
     /// True if it has a patch in a file or in its own text.
     pub(crate) has_patches: bool,
-    /// True if it adds labels to the selectors of workloads, also where there is none.
-    pub(crate) sets_selectors: bool,
 }
 
 /// The path of a patch and its position in the kustomization.
@@ -87,7 +85,6 @@ impl Kustomization {
             .extend(strings("resources").chain(strings("bases")));
         self.components.extend(strings("components"));
         self.transformers.extend(strings("transformers"));
-        self.sets_selectors |= sets_selectors(tree, root);
         for list in PATCH_LISTS {
             for (index, item) in tree.member_items(root, list).enumerate() {
                 self.has_patches = true;
@@ -108,18 +105,6 @@ impl Kustomization {
             }
         }
     }
-}
-
-/// Returns true for a label in `commonLabels`, or in `labels` with `includeSelectors`.
-fn sets_selectors(tree: &Tree<'_>, root: NodeId) -> bool {
-    let has_labels = |node, member| tree.member_entries(node, member).next().is_some();
-    let mut labels = tree.member_items(root, "labels");
-    has_labels(root, "commonLabels")
-        || labels.any(|item| {
-            let include = tree.member(item, "includeSelectors");
-            let include = include.map(|node| scalar_value(tree, node));
-            include == Some(Ok(ScalarValue::Bool(true))) && has_labels(item, "pairs")
-        })
 }
 
 /// Kustomize fills in the kind if it is missing.
@@ -305,28 +290,6 @@ mod tests {
         assert_eq!(read.resources, ["a.yaml", "../base"]);
         assert_eq!(read.transformers, ["e.yaml"]);
         assert_eq!((read.patch_files, read.has_patches), (vec![], false));
-    }
-
-    #[test]
-    fn labels_that_become_selectors() {
-        for (text, expected) in [
-            ("commonLabels: {app: web}\n", true),
-            (
-                "labels: [{pairs: {app: web}, includeSelectors: true}]\n",
-                true,
-            ),
-            (
-                "labels: [{pairs: {app: web}, includeSelectors: false}]\n",
-                false,
-            ),
-            (
-                "labels: [{pairs: {app: web}, includeTemplates: true}]\n",
-                false,
-            ),
-            ("commonAnnotations: {app: web}\n", false),
-        ] {
-            assert_eq!(read(text).sets_selectors, expected, "{text}");
-        }
     }
 
     #[test]

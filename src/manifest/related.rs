@@ -1,4 +1,4 @@
-//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts, permissions, autoscalers.
+//! Kinds of resources that pods depend on: Secrets, ConfigMaps, ServiceAccounts, permissions, autoscalers.
 
 use kube_core::TypeMeta;
 use serde::Serialize;
@@ -31,10 +31,6 @@ impl Source {
 pub(crate) enum RelatedKind {
     /// A Secret or ConfigMap, which may hold a key that an agent needs.
     Holds(Source),
-    /// A ResourceQuota: the API server may refuse pods whose containers lack requests or limits.
-    Quota,
-    /// A LimitRange, which may set defaults for containers.
-    LimitRange,
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
     /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet; or a document that cannot be read, which may
@@ -52,8 +48,6 @@ impl RelatedKind {
                 Some(RelatedKind::Holds(Source::Secret))
             }
             "ConfigMap" => Some(RelatedKind::Holds(Source::ConfigMap)),
-            "ResourceQuota" => Some(RelatedKind::Quota),
-            "LimitRange" => Some(RelatedKind::LimitRange),
             "ServiceAccount" => Some(RelatedKind::ServiceAccount),
             "ClusterRole" | "ClusterRoleBinding" => Some(RelatedKind::Permission),
             "HorizontalPodAutoscaler" | "ScaledObject" => Some(RelatedKind::Autoscaler),
@@ -65,10 +59,7 @@ impl RelatedKind {
     pub(crate) fn is_named(self) -> bool {
         match self {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => true,
-            RelatedKind::Quota
-            | RelatedKind::LimitRange
-            | RelatedKind::Permission
-            | RelatedKind::Autoscaler => false,
+            RelatedKind::Permission | RelatedKind::Autoscaler => false,
         }
     }
 }

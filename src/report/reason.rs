@@ -84,8 +84,6 @@ reasons! {
     UnknownAnnotation = "unknown-annotation", Warning, "the annotation is unknown";
     AnnotationNotAllowed = "annotation-not-allowed", Warning, "the configuration does not allow the annotation";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect because its template does not request injection";
-    InvalidContainers = "invalid-containers", Warning, "the API server rejects the pod template, because its containers are no list under `containers`";
-    NoSelector = "no-selector", Warning, "the API server rejects the workload, because it has no `spec.selector`";
     UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";
     UnknownTemplate = "unknown-template", Note, "an unknown kind seems to have a pod template";
     UnreadableDocument = "unreadable-document", Warning, "a document that cannot be read was skipped; it does not request injection";
@@ -105,13 +103,10 @@ reasons! {
     QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
     PodResources = "pod-resources", Note, "the pod has requests or limits of its own, so the configuration's were not added";
     ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
-    KnativeFeatures = "knative-features", Note, "Knative accepts the pod only with features that are off by default";
     InsecureTls = "insecure-tls", Warning, "the agent does not verify the certificate of the kubelet";
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap in the input lacks the key that the agent needs";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent rejects or ignores a part of its configuration file";
     PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
-    Quota = "quota", Warning, "a ResourceQuota in the input requires a value that the agent container does not set";
-    LimitRange = "limit-range", Warning, "a LimitRange in the input does not allow the requests or limits of the agent container";
     ShareProcessNamespace = "share-process-namespace", Warning, "other containers of the pod can read the API key of the agent";
     ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
     NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
@@ -152,17 +147,13 @@ impl Reason {
                 | Reason::ShareProcessNamespace
                 | Reason::ShortTermination
                 | Reason::InsecureTls
-                | Reason::KnativeFeatures
                 | Reason::NodesProxy
         )
     }
 
     /// Returns true for a warning that is reported once per run, since it is the same for every template.
     pub(crate) fn is_reported_once(self) -> bool {
-        matches!(
-            self,
-            Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy
-        )
+        matches!(self, Reason::InsecureTls | Reason::NodesProxy)
     }
 
     /// Returns true for information that a report counts, and shows only with `-v`.

@@ -657,36 +657,3 @@ fn a_check_of_what_a_transformer_injects_names_the_check_of_the_build() {
         assert!(transformer_notes(&folder).is_empty(), "{name}");
     }
 }
-
-#[test]
-fn a_selector_that_a_kustomization_adds_is_not_missing() {
-    let web = WEB.replace("  selector: {matchLabels: {app: web}}\n", "");
-    let folder = Folder::with(&[("base/web.yaml", &web), ("base/kustomization.yaml", BASE)]);
-    let is_warned = |paths: &[&str]| {
-        let ran = folder.run(&[&["inject", "--check"], paths].concat());
-        ran.stderr
-            .contains("warning[no-selector]: the Deployment has no `spec.selector`")
-    };
-    for (overlay, expected) in [
-        ("resources: [../base]\n", true),
-        (
-            "resources: [../base]\nlabels: [{pairs: {app: web}}]\n",
-            true,
-        ),
-        ("resources: [../other]\ncommonLabels: {app: web}\n", true),
-        ("resources: [../base]\ncommonLabels: {}\n", true),
-        (
-            "resources: [../base]\nlabels: [{pairs: {}, includeSelectors: true}]\n",
-            true,
-        ),
-        ("resources: [../base]\ncommonLabels: {app: web}\n", false),
-        (
-            "resources: [../base]\nlabels: [{pairs: {app: web}, includeSelectors: true}]\n",
-            false,
-        ),
-    ] {
-        folder.write("overlay/kustomization.yaml", overlay);
-        assert_eq!(is_warned(&["."]), expected, "{overlay}");
-    }
-    assert!(is_warned(&["base"]), "the overlay is not in the input");
-}

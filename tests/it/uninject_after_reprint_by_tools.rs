@@ -38,7 +38,7 @@ const WITHOUT_A_NAME: [&str; 4] = [
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
 const WITH_A_KEY_TWICE: [&str; 2] = ["annotations/twice", "duplicate-keys/elsewhere"];
 /// To kpt a resource has a name, and a list has none.
-const LISTS: [&str; 10] = [
+const LISTS: [&str; 9] = [
     "select/controller-owned",
     "json/list",
     "lists/list",
@@ -47,7 +47,6 @@ const LISTS: [&str; 10] = [
     "lists/typed",
     "lists/typed-of-secrets",
     "nulls/items",
-    "checks/quota-with-a-limit-range",
     "kinds/unknown-kind-in-lists",
 ];
 /// A ResourceList within kpt's own.

@@ -19,8 +19,8 @@ pub(crate) const DOORS: &[Door] = &[
     ("qos", "allow", "{qos: allow}", None),
     (
         "warnings.ignore",
-        "[host-network, quota]",
-        "{warnings: {ignore: [host-network, quota]}}",
+        "[host-network, missing-key]",
+        "{warnings: {ignore: [host-network, missing-key]}}",
         None,
     ),
     (
