@@ -30,6 +30,34 @@ fn stripped() -> PathBuf {
     program
 }
 
+/// An ELF file of the type DYN without an interpreter is loaded at an address that differs in each run, with all of its code.
+#[test]
+fn the_program_is_position_independent() {
+    let Some(program) = static_program() else {
+        return;
+    };
+    let elf = std::fs::read(program).unwrap();
+    let number = |at: usize, length: usize| {
+        let bytes = elf[at..at + length].iter().rev();
+        bytes.fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    assert_eq!(
+        elf[..6],
+        *b"\x7fELF\x02\x01",
+        "64 bits, the lowest byte first"
+    );
+    let [header, size, count] = [number(32, 8), number(54, 2), number(56, 2)];
+    let types = (0..count).map(|index| number(header + index * size, 4));
+    let types: Vec<usize> = types.collect();
+    let dynamic = 3;
+    let [load, interpreter] = [1, 3];
+    assert_eq!(number(16, 2), dynamic);
+    assert!(
+        types.contains(&load) && !types.contains(&interpreter),
+        "{types:?}"
+    );
+}
+
 pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
