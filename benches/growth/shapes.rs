@@ -276,8 +276,8 @@ pub(crate) const SHAPES: &[Shape] = &[
         let aliases = "spec: {replicatedJobs: *x}\n".repeat(n);
         format!("{JOB_SET}x: &x\n{jobs}spec: {{replicatedJobs: *x}}\n{aliases}spec: 1\n")
     }),
-    // Kubernetes bounds what aliases may multiply, and nothing is decided beyond.
-    text("decide: annotations of aliased pods", 50, |n| {
+    // Kubernetes bounds what aliases may multiply: to 400,000 nodes in a text of this length. Nothing is decided beyond.
+    text("decide: annotations of aliased pods", 700, |n| {
         let misspelt = each(n, |i| format!("{PREFIX}x{i}: v, "));
         let pod = "- {apiVersion: v1, kind: Pod, metadata: *m, spec: {containers: [{name: a, image: a}]}}\n";
         format!(
