@@ -122,7 +122,9 @@ mod tests {
             ("apikey: ''\n---\nnot: [read\n", &[]),
             (
                 "apikey: abc\n",
-                &["plain-api-key: the API key is in the ConfigMap as plain text"],
+                &[
+                    "plain-api-key: the API key is in the ConfigMap as plain text (remove it; the agent reads the key from the Secret of `apiKey`)",
+                ],
             ),
             (
                 "display_name: web\nx: 1\n",

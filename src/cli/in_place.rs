@@ -180,7 +180,7 @@ pub(crate) fn commit(replacements: Vec<Replacement>) -> anyhow::Result<()> {
     if causes.is_empty() {
         return Ok(());
     }
-    anyhow::bail!("{}\nnew: {}", causes.join("\n"), new.join(", "))
+    anyhow::bail!("{}; new: {}", causes.join("; "), new.join(", "))
 }
 
 #[cfg(test)]
@@ -247,7 +247,7 @@ mod tests {
         let [a, b, c] = ["a.yaml", "b.yaml", "c.yaml"].map(|name| path(name).display().to_string());
         let error = error.to_string();
         assert!(error.starts_with(&format!("{b}: ")), "{error}");
-        assert!(error.ends_with(&format!("\nnew: {a}, {c}")), "{error}");
+        assert!(error.ends_with(&format!("; new: {a}, {c}")), "{error}");
         assert_eq!(names(root.path()), ["a.yaml", "b.yaml", "c.yaml"]);
     }
 
@@ -263,7 +263,7 @@ mod tests {
         ];
         assert!(all.iter().all(|one| one.refuse_change().is_ok()));
         let error = commit(all).unwrap_err();
-        let expected = format!("{0}: {CHANGED}\nnew: {0}, {1}", a.display(), b.display());
+        let expected = format!("{0}: {CHANGED}; new: {0}, {1}", a.display(), b.display());
         assert_eq!(error.to_string(), expected);
         assert_eq!(
             [a, b].map(|path| std::fs::read_to_string(path).unwrap()),

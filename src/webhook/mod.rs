@@ -1,7 +1,7 @@
 //! The admission webhook's server: AdmissionReviews by HTTP/1.1 and TLS to `admission/`, and back.
 //!
 //! - `server`: the ports, and the way from a signal to the end
-//! - `connections`, `stream`: the open connections, and how long each may wait
+//! - `connections`, `connection`, `stream`: the open connections, and how long each may wait
 //! - `respond`, `health`: requests to the hooks, requests to the plain port
 //! - `engine`: the threads that decide about reviews
 //! - `certificate`, `issue`: the serving certificate, and a new one with its own authority
@@ -9,6 +9,7 @@
 //! - `limits`, `metrics`, `log`: the limits for requests, the metrics, the log
 
 pub(crate) mod certificate;
+mod connection;
 mod connections;
 mod current;
 mod engine;

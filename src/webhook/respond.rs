@@ -1,7 +1,7 @@
 //! Requests to the hooks, and their HTTP status.
 
 use crate::admission::Hook;
-use crate::webhook::connections::{Connection, Phase};
+use crate::webhook::connection::{Connection, Phase};
 use crate::webhook::engine::{Engine, Reply, Review, Unanswered};
 use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
 use crate::webhook::metrics::{Limit, Metrics};

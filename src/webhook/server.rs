@@ -2,7 +2,8 @@
 
 use crate::config::Config;
 use crate::webhook::certificate::{Certificate, Pem};
-use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
+use crate::webhook::connection::{Connection, Phase};
+use crate::webhook::connections::{Connections, OpenConnection, Opened};
 use crate::webhook::current::Current;
 use crate::webhook::engine::Engine;
 use crate::webhook::health::Health;

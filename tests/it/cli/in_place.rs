@@ -138,7 +138,7 @@ fn a_file_that_is_saved_between_the_renames_is_left_and_the_run_says_so() {
     let last = name(run.files - 1);
     run.folder.write(&last, SAVED);
     let (folder, files, output) = run.goes_on();
-    let start = format!("error: {last}: {CHANGED}\nnew: {}, {}", name(0), name(1));
+    let start = format!("error: {last}: {CHANGED}; new: {}, {}", name(0), name(1));
     let said = said(&output);
     assert!(
         said.starts_with(&start) && !said.contains(&format!(", {last}")),

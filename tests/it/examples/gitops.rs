@@ -320,7 +320,7 @@ fn the_checks_see_what_git_tracks_and_take_no_path_for_an_option() {
         let file = line.strip_prefix("::error file=").unwrap();
         file.split_once(',').unwrap().0
     });
-    let expected = ["a b.yaml", "new%0Aline.yaml", "sub/c.yaml"];
+    let expected = ["a b.yaml", "new␊line.yaml", "sub/c.yaml"];
     let mut files: Vec<_> = files.collect();
     files.sort_unstable();
     assert_eq!(
