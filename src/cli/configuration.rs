@@ -283,7 +283,7 @@ fn load_base(
     };
     // A link in a repository can give any file the name of a configuration, and a line of it may be a secret.
     if let Base::Text { text, .. } = base
-        && !text.contains(&format!("kind: {KIND}"))
+        && !text.contains(KIND)
     {
         let places = diagnostics.iter_mut().filter_map(|one| one.place.as_mut());
         for place in places.filter(|place| place.medium == Medium::Lines) {

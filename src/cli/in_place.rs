@@ -33,18 +33,24 @@ const CHANGED: &str = "another program changed the file at the same time; run th
 /// - the file has an ACL or attributes of users that cannot be copied
 pub(crate) fn prepare<'t>(
     path: &Path,
-    state: FileState,
+    mut state: FileState,
     pieces: impl Iterator<Item = &'t str>,
 ) -> io::Result<Replacement> {
     let target = path.canonicalize()?;
-    let metadata = target.metadata()?;
-    if !metadata.is_file() {
+    let before = target.metadata()?;
+    if !before.is_file() {
         return Err(io::Error::other(
             "not a regular file; only regular files can be changed in place",
         ));
     }
     // A rename would replace a read-only file too.
     let old = OpenOptions::new().write(true).open(&target)?;
+    let metadata = old.metadata()?;
+    // In a container, this copies a file of the image, which counts as a change of its inode.
+    let is_same_text = before.modified().ok() == metadata.modified().ok();
+    if FileState::of(&before) == state && before.len() == metadata.len() && is_same_text {
+        state = FileState::of(&metadata);
+    }
     refuse_hard_links(&metadata)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     // Only its owner can read it, until it has the mode of its target: a manifest may have secrets.

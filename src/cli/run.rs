@@ -5,7 +5,6 @@ use crate::config::{Config, Rbac};
 use crate::explain::Filter;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Direction, Options, Permissions, Tense};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
 
@@ -110,8 +109,7 @@ pub(crate) struct RunContext<'c> {
     pub(crate) mode: OutputMode<'c>,
     pub(crate) options: Options,
     pub(crate) config: &'c Config,
-    /// `--threads`
-    threads: Option<NonZeroUsize>,
+    pub(crate) common: &'c Common,
 }
 
 /// Bytes of a text for which further threads are worth it.
@@ -133,7 +131,7 @@ impl<'c> RunContext<'c> {
     pub(crate) fn new(
         request: RunRequest<'c>,
         permissions: Permissions,
-        common: &Common,
+        common: &'c Common,
         config: &'c Config,
     ) -> Self {
         Self {
@@ -150,13 +148,13 @@ impl<'c> RunContext<'c> {
                 ..request.options
             },
             config,
-            threads: common.threads,
+            common,
         }
     }
 
     /// Returns the options for one text. Without `--threads`, all processors work on a long one.
     pub(crate) fn options_for(self, text: &str) -> Options {
-        let threads = match self.threads {
+        let threads = match self.common.threads {
             None if text.len() >= LONG_TEXT => thread::available_parallelism().ok(),
             threads => threads,
         };

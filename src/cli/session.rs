@@ -2,9 +2,10 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, Checked, ProcessedText};
+use crate::cli::configuration;
 use crate::cli::diff;
 use crate::cli::findings::{self, MessageWriter, NamedText};
-use crate::cli::input::FileState;
+use crate::cli::input::{FileState, canonical};
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
@@ -105,27 +106,37 @@ impl<'r> Session<'r> {
         findings::add_about_input(self.messages, &path.to_string_lossy(), &finding, policy)
     }
 
-    /// Reports a configuration among the manifests of a text. Where the run uses another one, this is information.
+    /// Reports a configuration among the manifests of a text. Where the user has chosen another one, or the defaults, this is information.
     pub(super) fn report_configuration(&mut self, path: &Path, text: &str) -> io::Result<()> {
         let RunContext {
-            config, options, ..
+            config,
+            options,
+            common,
+            ..
         } = self.run;
-        let mut settings = config.explicit();
-        let has_other = settings.any(|(_, origin)| matches!(origin, Origin::Configuration { .. }));
         // kustomize or kpt gives it to a function.
         let mut for_tools = ["io/function", "io/local-config"].iter();
+        let named = configuration::file(common);
         if options.direction == Direction::Uninject
             || for_tools.any(|annotation| text.contains(annotation))
-            || (has_other && text.contains(config.name()))
+            || named
+                .as_deref()
+                .is_some_and(|file| canonical(file) == canonical(path))
         {
             return Ok(());
         }
+        let mut settings = config.explicit();
+        let is_chosen = common.no_config
+            || named.is_some()
+            || settings.any(|(_, origin)| matches!(origin, Origin::Configuration { .. }));
         let message = "a configuration was found, but is not used";
         let finding = Finding::about_input(Reason::ConfigurationUnused, message);
-        let finding = finding.with_help("to use it, add `--config FILE`");
+        let finding = finding.with_help(
+            "to use it, add `--config FILE`; if another run does, annotate it with `config.kubernetes.io/local-config: \"true\"`",
+        );
         let policy = self.run.severity_policy();
         let name = path.to_string_lossy();
-        findings::add_about_input(self.messages, &name, &finding.note_if(has_other), policy)
+        findings::add_about_input(self.messages, &name, &finding.note_if(is_chosen), policy)
     }
 
     /// Adds a text with its result: reports its findings, and keeps it if the end of the run needs it.

@@ -241,11 +241,9 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
                 ),
                 "remove one of them",
             )),
+            EnvOverride::IfUnset if given.value_from.is_some() => {}
             EnvOverride::IfUnset => {
-                let wrong = given
-                    .value
-                    .as_deref()
-                    .and_then(|value| wrong_value(setting, variable, value));
+                let wrong = wrong_value(setting, variable, given.value.as_deref().unwrap_or(""));
                 found.extend(wrong.map(|violation| {
                     let what = format!("`{item}` is {}: it {}", given.name, violation.what);
                     Conflict {
@@ -282,15 +280,14 @@ fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
 /// Rejects a variable's value that its setting would not take: the agent exits on most of them. An empty value unsets a variable,
 /// and one with a reference to another variable is not known here.
 fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<Violation> {
-    if value.is_empty() {
-        return None;
-    }
     let (setting, value) = match variable.form {
         VariableForm::SecretKey => {
             let help = "remove it; the agent reads the key from the Secret of `apiKey`";
-            return Some(Violation::new("must not be plain text").with_help(help));
+            return Some(
+                Violation::new("must come by `valueFrom`, not as plain text").with_help(help),
+            );
         }
-        _ if value.contains("$(") => return None,
+        _ if value.is_empty() || value.contains("$(") => return None,
         VariableForm::ConfigFile => (AgentConfig::location(), value.to_owned()),
         VariableForm::List => (setting, role_list(value)),
         VariableForm::Text | VariableForm::IgnorePattern | VariableForm::Connection => {

@@ -342,7 +342,7 @@ impl<'v> ConfigValue<'v> {
                 Some(root) => return Some(ConfigValue::of_node(&tree, root, spans)),
                 None => (
                     self.span.clone(),
-                    Violation::new("has no value").with_help("write `null` for the default"),
+                    Violation::new("has no value").with_help("leave it out for the default"),
                 ),
             },
             Err(error) => (

@@ -378,12 +378,20 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
     );
     context.name_span = 0..path.len();
     let value = ConfigValue::untyped(text, SpanMap::From(path.len() + 1));
-    // Helm separates settings so.
-    let others = text.split(',').skip(1).filter_map(|it| it.split_once('='));
+    // Helm separates settings so. A list, a mapping and quoted text have commas of their own.
+    let plain = text.trim_start();
+    let plain = if plain.starts_with(['[', '{', '"', '\'']) {
+        ""
+    } else {
+        plain
+    };
+    let others = plain.split(',').skip(1).filter_map(|it| it.split_once('='));
     let mut others = others.map(|(other, _)| other.trim());
     if let Some(other) = others.find(|other| config.value(other).is_some()) {
         let violation = Violation::new(format!("has another setting in its value: `{other}`"));
-        let help = format!("write `--set {path}=… --set {other}=…`");
+        let help = format!(
+            "write `--set {path}=… --set {other}=…`; for such a text, use a configuration file"
+        );
         context.error_at(path, value.span, violation.with_help(help));
     } else {
         config.set(&path::parts(path), value, &mut context);

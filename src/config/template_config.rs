@@ -13,7 +13,7 @@ use crate::manifest::dotted_path::{is_at_or_below, parts};
 use k8s_openapi::api::core::v1::EnvVar;
 use std::collections::BTreeMap;
 
-/// A [`Conflict`](super::cross_checks::Conflict) in which at least one setting comes from an annotation.
+/// A [`Conflict`](super::violation::Conflict) in which at least one setting comes from an annotation.
 pub(crate) struct AnnotationConflict {
     /// Full key, and byte offset of the value.
     pub(crate) first: (String, usize),

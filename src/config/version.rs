@@ -47,7 +47,7 @@ impl Scalar for KubernetesVersion {
             (Some(1), Some(minor @ 10..=60), true) => Ok(KubernetesVersion { minor }),
             _ => Err(
                 Violation::new(format!("must be a Kubernetes version, found `{text}`"))
-                    .with_help("write it as `major.minor`, for example `1.33`"),
+                    .with_help("write it as `major.minor`, from `1.10` to `1.60`"),
             ),
         }
     }

@@ -37,7 +37,7 @@ impl Cell {
 }
 
 impl Excerpt {
-    /// Returns the line at a position, with carets below the range; none if the line, or the one that it is below, names an API key.
+    /// Returns the line at a position, with carets below the range; none if it may show an API key.
     pub(super) fn new(text: &[u8], position: &Position, range: &Range<usize>) -> Option<Self> {
         let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
         let start = range.start.min(text.len());
@@ -47,10 +47,18 @@ impl Excerpt {
         let to = line_end.min(start + MAX_BYTES);
         let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
         let before = slice(from.saturating_sub(MAX_BYTES), from.saturating_sub(1));
-        let parent = before.rsplit(|byte| *byte == b'\n').next();
-        let (parent, line) = (parent.unwrap_or_default(), slice(from, to));
-        let is_below = blanks(line) > blanks(parent);
-        if names_api_key(line) || (is_below && names_api_key(parent)) {
+        let is_end = |byte: &u8| *byte == b'\n';
+        let above = before.rsplit(is_end);
+        let mut above = above.filter(|line| !line.trim_ascii().is_empty()).take(3);
+        let next = slice(to, text.len().min(to + MAX_BYTES))
+            .split(is_end)
+            .nth(1);
+        let next = next.unwrap_or_default().trim_ascii_start();
+        let line = slice(from, to);
+        if names_api_key(line)
+            || above.any(|above| names_api_key(above) && may_be_value_below(above, line))
+            || (next.starts_with(b"name:") && names_api_key(next))
+        {
             return None;
         }
         let mut before = cells(slice(from, start));
@@ -72,6 +80,10 @@ impl Excerpt {
         if shown < rest.len() || to < line_end {
             line.push('…');
         }
+        // Azure Pipelines takes these for commands, wherever they stand.
+        for command in ["##vso[", "##["] {
+            line = line.replace(command, &command.replacen('#', "<U+0023>", 1));
+        }
         let visible = marked.get(..shown).unwrap_or(&marked);
         Some(Excerpt {
             line,
@@ -81,8 +93,14 @@ impl Excerpt {
     }
 }
 
-fn blanks(line: &[u8]) -> usize {
-    line.iter().take_while(|byte| **byte == b' ').count()
+/// Returns true if a line may have the value of the key that a line above names. In wrong YAML, indentation alone does not tell.
+fn may_be_value_below(above: &[u8], line: &[u8]) -> bool {
+    let blanks = |line: &[u8]| line.len() - line.trim_ascii_start().len();
+    let text = line.trim_ascii_start();
+    let names: [&[u8]; 3] = [b"value:", b"key:", b"secretKeyRef:"];
+    blanks(line) > blanks(above)
+        || !text.contains(&b':')
+        || names.iter().any(|name| text.starts_with(name))
 }
 
 /// Returns true for a line such as `apiKey: …`, `- name: MACKEREL_APIKEY` or `…/api-key-secret-name: …`.

@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 /// Returns a line for people. Replaces characters that move the cursor of a terminal, hide text or change its direction, and marks
 /// that a forge or a CI system takes for a command in its log: `::error::` at the start of a line, `##[error]` anywhere.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_command = text.trim_start().starts_with("::") || text.contains("##");
-    if is_command {
-        let text = text.replacen("::", "<U+003A>:", 1);
-        return Cow::Owned(visible(&text.replace('#', "<U+0023>")).into_owned());
+    if text.contains("##") {
+        return Cow::Owned(visible(&text.replace("##", "#<U+0023>")).into_owned());
+    }
+    if text.trim_start().starts_with("::") {
+        return Cow::Owned(visible(&text.replacen("::", "<U+003A>:", 1)).into_owned());
     }
     // Nearly every text is printable ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -25,7 +26,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Escapes such characters in a JSON text, where only strings have them.
+/// Escapes such characters and marks in a JSON text, where only strings have them.
 pub(crate) fn visible_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -37,17 +38,19 @@ pub(crate) fn visible_json(text: &str) -> String {
             let _ = write!(escaped, "\\u{unit:04x}");
         }
     }
-    escaped
+    escaped.replace("##", "\\u0023\\u0023")
 }
 
 /// Returns the name of a file or folder as one word of a shell, for a command that the user may copy.
 pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    match name.strip_prefix('-') {
-        Some(_) => Cow::Owned(shell_word(&format!("./{name}")).into_owned()),
-        None if !name.is_empty() && name.chars().all(is_plain) => Cow::Borrowed(name),
-        None => Cow::Owned(format!("'{}'", name.replace('\'', r"'\''"))),
+    if name.starts_with('-') {
+        return Cow::Owned(shell_word(&format!("./{name}")).into_owned());
     }
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("'{}'", name.replace('\'', r"'\''")))
 }
 
 /// Returns the replacement of a character; none if it can be shown.
@@ -86,8 +89,8 @@ mod tests {
             (" \u{1b}::x", " ␛::x"),
             ("\n ::x", "␊ <U+003A>:x"),
             ("a::b", "a::b"),
-            ("a ##[error]x", "a <U+0023><U+0023>[error]x"),
-            ("###vso[x]", "<U+0023><U+0023><U+0023>vso[x]"),
+            ("a ##[error]x", "a #<U+0023>[error]x"),
+            ("###vso[x]", "#<U+0023>#vso[x]"),
             ("a # b", "a # b"),
             ("a\u{202e}\u{e0041}日", "a<U+202E><U+E0041>日"),
         ] {
@@ -97,8 +100,10 @@ mod tests {
 
     #[test]
     fn json_keeps_its_value() {
-        let value = serde_json::json!({"a\u{9b}\u{7f}": ["\u{202e}日\u{e0041}\n", "\u{1b}"]});
+        let value =
+            serde_json::json!({"a\u{9b}\u{7f}": ["\u{202e}日\u{e0041}\n", "\u{1b}", "##vso[x]"]});
         let shown = visible_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!shown.contains("##"));
         assert!(!shown.contains(['\u{9b}', '\u{7f}', '\u{202e}', '\u{e0041}', '\u{1b}']));
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&shown).unwrap(),

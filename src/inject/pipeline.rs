@@ -9,9 +9,7 @@ use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
-use crate::inject::refusal::{
-    GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream, unparseable,
-};
+use crate::inject::refusal::{GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
@@ -25,7 +23,6 @@ use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
-use crate::reconcile::patch::UneditableChange;
 use crate::report::{Finding, Reason, SeenMessages};
 use std::ops::Range;
 use std::sync::Arc;
@@ -322,8 +319,11 @@ impl Pipeline<'_> {
         if tree.has_aliases()
             && let Some(error) = yaml::rejected_by_go_yaml(tree)
         {
-            let rejected = self.rejected(&error, tree.text());
-            return result.injection.findings.extend(rejected);
+            if template_form::may_be_in(tree.text()) {
+                let finding = self.unreadable(&error, tree.text());
+                result.injection.findings.push(finding);
+            }
+            return;
         }
         let counts = &mut result.injection.kinds_without_template;
         let mut plan = self.planner.plan(tree, root, counts);
@@ -347,25 +347,6 @@ impl Pipeline<'_> {
             }
         }
         injection.related.extend(plan.related);
-    }
-
-    /// Returns the finding about a document with aliases that Kubernetes cannot read; none if it has no template.
-    fn rejected(&self, error: &YamlError, text: &str) -> Option<Finding> {
-        if !text.contains("kind") || !template_form::may_be_in(text) {
-            return None;
-        }
-        let UneditableChange {
-            message,
-            help,
-            offset,
-        } = unparseable(text, error);
-        let (reason, message) = if self.wants_nothing_of(text) {
-            let message = format!("skipped a document that is {message}");
-            (Reason::UnreadableDocument, message)
-        } else {
-            (Reason::Uneditable, message)
-        };
-        Some(Finding::new(reason, message, offset, "").with_help(help))
     }
 
     /// Returns the finding about a document that cannot be read.

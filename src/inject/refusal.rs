@@ -94,11 +94,14 @@ pub(crate) fn sealed(tree: &Tree<'_>, mac: NodeId) -> Finding {
 /// Returns the refusal of a template, of which comments are code: ytt's, and the blocks of Octopus. The agent, or a part of it, would be
 /// repeated or left out with the lines around it. A value such as `#{Name}` is replaced where it stands.
 pub(crate) fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
-    const CODE: [&str; 5] = ["#@", "#{if ", "#{unless ", "#{each ", "#{/"];
+    const OCTOPUS: [&str; 4] = ["#{if ", "#{unless ", "#{each ", "#{/"];
     let text = tree.text();
     let is_code = |at: &usize| {
         let (before, comment) = text.split_at(*at);
-        CODE.iter().any(|code| comment.starts_with(code))
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        // ytt reads no `#@` within a comment.
+        let is_ytt = comment.strip_prefix("#@").is_some_and(is_ytt_code) && !line.contains('#');
+        (is_ytt || OCTOPUS.iter().any(|code| comment.starts_with(code)))
             && !before.ends_with(|c: char| c.is_ascii_graphic())
             && !tree.is_in_scalar(*at)
     };
@@ -108,6 +111,12 @@ pub(crate) fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
         help: "render the template first, and inject the result".to_owned(),
         offset: tree.start() + code,
     })
+}
+
+/// Returns true for code of ytt behind `#@`: ` end`, `overlay/match by=…`; not for `author`.
+fn is_ytt_code(rest: &str) -> bool {
+    let word = rest.split(char::is_whitespace).next().unwrap_or_default();
+    word.is_empty() || word.contains('/')
 }
 
 /// Refuses a change that cannot be made. If it only removes an agent that is no longer wanted, the decision stays the same and

@@ -88,7 +88,7 @@ fn has_odd_characters(document: &str) -> bool {
     let bytes = document.as_bytes();
     // Without a branch, so that it is compiled to vector instructions.
     let has_control = bytes.iter().fold(false, |has, byte| {
-        has | ((*byte < b' ') & !matches!(byte, b'\n' | b'\r' | b'\t'))
+        has | ((*byte < b' ') & !matches!(byte, b'\n' | b'\r' | b'\t')) | (*byte == 0x7f)
     });
     has_control
         || memchr::memchr2_iter(0xc2, 0xe2, bytes).any(|at| {

@@ -2,7 +2,7 @@
 
 use crate::webhook::connection::{Candidate, Connection, Phase, lock};
 use crate::webhook::limits::TICK;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -114,15 +114,10 @@ impl OpenConnections {
     /// wait, the one for which it has waited longest. Addresses count within a class only: API servers may share theirs with others,
     /// and may have the most connections.
     fn first_to_close(&self) -> Option<Candidate<'_>> {
-        let mut first: Vec<Candidate<'_>> = Vec::new();
-        for candidate in self.connections.values().filter_map(Connection::candidate) {
-            match first.last().map(|of| candidate.eviction.cmp(&of.eviction)) {
-                Some(Ordering::Greater) => continue,
-                Some(Ordering::Less) => first.clear(),
-                Some(Ordering::Equal) | None => {}
-            }
-            first.push(candidate);
-        }
+        let candidates = self.connections.values().filter_map(Connection::candidate);
+        let mut first: Vec<Candidate<'_>> = candidates.collect();
+        let class = first.iter().map(|candidate| candidate.eviction).min()?;
+        first.retain(|candidate| candidate.eviction == class);
         let mut of_peers = BTreeMap::<IpAddr, Duration>::new();
         for candidate in &first {
             *of_peers.entry(candidate.connection.peer).or_default() += TICK + candidate.delay;

@@ -169,6 +169,7 @@ fn assert_ran_plainly(folder: &Folder, args: &[&str], ran: &Ran) {
     }
     assert!(ran.code.is_some_and(|code| code <= 2), "{situation}");
     assert!(!ran.stderr.contains("bug"), "{situation} {}", ran.stderr);
+    assert!(!ran.stderr.contains("##["), "{situation} {}", ran.stderr);
 }
 
 const COMMANDS: &[&[&str]] = &[

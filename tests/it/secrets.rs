@@ -307,12 +307,19 @@ const ARGUMENTS: [&str; 28] = [
 ];
 
 /// The same in configurations, below `spec`.
-const SPECS: [&str; 18] = [
+const SPECS: [&str; 25] = [
     "apiKey: KEY",
     "apiKey: 'KEY",
     "apiKey: KEY: KEY",
     "apiKey:\n    KEY: :",
     "apiKey:\n    value: KEY",
+    "apiKey:\n  value: KEY",
+    "apiKey:\n\tsecretKeyRef: KEY",
+    "apiKey:\n    # of Mackerel\n\n    \"KEY",
+    "apiKey:\n    secretKeyRef:\n      name: a\n        key: KEY",
+    "apiKey: |\nKEY",
+    "agent:\n    env:\n      - name: MACKEREL_APIKEY\n\t value: KEY",
+    "agent:\n    env:\n      - value: \"KEY\n        name: MACKEREL_APIKEY",
     "apiKey:\n    - KEY",
     "apiKey: {secretKeyRef: KEY}",
     "apiKey: {secretKeyRef: {name: KEY}}",

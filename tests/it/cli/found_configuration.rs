@@ -312,7 +312,7 @@ fn a_configuration_of_another_name_is_not_ignored_silently() {
         ),
         ("web.yaml", WEB),
     ]);
-    let place = "conf/mackerel-agent.yaml\n  = help: to use it, add `--config FILE`\n";
+    let place = "conf/mackerel-agent.yaml\n  = help: to use it, add `--config FILE`; if another run does, annotate it with `config.kubernetes.io/local-config: \"true\"`\n";
     for arguments in [
         &["inject", "--diff", "."][..],
         &["inject", "--check", "web.yaml", "conf/mackerel-agent.yaml"],
@@ -372,6 +372,12 @@ fn a_configuration_of_another_name_is_not_ignored_silently() {
         "{ran:?}"
     );
     assert!(!ran.stderr.contains("conf/staging.yaml"), "{ran:?}");
+    let ran = folder.run(&["inject", "--strict", "--no-config", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains(&format!("info{UNUSED}conf/")),
+        "{ran:?}"
+    );
 }
 
 /// kustomize and kpt give it to the program, whatever its name is.

@@ -212,8 +212,16 @@ fn a_bad_argument_is_named_with_its_number() {
             "--set #1: error: `agent.image` has another setting in its value: `agent.resources.limits.cpu`",
         ),
         (
-            &["agent.memo=a,b=c,d", "agent.displayName=a,qos=keep"],
-            "--set #2: error: `agent.displayName` has another setting in its value: `qos`",
+            &[
+                "agent.memo=a,b=c,d",
+                "agent.env=[{name: A, value: \"service=a,namespace=shop\"}]",
+                "agent.displayName=a,qos=keep",
+            ],
+            "--set #3: error: `agent.displayName` has another setting in its value: `qos`",
+        ),
+        (
+            &["agent.env=[{name: MACKEREL_APIKEY}]"],
+            "--set #1: error: `agent.env[0]` is MACKEREL_APIKEY: it must come by `valueFrom`, not as plain text",
         ),
         (
             &["agent.image=https://r/agent:v1"],

@@ -31,7 +31,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
                    not by annotation. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings of at most 4096 bytes: write \
                    numbers and `true` in quotes. The agent's own configuration file wins over all annotations: see \
                    [`agent.config`](configuration.md#agentconfig).\n\n\
-                   In values, `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` become the names of the pod and of its namespace. \
+                   In the values of `memo`, `display-name`, `agent-config-location` and `env.NAME`, `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` become the names of the pod and of its namespace. \
                    References to all other variables are text, since they could publish a secret: `env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` \
                    is not expanded. Set such a variable in [`agent.env`](configuration.md#agentenv).\n\n\
                    Annotations choose the image, the Secret and the configuration of a container that runs with the token of the pod \
@@ -54,7 +54,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
                    [`select.namespaces`](configuration.md#selectnamespaces) で選びます。どの名前にも接頭辞 \
                    `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\
                    ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
-                   値の中の `$(MACKEREL_KUBERNETES_POD_NAME)` と `$(MACKEREL_KUBERNETES_NAMESPACE)` は、Pod の名前と Namespace の名前に置き換わります。\
+                   `memo`、`display-name`、`agent-config-location`、`env.NAME` の値の中の `$(MACKEREL_KUBERNETES_POD_NAME)` と `$(MACKEREL_KUBERNETES_NAMESPACE)` は、Pod の名前と Namespace の名前に置き換わります。\
                    ほかの変数への参照は、秘密の値が漏れないように、ただの文字列として扱います。`env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` は展開されません。\
                    このような変数は [`agent.env`](configuration.md#agentenv) で設定してください。\n\n\
                    アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナの、イメージ、Secret、設定、環境変数を選べます（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）。\

@@ -99,7 +99,8 @@ fn generated_pods_are_equal() {
         &policy,
         &subjects(&generated_pods(count), &policy, &Config::default()),
     );
-    tally.holds(8);
+    // With a text of its own, such as a memo, a pod is left alone.
+    tally.holds(10);
     assert!(tally.equal > SAMPLE / 3, "{tally}");
 }
 
