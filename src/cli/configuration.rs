@@ -8,7 +8,7 @@ use crate::cli::input::{STDIN, Unreadable, io_message, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, KIND, Sources, example, load, schema};
-use crate::diagnostic::{Diagnostic, Medium, Place, Renderer, shell_word, visible};
+use crate::diagnostic::{Diagnostic, Medium, shell_word, visible};
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -287,7 +287,7 @@ fn load_base(
     {
         let places = diagnostics.iter_mut().filter_map(|one| one.place.as_mut());
         for place in places.filter(|place| place.medium == Medium::Lines) {
-            *place = Place::of_whole(Renderer::default().place(place));
+            *place = place.clone().without_text();
         }
     }
     report(&diagnostics, messages)

@@ -15,7 +15,6 @@
 //! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
 //! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |
-//! | 13 | does Knative accept the pod? | `knative` | `knative-features` |
 //!
 //! Users can turn rules off in this order: a template that is not selected or not requested is skipped before a later rule can
 //! refuse it. Rules 4 and 6 to 11 are about the agent, rule 12 is about the init container; where both are requested, a
