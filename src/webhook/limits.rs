@@ -13,7 +13,7 @@ pub(crate) const MAX_BODY_TIME: Duration = Duration::from_secs(5);
 /// Time for the client to read the answer.
 pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Time that a client may let the server wait until its connection is no longer new, or its answer counts as unread.
-pub(crate) const MAX_NEW_DELAY: Duration = Duration::from_millis(250);
+pub(crate) const MAX_NEW_DELAY: Duration = Duration::from_millis(100);
 /// The time between two checks of the phases of connections.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
@@ -57,10 +57,8 @@ const COST_OF_BYTE: usize = 8;
 /// Memory for each item of a list or mapping, at most: its nodes, the view of an annotation, and a finding about it.
 const COST_OF_ITEM: usize = 400;
 
-/// Connections to the port with the hooks.
-pub(crate) const MAX_CONNECTIONS: usize = 1024;
-/// Connections to the plain port.
-pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
+/// Connections to each port.
+const MAX_CONNECTIONS: usize = 1024;
 
 /// Threads for ordinary reviews.
 pub(crate) const ORDINARY_THREADS: usize = 7;
@@ -234,8 +232,8 @@ fn take(bytes: &AtomicUsize, more: usize, limit: usize) -> Result<(), NoRoom> {
         .map_err(|_| NoRoom)
 }
 
-/// Raises the limit of open files to what the system allows, as Go's runtime does, and returns how many connections it leaves
-/// room for.
+/// Raises the limit of open files to what the system allows, as Go's runtime does, and returns for how many connections to each of the
+/// two ports it leaves room.
 pub(crate) fn connections() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // Beside connections: standard streams, listeners, the runtime's own, certificate and configuration while they are read.
@@ -253,9 +251,7 @@ pub(crate) fn connections() -> usize {
         .current
         .and_then(|files| usize::try_from(files).ok())
         .unwrap_or(usize::MAX);
-    files
-        .saturating_sub(OTHER_FILES + MAX_PLAIN_CONNECTIONS)
-        .clamp(1, MAX_CONNECTIONS)
+    (files.saturating_sub(OTHER_FILES) / 2).clamp(1, MAX_CONNECTIONS)
 }
 
 #[cfg(test)]

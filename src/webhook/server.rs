@@ -7,9 +7,7 @@ use crate::webhook::connections::{Connections, OpenConnection, Opened};
 use crate::webhook::current::Current;
 use crate::webhook::engine::Engine;
 use crate::webhook::health::Health;
-use crate::webhook::limits::{
-    MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, TICK, connections,
-};
+use crate::webhook::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_TLS_BUFFER, TICK, connections};
 use crate::webhook::log::Throttle;
 use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile, Reload};
@@ -89,9 +87,10 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     let listener = runtime.block_on(bind(settings.listen))?;
     let plain_listener = plain_runtime.block_on(bind(settings.metrics_listen))?;
     let (address, plain_address) = (listener.local_addr()?, plain_listener.local_addr()?);
+    let max_connections = connections();
     let plain_port = PlainPort {
         health,
-        connections: Connections::new(MAX_PLAIN_CONNECTIONS),
+        connections: Connections::new(max_connections),
     };
     thread::Builder::new()
         .spawn(move || plain_runtime.block_on(Arc::new(plain_port).serve(plain_listener)))?;
@@ -100,7 +99,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         let port = Port {
             responder,
             certificate,
-            connections: Connections::new(connections()),
+            connections: Connections::new(max_connections),
             finished,
         };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");

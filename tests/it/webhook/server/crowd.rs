@@ -383,8 +383,8 @@ fn no_crowd_takes_the_reviews_of_others() {
         crowd(Hog::Greedy, 400, Ports::misspelt),
     ];
     let on_plain_port = [
-        crowd(Hog::Silent, 3000, Ports::probes),
-        crowd(unread(20), 3000, Ports::probes),
+        crowd(Hog::Silent, 1200, Ports::probes),
+        crowd(unread(20), 1200, Ports::probes),
     ];
     let mut missed = Vec::new();
     for (name, hogs, kept) in tables() {

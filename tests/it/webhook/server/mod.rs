@@ -155,7 +155,7 @@ impl Server {
         let limited = "ulimit -n $0 && exec \"$@\"";
         command
             .current_dir(program.get_current_dir().unwrap())
-            .args(["-c", limited, &(connections + 128).to_string()]);
+            .args(["-c", limited, &(2 * connections + 64).to_string()]);
         command.arg(program.get_program()).args([
             "webhook",
             "--listen=127.0.0.1:0",
