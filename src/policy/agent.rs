@@ -1,18 +1,15 @@
-//! The agent as the engine that injects files renders it: for each shape of a pod, and for each annotation that the policy reads.
+//! The agent as the engine that injects files renders it, for each shape of a pod.
 
 use crate::agent::record::Record;
 use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::agent::{Agents, Component};
-use crate::annotations::overlay;
 use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};
 use crate::mackerel::names::{Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use crate::policy::annotations::Row;
 use crate::policy::cel::{self, Named};
-use crate::policy::choice::{Chooser, Rendered, Slot};
+use crate::policy::choice::{Chooser, Rendered};
 use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
-use crate::policy::error::PolicyError;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -102,70 +99,29 @@ struct RenderedAgent {
 }
 
 /// The agents of all cases, and the choice among them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RenderedAgents {
     agents: Vec<RenderedAgent>,
-    /// The rows of annotations that the configuration takes.
-    pub(super) rows: Vec<Row>,
     chooser: Chooser,
 }
 
 impl RenderedAgents {
-    /// Renders the agent for each shape without annotations, and with each annotation. No two annotations change the same field, so
-    /// that each is rendered by itself.
-    ///
-    /// # Errors
-    /// If the configuration has a text that stands for the value of an annotation: the policy would replace it.
-    pub(super) fn new(
-        config: &Config,
-        switches: &[Switch],
-        rows: Vec<Row>,
-    ) -> Result<Self, PolicyError> {
-        let mut rendered = Self::default();
-        for switch in switches {
-            let condition = format!("variables.{}", switch.variable.name);
-            rendered.chooser.conditions.push(condition);
-        }
-        rendered.render(config, switches, 0);
-        for agent in &rendered.agents {
-            let text = agent.parts.to_string();
-            for Row { sample, .. } in &rows {
-                if text.contains(sample) {
-                    return Err(PolicyError::Reserved { sample });
-                }
-            }
-        }
-        for row in rows {
-            let annotation = [(row.annotation.key(), row.sample, 0)];
-            let Ok(config) = overlay(config, &annotation) else {
-                continue;
-            };
-            let variable = format!("variables.{}", row.variable);
-            let case = 1 << rendered.chooser.conditions.len();
-            rendered
-                .chooser
-                .conditions
-                .push(format!("{variable} != ''"));
-            rendered.render(&config, switches, case);
-            rendered.chooser.slots.push(Slot {
-                sample: row.sample,
-                expression: variable,
-            });
-            rendered.rows.push(row);
-        }
-        Ok(rendered)
-    }
-
-    fn render(&mut self, config: &Config, switches: &[Switch], annotation: u32) {
+    /// Renders the agent for each shape.
+    pub(super) fn new(config: &Config, switches: &[Switch]) -> Self {
         let engine = Agents::default();
+        let mut agents = Vec::new();
         for case in 0..1 << switches.len() {
             let shape = shape(config, switches, case);
             let agent = engine.agent(Cow::Borrowed(config), shape);
-            self.agents.push(RenderedAgent {
-                case: case | annotation,
-                parts: parts(&agent, annotation),
-            });
+            let parts = parts(&agent);
+            agents.push(RenderedAgent { case, parts });
         }
+        let mut chooser = Chooser::default();
+        for switch in switches {
+            let condition = format!("variables.{}", switch.variable.name);
+            chooser.conditions.push(condition);
+        }
+        Self { agents, chooser }
     }
 
     /// Returns the expression for a part of the agent.
@@ -193,93 +149,29 @@ impl RenderedAgents {
         added
     }
 
-    /// Returns a part of the agent in all cases in which it is rendered.
+    /// Returns a part of the agent in all cases.
     fn part(&self, name: &str) -> Vec<Rendered<&Value>> {
         let mut values = Vec::new();
         for RenderedAgent { case, parts } in &self.agents {
-            if let Some(value) = parts.get(name) {
-                values.push(Rendered { case: *case, value });
-            }
+            values.push(Rendered {
+                case: *case,
+                value: &parts[name],
+            });
         }
         values
     }
 }
 
-/// Returns the parts of an agent. With an annotation it gets no record, since that depends on the value.
-fn parts(agent: &Component, annotation: u32) -> Value {
-    let mut parts = json!({
+fn parts(agent: &Component) -> Value {
+    let record = Record {
+        agent: Some(agent.record.clone()),
+        ..Record::default()
+    };
+    json!({
         "isNative": agent.record.list == ContainerList::InitContainers,
         "container": *agent.container,
         "volumes": *agent.volume_list,
-    });
-    if annotation == 0 {
-        let record = Record {
-            agent: Some(agent.record.clone()),
-            ..Record::default()
-        };
         // The pod decides the rest of it.
-        parts["record"] = record.to_string().strip_suffix('}').into();
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RenderedAgents, switches};
-    use crate::config::{Config, Sources, load};
-    use crate::policy::annotations::rows;
-    use serde_json::Value;
-    use std::collections::BTreeSet;
-
-    /// Adds the pointers of the values that differ.
-    fn differences(before: &Value, after: &Value, at: &str, found: &mut BTreeSet<String>) {
-        let name = |item: &Value| item["name"].as_str().unwrap_or_default().to_owned();
-        let names = |value: &Value| match value {
-            Value::Object(members) => members.keys().cloned().collect(),
-            Value::Array(items) => items.iter().map(name).collect(),
-            _ => BTreeSet::new(),
-        };
-        let part = |value: &Value, wanted: &str| match value {
-            Value::Array(items) => items.iter().find(|item| name(item) == wanted).cloned(),
-            value => value.get(wanted).cloned(),
-        };
-        let all: BTreeSet<String> = names(before).union(&names(after)).cloned().collect();
-        if all.is_empty() && before != after {
-            found.insert(at.to_owned());
-        }
-        for name in all {
-            let [before, after] = [before, after].map(|value| part(value, &name));
-            let at = format!("{at}/{name}");
-            match (before, after) {
-                (Some(before), Some(after)) => differences(&before, &after, &at, found),
-                _ => _ = found.insert(at),
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_annotations_change_the_same_field() {
-        let set = ["qos=keep"].map(str::to_owned);
-        let config = load(&Sources::default().with_set(&set)).unwrap();
-        for config in [Config::default(), config] {
-            let switches = switches(&config);
-            let rendered = RenderedAgents::new(&config, &switches, rows(&config)).unwrap();
-            let shapes = 1 << switches.len();
-            let mut first = shapes;
-            let mut known = BTreeSet::new();
-            for row in &rendered.rows {
-                let mut changed = BTreeSet::new();
-                for shape in 0..shapes {
-                    let [before, after] =
-                        [shape, first + shape].map(|index| &rendered.agents[index].parts);
-                    let [before, after] = [before, after].map(|parts| &parts["container"]);
-                    differences(before, after, "", &mut changed);
-                }
-                first += shapes;
-                assert!(!changed.is_empty(), "{row:?}");
-                assert!(known.is_disjoint(&changed), "{changed:?}");
-                known.append(&mut changed);
-            }
-        }
-    }
+        "record": record.to_string().strip_suffix('}'),
+    })
 }

@@ -16,14 +16,6 @@ pub(super) struct Rendered<T> {
 pub(super) struct Chooser {
     /// The condition of each bit.
     pub(super) conditions: Vec<String>,
-    pub(super) slots: Vec<Slot>,
-}
-
-/// The expression in place of a sample that rendered texts have.
-#[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) sample: &'static str,
-    pub(super) expression: String,
 }
 
 /// Values on both sides of a condition.
@@ -44,7 +36,7 @@ impl Chooser {
     /// Returns the expression whose value in each case is the rendered one.
     pub(super) fn expression(&self, values: &[Rendered<&Value>]) -> String {
         if let Some(value) = same(values) {
-            return self.literal(value);
+            return literal(value);
         }
         if values.iter().all(|one| one.value.is_object()) {
             return self.mapping(values);
@@ -156,49 +148,36 @@ impl Chooser {
             expression: format!("dyn({})", self.expression(&found)),
         }
     }
+}
 
-    fn literal(&self, value: &Value) -> String {
-        match value {
-            Value::String(text) => self.text(text),
-            Value::Array(items) => cel::collection("[", &self.literals(items), "]"),
-            Value::Object(members) => {
-                let mut texts = self.literals(members.values());
-                for (key, text) in members.keys().zip(&mut texts) {
-                    *text = format!("{}: {text}", cel::string(key));
-                }
-                cel::collection("{", &texts, "}")
+fn literal(value: &Value) -> String {
+    match value {
+        Value::String(text) => cel::string(text),
+        Value::Array(items) => cel::collection("[", &literals(items), "]"),
+        Value::Object(members) => {
+            let mut texts = literals(members.values());
+            for (key, text) in members.keys().zip(&mut texts) {
+                *text = format!("{}: {text}", cel::string(key));
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+            cel::collection("{", &texts, "}")
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
+}
 
-    /// Returns the literals of one list or mapping, which must have one type: all are strings, or `dyn`.
-    fn literals<'a>(&self, values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
-        let values = Vec::from_iter(values);
-        let are_strings = values.iter().all(|value| value.is_string());
-        let mut literals = Vec::new();
-        for value in values {
-            let literal = self.literal(value);
-            literals.push(match are_strings {
-                true => literal,
-                false => format!("dyn({literal})"),
-            });
-        }
-        literals
+/// Returns the literals of one list or mapping, which must have one type: all are strings, or `dyn`.
+fn literals<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+    let values = Vec::from_iter(values);
+    let are_strings = values.iter().all(|value| value.is_string());
+    let mut literals = Vec::new();
+    for value in values {
+        let literal = literal(value);
+        literals.push(match are_strings {
+            true => literal,
+            false => format!("dyn({literal})"),
+        });
     }
-
-    /// Returns a text with the slot in place of a sample: `'^a$|' + variables.pattern`
-    fn text(&self, text: &str) -> String {
-        for Slot { sample, expression } in &self.slots {
-            if let Some((before, after)) = text.split_once(sample) {
-                let [before, after] = [before, after].map(cel::string);
-                let whole = format!("{before} + {expression} + {after}");
-                let whole = whole.trim_start_matches("'' + ");
-                return whole.trim_end_matches(" + ''").to_owned();
-            }
-        }
-        cel::string(text)
-    }
+    literals
 }
 
 /// Returns the value, if all are the same.
@@ -248,16 +227,12 @@ fn in_order(values: &[Rendered<&Value>], names: fn(&Value) -> Vec<String>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{Chooser, Rendered, Slot};
+    use super::{Chooser, Rendered};
     use serde_json::{Value, json};
 
     fn chosen(values: &[Value]) -> String {
         let chooser = Chooser {
             conditions: vec!["a".to_owned(), "b".to_owned()],
-            slots: vec![Slot {
-                sample: "SAMPLE",
-                expression: "v".to_owned(),
-            }],
         };
         let mut rendered = Vec::new();
         for (case, value) in (0..).zip(values) {
@@ -278,15 +253,6 @@ mod tests {
             (
                 [json!(1), json!(2), json!(3), json!(4)],
                 "(a ? (b ? 4: 2): (b ? 3: 1))",
-            ),
-            (
-                [
-                    json!("^SAMPLE$"),
-                    json!("SAMPLE"),
-                    json!("^SAMPLE$"),
-                    json!("SAMPLE"),
-                ],
-                "(a ? v: '^' + v + '$')",
             ),
             (
                 [

@@ -8,11 +8,6 @@ pub(crate) enum PolicyError {
         "`injection` is `disabled`, so the policy would inject nothing; delete it from the cluster, or set `injection`"
     )]
     Disabled,
-    /// A setting holds a text that the generator of the policy uses.
-    #[error(
-        "a setting of the agent contains `{sample}`, which a policy uses for the value of an annotation; write another text, or use the webhook"
-    )]
-    Reserved { sample: &'static str },
     /// The API server would refuse an expression.
     #[error(
         "the expression `{name}` of the policy has {length} characters, but the API server takes at most {MAX_EXPRESSION}; shorten the settings that it is made of, or use the webhook"

@@ -5,7 +5,7 @@ use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::qos;
 use crate::policy::agent::RenderedAgents;
-use crate::policy::annotations::{self, Row};
+use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{FEW_ITEMS, GUARANTEED};
 
@@ -19,8 +19,8 @@ pub(super) struct Guard {
     pub(super) is_refusal: bool,
 }
 
-/// The names of the conditions that a pod is not too large for the others.
-pub(super) const SIZES: [&str; 2] = ["hasFewItems", "hasShortValues"];
+/// The name of the condition that a pod is not too large for the others.
+pub(super) const FEW_ITEMS_NAME: &str = "hasFewItems";
 
 /// The name of the condition that the pod does not request to wait for hosts.
 pub(super) const WAITS_FOR_NOTHING: &str = "waitsForNothing";
@@ -48,28 +48,20 @@ impl Guard {
 
 /// Returns the conditions on the pods that the policy injects, in the order in which the API server evaluates them.
 pub(super) fn guards(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
-    let [few_items, short_values] = SIZES;
-    let mut guards = vec![
-        Guard::undecided(
-            few_items,
-            FEW_ITEMS,
-            "a list of the pod, such as its annotations or the variables of a container, has more than 1000 items, or the containers have more than 50000 variables",
-        ),
-        Guard::undecided(
-            short_values,
-            annotations::short_values(&agents.rows),
-            &format!("an annotation {PREFIX}... has more than 1000 characters"),
-        ),
-    ];
-    guards.extend(about_annotations(config, agents));
+    let mut guards = vec![Guard::undecided(
+        FEW_ITEMS_NAME,
+        FEW_ITEMS,
+        "a list of the pod, such as its annotations or the variables of a container, has more than 1000 items, or the containers have more than 50000 variables",
+    )];
+    guards.extend(about_annotations(config));
     guards.extend(about_the_rest(config, agents));
     guards
 }
 
-fn about_annotations(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
+fn about_annotations(config: &Config) -> [Guard; 5] {
     let [inject, record] =
         [Annotation::Inject, Annotation::Record].map(|annotation| cel::string(annotation.key()));
-    let mut guards = vec![
+    [
         Guard::refusal(
             "injectIsBoolean",
             format!(
@@ -93,40 +85,16 @@ fn about_annotations(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
             is_refusal: false,
         },
         Guard::undecided(
-            "knowsAnnotations",
-            annotations::known(config, &agents.rows),
-            &format!("the pod has an annotation {PREFIX}... that the policy does not read"),
+            "hasNoOverride",
+            annotations::no_override(config),
+            &format!("the pod has an annotation {PREFIX}... that may change the agent"),
         ),
-        Guard::refusal(
+        Guard::undecided(
             "ignoresWarnings",
             annotations::ignored_warnings(),
-            "invalid-annotation: `ignore-warnings` has an unknown id",
+            "`ignore-warnings` is too long, or has an unknown id",
         ),
-    ];
-    for row in &agents.rows {
-        guards.push(value(row));
-    }
-    guards
-}
-
-/// Returns the condition on the value of an annotation.
-fn value(row: &Row) -> Guard {
-    let Named { name, expression } = row.condition();
-    let annotation = row.annotation.name();
-    match row.is_exact {
-        true => Guard::refusal(
-            &name,
-            expression,
-            format!("invalid-annotation: `{annotation}` has an invalid value"),
-        ),
-        false => Guard::undecided(
-            &name,
-            expression,
-            &format!(
-                "the policy does not read this value of `{annotation}`; correct or simplify it"
-            ),
-        ),
-    }
+    ]
 }
 
 /// Returns the conditions on names, on the lists to which the engine may add more than the agent, and on the class of the pod.

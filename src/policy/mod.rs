@@ -3,8 +3,8 @@
 //!
 //! The engine renders the agent, and CEL chooses:
 //!
-//! - `agent`: the agent of each shape of a pod, and with each form of an annotation, as the engine renders it
-//! - `annotations`: the annotations that the policy reads, a row each
+//! - `agent`: the agent of each shape of a pod, as the engine renders it
+//! - `annotations`: the annotations that the policy reads
 //! - `choice`: one expression for all of these agents
 //! - `conditions`, `guards`: the rules of `decide` about pods
 //! - `mutation`, `report`: the two policies
@@ -51,10 +51,9 @@ pub(crate) fn policies(config: &Config, request: &PolicyRequest) -> Result<Polic
         return Err(PolicyError::Disabled);
     }
     let switches = agent::switches(config);
-    let agents = RenderedAgents::new(config, &switches, annotations::rows(config))?;
+    let agents = RenderedAgents::new(config, &switches);
     let guards = guards::guards(config, &agents);
     let mut variables = conditions::variables();
-    variables.extend(agents.rows.iter().map(annotations::Row::value));
     variables.extend(guards.iter().map(|guard| guard.condition.clone()));
     let mutation = mutation::policy(config, &guards, variables.clone(), switches, &agents)?;
     let mut policies = vec![mutation];

@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::INJECTED;
 use crate::policy::agent::{RenderedAgents, Switch};
-use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{requested, scope};
 use crate::policy::error::PolicyError;
@@ -50,17 +49,8 @@ pub(super) fn policy(
 }
 
 /// Returns the variables of what the pod gets, each behind those that it names.
-fn parts(agents: &RenderedAgents) -> [Named; 6] {
-    let mut keys = Vec::new();
-    for row in &agents.rows {
-        keys.extend(annotations::keys(row.annotation));
-    }
-    let overridden = format!(
-        "{}.exists(k, k in variables.annotations)",
-        cel::strings(&keys)
-    );
+fn parts(agents: &RenderedAgents) -> [Named; 5] {
     [
-        Named::new("overridden", overridden),
         Named::new("native", agents.is_native()),
         Named::new("container", agents.expression("container")),
         Named::new("volumes", agents.expression("volumes")),
@@ -93,7 +83,7 @@ fn operations() -> String {
     format!(
         "(has(object.metadata.annotations) ? [] : [JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}])
 + ('{status}' in variables.annotations ? [] : [JSONPatch{{op: 'add', path: '{status_path}', value: '{INJECTED}'}}])
-+ (variables.overridden ? [] : [JSONPatch{{op: 'add', path: '{record_path}', value: variables.record}}])
++ [JSONPatch{{op: 'add', path: '{record_path}', value: variables.record}}]
 + (!variables.native ? [JSONPatch{{op: 'add', path: '/spec/containers/-', value: variables.container}}]
   : has(object.spec.initContainers) ? [JSONPatch{{op: 'add', path: '/spec/initContainers/-', value: variables.container}}]
   : [JSONPatch{{op: 'add', path: '/spec/initContainers', value: [variables.container]}}])

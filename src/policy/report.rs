@@ -6,7 +6,7 @@ use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{ANNOTATIONS, requested, scope};
 use crate::policy::error::PolicyError;
-use crate::policy::guards::{Guard, SIZES, WAITS_FOR_NOTHING};
+use crate::policy::guards::{FEW_ITEMS_NAME, Guard, WAITS_FOR_NOTHING};
 use crate::policy::manifest::{BoundPolicy, expression};
 use serde_json::{Value, json};
 
@@ -21,9 +21,8 @@ pub(super) fn policies(
     variables: Vec<Named>,
 ) -> Result<Vec<BoundPolicy>, PolicyError> {
     let record = cel::string(Annotation::Record.key());
-    let [few_items, short_values] = SIZES;
     let condition = format!(
-        "variables.{few_items} && (variables.isForWindows
+        "variables.{FEW_ITEMS_NAME} && (variables.isForWindows
 || variables.hasAgent && ({record} in variables.annotations || variables.{WAITS_FOR_NOTHING}))"
     );
     let reporting = BoundPolicy {
@@ -46,7 +45,7 @@ pub(super) fn policies(
         met.push(format!("variables.{}", guard.condition.name));
     }
     let condition = format!(
-        "!variables.{few_items} || !variables.{short_values} || variables.isForWindows
+        "!variables.{FEW_ITEMS_NAME} || variables.isForWindows
 || variables.hasAgent || {record} in variables.annotations\n|| {}",
         met.join(" && ")
     );

@@ -71,7 +71,7 @@ fn settings_of_the_agent_and_of_the_cluster() {
         ],
         &[
             r#"agent.displayName=it's \ "$(A)" ${{ b }} 監視"#,
-            "agent.memo='+variables.image+'",
+            "agent.memo='+variables.record+'",
             "agent.roles=[shop:web]",
         ],
     ];

@@ -25,7 +25,7 @@ fn timed(policy: &Policy, pod: &Value) -> (Duration, Value) {
     }
 }
 
-/// Without a limit on their length, `roles` alone cost some hundred times as much as the same text in another annotation.
+/// Without a limit on its length, `ignore-warnings` alone would cost some hundred times as much as the same text in another annotation.
 #[test]
 fn long_values_of_annotations_cost_no_more_than_those_of_others() {
     let Some(policy) = Policy::apply("policy-long", &Settings::default()) else {

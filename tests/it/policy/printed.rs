@@ -60,7 +60,7 @@ const PRINTED: &[(&str, &[&str])] = &[
             "--set=agent.displayName=it's \\ \"$(A)\" ${{ b }} 監視",
             "--set=agent.memo=a\n---\n# \u{2028}\u{85}\u{1f41f}",
             "--set=agent.roles=[shop:web]",
-            "--set=agent.env=[{name: MACKEREL_ROLES_, value: \"'+variables.image+'\"}]",
+            "--set=agent.env=[{name: MACKEREL_ROLES_, value: \"'+variables.record+'\"}]",
         ],
     ),
 ];
@@ -145,7 +145,7 @@ fn hostile_texts_stay_within_their_literals() {
     for literal in [
         r#"'it\'s \\ "$(A)" ${{ b }} 監視'"#,
         r"'a\u000a---\u000a# \u2028\u0085\U0001f41f'",
-        r"'\'+variables.image+\''",
+        r"'\'+variables.record+\''",
     ] {
         assert!(container.contains(literal), "{literal}: {container}");
     }
@@ -159,10 +159,6 @@ fn some_configurations_have_no_policy() {
         (
             "--set=injection=disabled",
             "error: `injection` is `disabled`, so the policy would inject nothing; delete it from the cluster, or set `injection`\n",
-        ),
-        (
-            "--set=agent.memo=policy-slot-image",
-            "error: a setting of the agent contains `policy-slot-image`, which a policy uses for the value of an annotation; write another text, or use the webhook\n",
         ),
         (
             "--set=select.kinds=[Deployment]",

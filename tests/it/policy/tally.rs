@@ -1,19 +1,17 @@
 //! Compares pods that are created through a policy with the pods that the engine gives, and counts.
 
 use super::{PREFIX, Policy, agents, containers, reported};
-use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each};
+use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT};
 use crate::kubernetes::injected::{comparable, pairs};
 use crate::kubernetes::judge::nothing_is_wrong;
 use crate::laws::{INJECT, carries_record};
+use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// The annotations that override nothing.
-const NOT_OVERRIDING: [&str; 5] = ["inject", "status", "record", "ignore-warnings", "wait-for"];
 
 /// A pod, and the engine's decision about it.
 #[derive(Debug, Clone)]
@@ -81,16 +79,6 @@ impl Subject {
         })
     }
 
-    /// True if an annotation of the pod overrides a setting. The digest of the record then depends on its value.
-    fn is_overridden(&self) -> bool {
-        let annotations = self.pod["metadata"]["annotations"].as_object();
-        let mut keys = annotations.into_iter().flatten().map(|(key, _)| key);
-        keys.any(|key| {
-            key.strip_prefix(PREFIX)
-                .is_some_and(|name| !NOT_OVERRIDING.contains(&name))
-        })
-    }
-
     /// True if the pod has no agent of its own and does not opt out.
     fn lacks_agent(&self) -> bool {
         let opts_out = self.pod["metadata"]["annotations"][&format!("{PREFIX}inject")] == "false";
@@ -150,30 +138,25 @@ impl Subject {
             (Decision::Injected(_), true) if !reasons.is_empty() => {
                 wrong(&format!("injected, and reported: {reasons:?}"))
             }
-            (decision, _) => match self.difference(expected, &seen) {
+            (decision, _) => match difference(&expected, &seen) {
                 Some(difference) => wrong(&difference),
                 None if matches!(decision, Decision::Injected(_)) => Verdict::Equal,
                 None => Verdict::Unchanged,
             },
         }
     }
+}
 
-    fn difference(&self, mut expected: Value, seen: &Value) -> Option<String> {
-        let record = "agent-injector.contrib.mackerel.io/record";
-        if self.is_overridden() && seen["metadata"]["annotations"].get(record).is_none() {
-            let annotations = expected["metadata"]["annotations"].as_object_mut();
-            annotations.map(|annotations| annotations.remove(record));
-        }
-        let [expected, seen] = [&expected, seen].map(comparable);
-        if expected == seen {
-            return None;
-        }
-        let difference = similar::TextDiff::from_lines(&expected, &seen)
-            .unified_diff()
-            .context_radius(2)
-            .to_string();
-        Some(format!("differs\n{difference}"))
+fn difference(expected: &Value, seen: &Value) -> Option<String> {
+    let [expected, seen] = [expected, seen].map(comparable);
+    if expected == seen {
+        return None;
     }
+    let difference = similar::TextDiff::from_lines(&expected, &seen)
+        .unified_diff()
+        .context_radius(2)
+        .to_string();
+    Some(format!("differs\n{difference}"))
 }
 
 /// True if a refusal is reported. One that is to reject the pod, and does not, is about what the policy cannot decide.
