@@ -10,10 +10,11 @@
 //! is the one that such a case adds: `⟨agent: default⟩` is the one of `agent/default`, behind the same indentation and with
 //! lists inside of it in lines that are indented by 2, or as the line says. The topic alone has the default image, too: a new one changes these cases.
 //!
-//! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test cases` writes the expectations anew: read each
+//! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test --test it cases::cases_give` writes the expectations anew: read each
 //! one as a reviewer would before it is committed.
 
 use crate::laws::{self, configuration, others};
+use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::engine::inject;
@@ -486,31 +487,32 @@ const ELSEWHERE: [Reason; 10] = [
     Reason::VerifyFailed,
 ];
 
-/// Each case converges with each other configuration, whichever of the two comes first.
+/// Each case converges with another configuration, whichever of the two comes first: with each one under `MACKEREL_LONG_TESTS=1`.
 #[test]
 fn cases_converge_under_another_configuration() {
-    let mut wrong = String::new();
-    let others = others();
-    for Case {
-        name, text, config, ..
-    } in all()
-    {
-        let here = laws::made(&text, &config);
-        for other in &others {
-            let converge = || {
-                let (here, there) = (
-                    here.as_ref().map_err(Clone::clone)?,
-                    laws::made(&text, other)?,
-                );
-                laws::converges(&text, here, &there)
-                    .and_then(|()| laws::converges(&text, &there, here))
-            };
-            if let Err(broken) = converge() {
-                writeln!(wrong, "== {name}: {broken}").unwrap();
+    let (others, cases) = (others(), all());
+    let count = match std::env::var_os("MACKEREL_LONG_TESTS") {
+        Some(_) => others.len(),
+        None => 1,
+    };
+    let numbered: Vec<(usize, &Case)> = cases.iter().enumerate().collect();
+    let wrong = for_each(&numbered, |(number, case)| {
+        let mut wrong = String::new();
+        for other in others.iter().cycle().skip(*number).take(count) {
+            if let Err(broken) = converges(case, other) {
+                writeln!(wrong, "== {}: {broken}", case.name).unwrap();
             }
         }
-    }
-    assert!(wrong.is_empty(), "\n{wrong}");
+        wrong
+    });
+    assert_eq!(wrong.concat(), "");
+}
+
+fn converges(case: &Case, other: &Config) -> Result<(), String> {
+    let here = laws::made(&case.text, &case.config)?;
+    let there = laws::made(&case.text, other)?;
+    laws::converges(&case.text, &here, &there)?;
+    laws::converges(&case.text, &there, &here)
 }
 
 #[test]

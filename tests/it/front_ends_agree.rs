@@ -107,7 +107,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
 }
 
 #[test]
-fn front_ends_agree_over_the_cases() {
+fn front_ends_agree_over_each_case() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for case in cases::all() {

@@ -48,6 +48,7 @@ mod migration;
 mod nothing_is_lost;
 #[cfg(unix)]
 mod packages;
+mod parallel;
 #[cfg(unix)]
 mod policy;
 mod post_renderer;

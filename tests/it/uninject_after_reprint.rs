@@ -164,7 +164,7 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
 }
 
 #[test]
-fn cases_come_back_after_other_tools() {
+fn each_case_comes_back_after_other_tools() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for case in cases::all() {

@@ -308,7 +308,7 @@ fn chart(folder: &Path, texts: &[(&str, &str)]) {
 }
 
 #[test]
-fn cases_come_back_after_kustomize() {
+fn each_case_comes_back_after_kustomize() {
     let left_out = [
         &NO_YAML_TO_GO[..],
         &WITHOUT_A_KIND,
@@ -331,7 +331,7 @@ fn cases_come_back_after_kustomize() {
 }
 
 #[test]
-fn cases_come_back_after_kpt() {
+fn each_case_comes_back_after_kpt() {
     let Some(kpt) = tools::find("kpt", "") else {
         return;
     };
@@ -370,7 +370,7 @@ fn stream(folder: &Path) -> String {
 }
 
 #[test]
-fn cases_come_back_after_helm() {
+fn each_case_comes_back_after_helm() {
     // Helm 4 prints anew what has gone through a post-renderer; here that is `cat`.
     let prints_anew = &["--post-renderer", crate::real_tools::PROGRAM][..];
     for (version, more, changed) in [

@@ -122,7 +122,7 @@ fn differences(
 }
 
 #[test]
-fn the_webhook_makes_the_pods_of_the_cases() {
+fn the_webhook_makes_the_pods_of_each_case() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for case in cases::all() {

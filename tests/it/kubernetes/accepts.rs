@@ -1,13 +1,14 @@
 //! The API server accepts, with the agent, every object that it accepts without it: in a namespace as strict as before, and
 //! without a warning more.
 
-use super::cluster::{RESTRICTED, UNENFORCED, cluster, for_each};
+use super::cluster::{RESTRICTED, UNENFORCED, cluster};
 use super::injected::{hardened, paired, pairs};
 use super::judge::{Census, Judge, Way};
 use crate::cases::{self, Case};
 use crate::corpus::Files;
 use crate::examples::{EXAMPLES, Shown};
 use crate::laws::{self, INJECT};
+use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::Direction;
@@ -38,7 +39,7 @@ pub(super) fn to_be_accepted() -> Vec<Case> {
 }
 
 #[test]
-fn kubernetes_accepts_the_cases() {
+fn kubernetes_accepts_each_case() {
     let Some(cluster) = cluster() else { return };
     let cases = to_be_accepted();
     let judge = &Judge::new(cluster);

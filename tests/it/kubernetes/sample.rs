@@ -2,12 +2,13 @@
 //!
 //! `UPDATE_CENSUS=1 cargo test kubernetes` writes the census anew: `tests/census-kubernetes.txt`.
 
-use super::cluster::{cluster, for_each};
+use super::cluster::cluster;
 use super::injected::{InjectedPair, pairs};
 use super::judge::{Census, Judge};
 use crate::cases;
 use crate::corpus::{self, Files};
 use crate::laws::{INJECT, of_spec};
+use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::report::Reason;

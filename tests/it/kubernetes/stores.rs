@@ -2,9 +2,10 @@
 //! that was never injected.
 
 use super::accepts::{kinds_of_sidecar, to_be_accepted};
-use super::cluster::{ApiVerdict, Cluster, Run, cluster, collection, for_each, without_identity};
+use super::cluster::{ApiVerdict, Cluster, Run, cluster, collection, without_identity};
 use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
+use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::report::Reason;

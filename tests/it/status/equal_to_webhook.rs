@@ -137,7 +137,7 @@ fn with_limit_range(pod: &Value) -> Value {
 }
 
 #[test]
-fn the_report_agrees_with_the_webhook_about_the_cases() {
+fn the_report_agrees_with_the_webhook_about_each_case() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for case in cases::all() {

@@ -1,7 +1,8 @@
 //! The server is away, slow or dead.
 
 use super::{Webhook, has_agent, plain_pod};
-use crate::kubernetes::cluster::{ApiVerdict, for_each};
+use crate::kubernetes::cluster::ApiVerdict;
+use crate::parallel::for_each;
 use crate::webhook::chart::{OPENSHIFT, rendered};
 use crate::webhook::server::until;
 use std::net::TcpListener;

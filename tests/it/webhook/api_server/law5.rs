@@ -3,9 +3,10 @@
 use super::{Webhook, has_agent, plain_pod};
 use crate::cases;
 use crate::corpus;
-use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each};
+use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT};
 use crate::kubernetes::injected::{comparable, pairs};
 use crate::laws::{INJECT, carries_record};
+use crate::parallel::for_each;
 use crate::webhook::server::{scaled, until};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::options::Options;
@@ -59,7 +60,7 @@ fn pods(name: &str, text: &str, config: &Config, options: Options) -> Vec<Twice>
 }
 
 #[test]
-fn the_api_server_makes_the_pods_of_the_cases() {
+fn the_api_server_makes_the_pods_of_each_case() {
     let Some(webhook) = Webhook::register("law5-cases") else {
         return;
     };
