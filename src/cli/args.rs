@@ -62,22 +62,6 @@ pub(crate) struct Common {
     pub(crate) log_file: Option<PathBuf>,
 }
 
-/// Environment variables of the program, for its manual pages.
-pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
-    (
-        CONFIG_VARIABLE,
-        "Configuration file. `--config` takes precedence.",
-    ),
-    (
-        LOG_FILE_VARIABLE,
-        "File to append all messages to. `--log-file` takes precedence.",
-    ),
-    (
-        "NO_COLOR",
-        "If set to a non-empty value, the output has no colours.",
-    ),
-];
-
 /// The value of `--adopt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Adoption {

@@ -112,8 +112,8 @@ fn every_command_has_a_manual_page() {
         }
     );
     let program = folder.read("man1/mackerel-agent-injector.1");
-    assert!(program.contains("[OPTIONS] [COMMAND]"), "{program}");
-    for section in ["EXIT STATUS", "ENVIRONMENT", "GLOBAL OPTIONS", "COMMANDS"] {
+    assert!(program.contains("Exit codes: 0 success"), "{program}");
+    for section in ["GLOBAL OPTIONS", "SUBCOMMANDS"] {
         assert!(
             program.contains(&format!(".SH \"{section}\"\n"))
                 || program.contains(&format!(".SH {section}\n")),
@@ -142,16 +142,9 @@ fn every_command_has_a_manual_page() {
     let inject = folder.run(&["man", "inject"]).stdout;
     assert!(inject.contains("\\-\\-output\\fR \\fI<FORMAT>"), "{inject}");
     assert!(
-        inject.contains(
-            ".SH EXAMPLES\n.nf\n  mackerel\\-agent\\-injector inject \\-\\-diff deploy/\n"
-        ),
+        inject.contains("mackerel\\-agent\\-injector inject \\-\\-diff deploy/"),
         "{inject}"
     );
-    assert!(
-        inject.contains("0 success, 1 `\\-\\-check` found"),
-        "{inject}"
-    );
-    assert!(!inject.contains("EXTRA"), "{inject}");
 }
 
 #[cfg(unix)]
