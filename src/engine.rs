@@ -4,8 +4,7 @@ use crate::checks::{self, ProcessedText};
 use crate::config::Config;
 use crate::inject::{Injection, Input, SharedWork, inject_templates};
 use crate::manifest::list::Cut;
-use crate::options::{Direction, Options, Permissions};
-use crate::rbac;
+use crate::options::{Direction, Options};
 
 /// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
 /// [`Injection::apply`] returns the new text, [`Injection::outcomes`] the decisions with their causes.
@@ -23,7 +22,7 @@ pub(crate) fn inject_list(
 ) -> Injection {
     let patch = None;
     let input = Input { text, patch, cut };
-    let mut injection = inject_part(input, config, options, &mut SharedWork::default());
+    let mut injection = inject_templates(input, config, options, &mut SharedWork::default());
     if options.direction == Direction::Inject {
         let around = checks::check_inputs(
             &[ProcessedText {
@@ -39,23 +38,6 @@ pub(crate) fn inject_list(
         injection
             .remarks
             .extend(around.remarks.into_iter().map(|(_, remark)| remark));
-    }
-    injection
-}
-
-/// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them.
-pub(crate) fn inject_part(
-    input: Input<'_>,
-    config: &Config,
-    options: Options,
-    shared: &mut SharedWork,
-) -> Injection {
-    let mut injection = inject_templates(input, config, options, shared);
-    if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
-        rbac::write(input.text, config, options, &mut injection, |text| {
-            let cut = None;
-            inject_templates(Input { text, cut, ..input }, config, options, shared)
-        });
     }
     injection
 }

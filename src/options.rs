@@ -123,25 +123,12 @@ impl Tense {
     }
 
     /// Returns `2 added` or `2 would be added`.
-    pub(crate) fn counted(self, count: usize, done: &str) -> String {
+    fn counted(self, count: usize, done: &str) -> String {
         match self {
             Tense::Past => format!("{count} {done}"),
             Tense::Conditional => format!("{count} would be {done}"),
         }
     }
-}
-
-/// The place for the ClusterRoles and bindings of `rbac.generate`. [`Direction::Uninject`] removes them with any value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Permissions {
-    /// None: those of an earlier run are left alone.
-    #[default]
-    Leave,
-    /// Separate documents before the others.
-    Documents,
-    /// Items of the ResourceList, which the text must be.
-    Items,
 }
 
 /// Options of a run that are not part of the configuration. Default: inject, and respect the edits and agents of others.
@@ -169,8 +156,6 @@ pub struct Options {
     pub(crate) explanations: Explanations,
     /// Tense of messages. Default: past.
     pub(crate) tense: Tense,
-    /// Place for `rbac.generate`. Default: none.
-    pub permissions: Permissions,
     /// Threads beside the caller's that may work on one text. The result does not depend on their number. Default: none.
     pub further_threads: usize,
 }
@@ -187,7 +172,6 @@ impl Options {
             patches: Patches::Drop,
             explanations: Explanations::Drop,
             tense: Tense::Past,
-            permissions: Permissions::Leave,
             further_threads: 0,
         }
     }

@@ -6,7 +6,7 @@
 use crate::config::Config;
 use crate::engine::inject;
 use crate::inject::Injection;
-use crate::options::{Options, Permissions};
+use crate::options::Options;
 use yaml_json_patch::edit::Edit;
 
 /// The output for a blank stream.
@@ -21,14 +21,7 @@ pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection
             ..Injection::default()
         };
     }
-    inject(
-        text,
-        config,
-        Options {
-            permissions: Permissions::Documents,
-            ..options
-        },
-    )
+    inject(text, config, options)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Permissions};
+use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -431,7 +431,6 @@ pub(crate) const SHAPES: &[Shape] = &[
         let pod = "kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - name: a\n    image: a:1\n";
         format!("{pod}{}", "      \t\n".repeat(n))
     }),
-    // Permissions.
     text("rbac: others in one line", 200, |n| {
         let roles = each(n, |i| {
             format!(
@@ -439,18 +438,6 @@ pub(crate) const SHAPES: &[Shape] = &[
             )
         });
         format!("{{apiVersion: v1, kind: List, items: [{roles}]}}\n")
-    }),
-    other("rbac: generated for namespaces", 200, |n| {
-        generated_again(n, |i| {
-            format!("metadata: {{name: web, namespace: n{i}}}\nspec: {{}}\n")
-        })
-    }),
-    other("rbac: generated for ServiceAccounts", 200, |n| {
-        generated_again(n, |i| {
-            format!(
-                "metadata: {{name: web, namespace: shop}}\nspec: {{serviceAccountName: a{i}}}\n"
-            )
-        })
     }),
     // Living pods.
     other("status: outdated pods", 20, |n| {
@@ -504,22 +491,6 @@ fn pod(annotations: &str, spec: &str) -> Run {
         "pods",
         &object,
     )
-}
-
-/// Injects pods once more whose permissions an earlier run has generated.
-fn generated_again(n: usize, pod: fn(usize) -> String) -> Run {
-    let set = ["rbac.generate=true", "kubernetesVersion=1.33"].map(str::to_owned);
-    let config = load(&Sources::default().with_set(&set)).unwrap();
-    let mut options = Options::default();
-    options.permissions = Permissions::Documents;
-    let container = "containers: [{name: a, image: a:1}]";
-    let pods = each(n, |i| {
-        let pod = pod(i).replace("spec: {", &format!("spec: {{{container}, "));
-        format!("---\napiVersion: v1\nkind: Pod\n{pod}")
-    });
-    let text = inject(&pods, &config, options).apply(&pods).unwrap();
-    assert!(text.contains("ClusterRoleBinding"), "{text}");
-    Box::new(move || drop(black_box(inject(&text, &config, options))))
 }
 
 /// Reports on pods as kubectl prints them, with their ReplicaSets. Every two pods belong to one Deployment, and their agents came with

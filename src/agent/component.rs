@@ -31,7 +31,7 @@ pub(crate) struct Component {
     pub(crate) names: ReplaceableNames,
     /// Its part of the record, with the list that it is added to.
     pub(crate) record: ComponentRecord,
-    /// The objects and permissions that it needs.
+    /// The objects that it needs.
     pub(crate) needs: Arc<Prerequisites>,
     /// The properties of the pod that it depends on; none for the init container.
     pub(crate) shape: Option<AgentShape>,

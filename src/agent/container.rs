@@ -5,7 +5,7 @@ use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::prerequisites::{Permission, Prerequisites};
+use crate::agent::prerequisites::Prerequisites;
 use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::config::{AgentSettings, Config, Origin, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
@@ -74,11 +74,7 @@ fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
     let variables = config.spec.agent.env.iter();
     let optional = variables.filter(|variable| is_optional(variable));
     let optional = optional.map(|variable| variable.name.clone()).collect();
-    let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, optional);
-    if agent.access != Some(KubeletAccess::ReadOnlyPort) && !config.spec.rbac.generate {
-        needs.permission = Permission::Manual;
-    }
-    needs
+    Prerequisites::of(&agent.container, &agent.volume_list, optional)
 }
 
 /// Returns true for a variable whose reference the user has marked `optional`.

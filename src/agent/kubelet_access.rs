@@ -69,7 +69,9 @@ pub(crate) struct RbacSubject {
     pub(crate) access: KubeletAccess,
     /// The pod's namespace; none if neither the resource nor the configuration names one.
     pub(crate) namespace: Option<String>,
-    pub(crate) service_account: String,
+    /// The byte offset of the namespace in the manifest, else of the resource.
+    pub(crate) namespace_offset: usize,
+    pub(crate) account: PodServiceAccount,
 }
 
 /// The ServiceAccount of a pod.

@@ -1,4 +1,4 @@
-//! Objects and permissions that an injected pod needs: an agent without its API key exits, and its pod is not ready.
+//! Objects that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
 use crate::config::AgentSettings;
 use crate::mackerel::names::Volume;
@@ -31,16 +31,6 @@ impl fmt::Display for KeyRef {
     }
 }
 
-/// The origin of an agent's permissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Permission {
-    /// No RBAC is needed, or `rbac.generate` writes it in this run.
-    #[default]
-    Generated,
-    /// The user applies the output of the command `rbac`.
-    Manual,
-}
-
 /// The prerequisites of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prerequisites {
@@ -50,7 +40,6 @@ pub(crate) struct Prerequisites {
     pub(crate) agent_config: Option<KeyRef>,
     /// Variables whose references the user has marked `optional`.
     pub(crate) optional: Vec<String>,
-    pub(crate) permission: Permission,
 }
 
 impl Prerequisites {

@@ -13,8 +13,7 @@ use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::{InjectionMode, KIND};
-use crate::engine::inject_part;
-use crate::inject::{Injection, Input, Outcome, SharedWork, asks_for_nothing};
+use crate::inject::{Injection, Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -169,7 +168,7 @@ impl FileReader<'_> {
             cut: None,
         };
         let options = run.options_for(&text);
-        let mut injection = inject_part(input, run.config, options, &mut self.shared);
+        let mut injection = inject_templates(input, run.config, options, &mut self.shared);
         if run.options.direction == Direction::Inject {
             self.add_kustomizations(file, &mut injection);
         }

@@ -1,15 +1,16 @@
 //! The findings of one text as messages.
 
+use crate::agent::kubelet_access::KubeletAccess;
 use crate::cli::messages::{MessageKey, MessageLevel, MessageText, Messages, Visibility};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::explain::InputFinding;
-use crate::inject::outcome::ResourceRef;
+use crate::inject::outcome::{Outcome, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
-use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
-use crate::report::{Finding, PermissionChange, Reason};
+use crate::rbac;
+use crate::report::{Finding, Reason};
 use memchr::memmem;
 use std::io;
 use std::ops::Range;
@@ -57,13 +58,12 @@ pub(crate) fn report(
 ) -> io::Result<()> {
     messages.set_warnings_option(options.warnings);
     messages.count_without_template(&injection.kinds_without_template);
-    if let Some(line) = permission_changes(&injection.permissions, options.tense) {
-        messages.add_permission_changes(line);
+    let mut agents = injection.outcomes.iter().filter_map(Outcome::rbac_subject);
+    if agents.any(|subject| subject.access != KubeletAccess::ReadOnlyPort) {
+        messages.require_rbac();
     }
-    for outcome in &injection.outcomes {
-        if let Some(needs) = outcome.needs() {
-            messages.add_permission(needs.permission);
-        }
+    if rbac::has_objects(writer.input.text, &injection.related) {
+        messages.set_has_rbac();
     }
     for mut reported in injection.diagnostics() {
         // A function call has no list of changes on stdout.
@@ -111,22 +111,6 @@ fn level(reported: &ReportedFinding<'_>, direction: Direction) -> MessageLevel {
         Severity::Info if reported.finding.reason.is_counted_only() => MessageLevel::CountedNote,
         Severity::Info => MessageLevel::Note,
     }
-}
-
-/// `info: ClusterRoles and bindings: 2 added, 1 removed`
-fn permission_changes(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
-    let mut parts = Vec::new();
-    for kind in [
-        PermissionChange::Added,
-        PermissionChange::Updated,
-        PermissionChange::Removed,
-    ] {
-        let count = changes.iter().filter(|(change, _)| *change == kind).count();
-        if count > 0 {
-            parts.push(tense.counted(count, kind.word()));
-        }
-    }
-    (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
 /// Adds a warning or note about an input as a whole.

@@ -37,9 +37,9 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::config::{ConfigReader, Rbac};
+use crate::config::ConfigReader;
 use crate::options::{
-    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings,
+    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
 use crate::report::BUG;
 use args::{Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
@@ -253,15 +253,7 @@ fn run_on_paths(
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
         Direction::Uninject => configuration::base(ConfigReader::Manifests, common, messages)?,
     };
-    let config = request.mode.configured(config);
-    if config.spec.rbac.generate && request.writes_manifests() {
-        let setting = Rbac::generate();
-        anyhow::bail!(
-            "`{setting}` is not supported for files; \
-             add `--set {setting}=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
-        );
-    }
-    let run = RunContext::new(request, Permissions::Leave, common, &config);
+    let run = RunContext::new(request, common, &config);
     files::run(paths, &discovered, run, messages)
 }
 

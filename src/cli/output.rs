@@ -221,8 +221,7 @@ impl Session<'_> {
     /// Logs the summary and the objects that must exist for the pods.
     fn log_end(&mut self, ending: Ending<'_>) -> io::Result<()> {
         self.messages.log_summary(ending)?;
-        let has_rbac = self.rbac.is_complete(self.run.config);
-        self.messages.add_requirements(&self.requirements, has_rbac)
+        self.messages.add_requirements(&self.requirements)
     }
 }
 

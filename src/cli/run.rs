@@ -1,10 +1,10 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
 use crate::cli::args::{Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
-use crate::config::{Config, Rbac};
+use crate::config::Config;
 use crate::explain::Filter;
 use crate::inject::severity::SeverityPolicy;
-use crate::options::{Direction, Options, Permissions, Tense};
+use crate::options::{Options, Tense};
 use std::path::PathBuf;
 use std::thread;
 
@@ -41,19 +41,6 @@ pub(crate) enum OutputMode<'a> {
     Explanation(ExplainRequest<'a>),
     /// RBAC manifests
     Permissions,
-}
-
-impl OutputMode<'_> {
-    /// Adapts a configuration to the mode: the command `rbac` prints all permissions, whatever `rbac` in the configuration is.
-    pub(crate) fn configured(self, mut config: Config) -> Config {
-        if matches!(self, OutputMode::Permissions) {
-            config.spec.rbac = Rbac {
-                generate: true,
-                allow_nodes_proxy: true,
-            };
-        }
-        config
-    }
 }
 
 impl From<&InjectArgs> for OutputMode<'_> {
@@ -115,35 +102,15 @@ pub(crate) struct RunContext<'c> {
 /// Bytes of a text for which further threads are worth it.
 const LONG_TEXT: usize = 4 << 20;
 
-impl RunRequest<'_> {
-    /// Returns true if the output is manifests, or their changes, so that `rbac.generate` adds to it.
-    pub(crate) fn writes_manifests(self) -> bool {
-        self.options.direction == Direction::Inject
-            && !matches!(
-                self.mode,
-                OutputMode::Permissions | OutputMode::Explanation(_)
-            )
-    }
-}
-
 impl<'c> RunContext<'c> {
-    /// Returns the context of a run. The command `rbac` prints the permissions alone, so they have no place among the manifests.
-    pub(crate) fn new(
-        request: RunRequest<'c>,
-        permissions: Permissions,
-        common: &'c Common,
-        config: &'c Config,
-    ) -> Self {
+    /// Returns the context of a run.
+    pub(crate) fn new(request: RunRequest<'c>, common: &'c Common, config: &'c Config) -> Self {
         Self {
             mode: request.mode,
             options: Options {
                 tense: match request.mode {
                     OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
                     _ => Tense::Conditional,
-                },
-                permissions: match request.mode {
-                    OutputMode::Permissions => Permissions::Leave,
-                    _ => permissions,
                 },
                 ..request.options
             },

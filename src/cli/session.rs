@@ -16,7 +16,7 @@ use crate::inject::unknown_kind::GroupKind;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::RelatedKind;
 use crate::options::{Direction, Tense};
-use crate::rbac::{Grants, RbacCoverage};
+use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,8 +63,6 @@ pub(super) struct Session<'r> {
     pub(super) check_fails: bool,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// RBAC objects of the input.
-    pub(super) rbac: RbacCoverage,
     /// The notes `unknown-template` of all files: one per kind, at the place of its first resource.
     notes: BTreeMap<GroupKind, FileRemark>,
     /// Warnings that were reported and are reported once per run.
@@ -88,7 +86,6 @@ impl<'r> Session<'r> {
             printed: String::new(),
             check_fails: false,
             grants: Grants::default(),
-            rbac: RbacCoverage::default(),
             notes: BTreeMap::new(),
             seen: SeenMessages::new(),
         }
@@ -147,10 +144,6 @@ impl<'r> Session<'r> {
         text: String,
         mut injection: Injection,
     ) -> anyhow::Result<()> {
-        if self.run.options.direction == Direction::Inject {
-            self.rbac.require(injection.outcomes.iter());
-            self.rbac.read(&text, &injection, self.run.config);
-        }
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.keep_permissions(&mut injection);
         }
@@ -216,7 +209,7 @@ impl<'r> Session<'r> {
 
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
     fn keep_permissions(&mut self, injection: &mut Injection) {
-        self.grants.take(&injection.outcomes);
+        self.grants.take(&mut injection.outcomes, self.run.config);
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
             outcome.warnings.retain(|warning| match warning.reason {
@@ -347,14 +340,6 @@ fn list_changes(list: &mut String, input: NamedText<'_>, injection: &Injection) 
         lines.push(format!(
             "{}:{}:{}: {resource}: {change}",
             input.name, position.line, position.column
-        ));
-    }
-    for (change, identity) in &injection.permissions {
-        lines.push(format!(
-            "{}: {} would be {}",
-            input.name,
-            identity.full_name(),
-            change.word()
         ));
     }
     // Several pod templates of one resource have the same line.

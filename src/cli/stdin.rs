@@ -12,9 +12,8 @@ use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
 use crate::inject::Injection;
 use crate::krm_fn::{self, Call, CallStatus};
-use crate::options::{Direction, Permissions};
+use crate::options::Direction;
 use crate::post_renderer;
-use crate::rbac::RbacCoverage;
 use crate::report::{Finding, Reason};
 use std::io;
 use std::ops::Range;
@@ -46,8 +45,7 @@ pub(crate) fn run(
         unused = configuration::unused(common)?;
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
-    let config = request.mode.configured(config);
-    let run = RunContext::new(request, Permissions::Documents, common, &config);
+    let run = RunContext::new(request, common, &config);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options_for(&text)),
         EntryPoint::Command | EntryPoint::LegacyPlugin => {
@@ -152,10 +150,9 @@ fn answer_call(
     let config = configuration::of_call(&envelope, &text, common, messages);
     messages.select_for_call();
     let mut requirements = Vec::new();
-    let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
-            let run = RunContext::new(request, Permissions::Items, common, &config);
+            let run = RunContext::new(request, common, &config);
             let mut injection = envelope.inject(&config, run.options_for(&text));
             if is_check && has_no_resources(&injection) {
                 let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
@@ -168,10 +165,6 @@ fn answer_call(
             let writer = MessageWriter::resource_names(input, messages.colour());
             findings::report(messages, writer, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
-            let mut rbac = RbacCoverage::default();
-            rbac.require(injection.outcomes.iter());
-            rbac.read(&text, &injection, &config);
-            has_rbac = rbac.is_complete(&config);
             envelope.answer(injection, run.options.tense)
         }
         Err(error) => {
@@ -189,7 +182,7 @@ fn answer_call(
     };
     messages.log_summary(ending)?;
     if answer.status == CallStatus::Done {
-        messages.add_requirements(&requirements, has_rbac)?;
+        messages.add_requirements(&requirements)?;
     }
     stdout::write(pieces(&text, &answer.edits))?;
     messages.show(Some(ending));

@@ -8,7 +8,7 @@ use crate::config::container_rules;
 use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
 use crate::config::setting::SettingRow;
-use crate::config::spec::{Kubelet, Platform, Rbac, SidecarKind, Spec, WaitForSettings};
+use crate::config::spec::{Kubelet, Platform, SidecarKind, Spec, WaitForSettings};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::diagnostic::closest::closest;
@@ -41,19 +41,6 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     namespaces(config, &mut found);
     kinds(config, &mut found);
     wait_for(config, &mut found);
-    found
-}
-
-/// Returns the settings that the webhook cannot follow.
-pub(crate) fn webhook_conflicts(config: &Config) -> Vec<Conflict> {
-    let reader = "the webhook";
-    let mut found = pod_conflicts(config, reader);
-    if config.spec.rbac.generate {
-        let generate = Rbac::generate();
-        let help = help(generate, "apply what `mackerel-agent-injector rbac` prints");
-        let conflict = unsupported(reader, generate.path, "it writes no manifests", help);
-        found.push(conflict);
-    }
     found
 }
 

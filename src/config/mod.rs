@@ -86,7 +86,7 @@ pub(crate) use setting::{SettingRow, without_empty};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
-    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,
+    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, SecretKeyRef,
     SidecarKind, Spec, WaitForPosition, WaitForSettings,
 };
 pub(crate) use version::KubernetesVersion;

@@ -2,7 +2,7 @@
 
 use crate::config::agent::{AgentSettings, HostIdStore};
 use crate::config::constraint::Constraint;
-use crate::config::cross_checks::{conflicts, pod_conflicts, webhook_conflicts};
+use crate::config::cross_checks::{conflicts, pod_conflicts};
 use crate::config::origin::Origin;
 use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
 use crate::config::read_value::read_text;
@@ -91,7 +91,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Refuses settings that the webhook cannot follow: `rbac.generate`, and what `select` says of workloads.
+    /// Refuses what `select` says of workloads, which the webhook does not see.
     #[must_use]
     pub fn for_webhook(self) -> Self {
         Sources {
@@ -166,7 +166,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         let mut found = conflicts(&config);
         match sources.reader {
             ConfigReader::Manifests => {}
-            ConfigReader::Webhook => found.extend(webhook_conflicts(&config)),
+            ConfigReader::Webhook => found.extend(pod_conflicts(&config, "the webhook")),
             ConfigReader::Policy => found.extend(pod_conflicts(&config, "a policy")),
         }
         for found in found {

@@ -48,8 +48,6 @@ settings! {
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
         /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
         "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
-        /// The agent's RBAC permissions, added to the output.
-        "rbac" rbac: Rbac = Rbac::default();
     }
 }
 
@@ -178,16 +176,6 @@ settings! {
         "position" position: WaitForPosition = WaitForPosition::Last;
         /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
         "annotations" annotations: Vec<String> = Vec::new(), check MetadataName;
-    }
-}
-
-settings! {
-    /// The permissions that the agent needs to read from the kubelet.
-    pub(crate) group Rbac at "rbac." {
-        /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Files are not supported; use the command `rbac`. Default: `false`.
-        "generate" generate: bool = false;
-        /// Allow `nodes/proxy` in them if it is required: below Kubernetes 1.33, and on EKS Fargate. A process with the pod's token can then run commands in any container of any node. Default: `false`.
-        "allowNodesProxy" allow_nodes_proxy: bool = false;
     }
 }
 

@@ -11,13 +11,12 @@
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
-//! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `invalid-name`, `nodes-proxy-refused`, `nodes-proxy` |
-//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
-//! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
-//! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |
+//! | 9 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
+//! | 10 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
+//! | 11 | hosts to wait for? | `wait_for` | `wait-for-image` |
 //!
 //! Users can turn rules off in this order: a template that is not selected or not requested is skipped before a later rule can
-//! refuse it. Rules 4 and 6 to 11 are about the agent, rule 12 is about the init container; where both are requested, a
+//! refuse it. Rules 4 and 6 to 10 are about the agent, rule 11 is about the init container; where both are requested, a
 //! refusal of one is a refusal of both. `controller_owned`, `immutable_template`, `plain_api_key` and `record_lost` also look at
 //! existing templates, whatever the decision is.
 
@@ -29,7 +28,6 @@ mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
 mod patches;
-mod permissions;
 pub(crate) mod plain_api_key;
 mod pod_warnings;
 mod pull_secrets;
@@ -310,7 +308,6 @@ impl<'a> Evaluation<'a, '_> {
             return Err(NoAgent::refuse(self.invalid(invalid)));
         }
         let sidecar = self.native_sidecar(&config)?;
-        self.permissions(&config).map_err(NoAgent::refuse)?;
         let shape = self.shape(&config, sidecar)?;
         let agent = self.context.agents.agent(config, shape);
         match self.name_conflict(&agent) {

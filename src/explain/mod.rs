@@ -26,7 +26,7 @@ use crate::inject::{Injection, Outcome, ReportedFinding, Subject};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
-use crate::report::{Cause, Class, Finding, PermissionChange, Reason};
+use crate::report::{Cause, Class, Finding, Reason};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -43,8 +43,6 @@ pub(crate) struct Explanation<'i> {
     pub(crate) input_findings: Vec<LocatedFinding<'i>>,
     /// Errors about paths or the run as a whole.
     pub(crate) errors: &'i [RunError],
-    /// ClusterRoles and bindings that the run would change.
-    pub(crate) permission_changes: Vec<&'i (PermissionChange, Identity)>,
     /// Objects that must exist before the pods start.
     pub(crate) needed: Vec<RequirementView<'i>>,
     /// Permissions that the agents need.
@@ -275,7 +273,6 @@ pub(crate) fn explain<'i>(
         findings: Vec::new(),
         input_findings: Vec::new(),
         errors: &of_run.errors,
-        permission_changes: Vec::new(),
         needed: needed(&shown, texts, requirements, config),
         permissions: permissions::permissions(&shown, texts, config),
         hosts: HostCount::of(&shown, texts, config),
@@ -315,9 +312,6 @@ pub(crate) fn explain<'i>(
         }
         if !matches!(filter, Filter::Resource(_)) {
             explanation.without_pod_template += text.injection.without_template();
-            explanation
-                .permission_changes
-                .extend(&text.injection.permissions);
         }
     }
     for input in &of_run.inputs {

@@ -4,7 +4,7 @@ use crate::agent::kubelet_access::KubeletAccess;
 use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::outcome::Outcome;
-use crate::rbac::RbacCoverage;
+use crate::rbac;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,18 +38,12 @@ pub(super) fn permissions(
         if let Some(subject) = outcome.rbac_subject() {
             let accounts = needed.entry((subject.namespace.clone(), subject.access));
             let accounts = accounts.or_default();
-            accounts.insert(subject.service_account.clone());
+            accounts.insert(subject.account.name.clone());
         }
     }
-    let mut rbac = RbacCoverage::default();
-    rbac.require(outcomes.iter().copied());
-    for text in texts {
-        rbac.read(text.text, text.injection, config);
-    }
-    let written = if rbac.is_complete(config) {
+    let mut texts = texts.iter();
+    let written = if texts.any(|text| rbac::has_objects(text.text, &text.injection.related)) {
         "the input has"
-    } else if config.spec.rbac.generate {
-        "`rbac.generate` writes"
     } else {
         "`mackerel-agent-injector rbac` prints"
     };

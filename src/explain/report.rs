@@ -5,8 +5,7 @@ use crate::diagnostic::Severity;
 use crate::explain::{
     Explanation, HostCount, LocatedFinding, PermissionView, RequirementView, RunError, TemplateView,
 };
-use crate::inject::Identity;
-use crate::report::{PermissionChange, Reason};
+use crate::report::Reason;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -23,8 +22,6 @@ pub(crate) struct Report<'e> {
     findings: Vec<&'e LocatedFinding<'e>>,
     /// Errors about paths or the run as a whole.
     errors: &'e [RunError],
-    /// ClusterRoles and bindings that `rbac.generate` would change.
-    permission_changes: Vec<PermissionChangeView<'e>>,
     needed: &'e [RequirementView<'e>],
     permissions: &'e [PermissionView],
     hosts: HostCount,
@@ -42,13 +39,6 @@ struct Summary {
     warnings: usize,
     /// Resources without a pod template.
     without_pod_template: usize,
-}
-
-/// The change to a ClusterRole or binding.
-#[derive(Debug, Clone, Serialize)]
-struct PermissionChangeView<'e> {
-    resource: &'e Identity,
-    change: PermissionChange,
 }
 
 impl<'e> Report<'e> {
@@ -71,13 +61,6 @@ impl<'e> Report<'e> {
                 Severity::Info => {}
             }
         }
-        let mut permission_changes = Vec::new();
-        for (change, resource) in &explanation.permission_changes {
-            permission_changes.push(PermissionChangeView {
-                resource,
-                change: *change,
-            });
-        }
         Self {
             api_version: API_VERSION,
             kind: "Report",
@@ -87,7 +70,6 @@ impl<'e> Report<'e> {
                 .chain(&explanation.findings)
                 .collect(),
             errors: explanation.errors,
-            permission_changes,
             needed: &explanation.needed,
             permissions: &explanation.permissions,
             hosts: explanation.hosts,

@@ -232,6 +232,5 @@ fn is_of_the_agent(path: &str) -> bool {
             | "hooks"
             | "waitFor"
             | "podTemplates"
-            | "rbac"
     )
 }

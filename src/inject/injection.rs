@@ -5,7 +5,6 @@ use crate::diagnostic::Severity;
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
-use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
 use crate::manifest::replicas::Scaling;
 use crate::report::{Class, Finding, Reason};
@@ -20,8 +19,6 @@ pub struct Injection {
     pub edits: Vec<Edit>,
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
-    /// ClusterRoles and bindings that `rbac.generate` changes; the edits are among the others.
-    pub permissions: Vec<(crate::report::PermissionChange, Identity)>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one, and results that failed
     /// verification ([`Reason::VerifyFailed`]).
     pub findings: Vec<Finding>,
@@ -174,11 +171,10 @@ impl Injection {
 
     /// Adds what was found in a later part of the text.
     pub(crate) fn append(&mut self, later: Self) {
-        // Permissions and requirements are found when the whole text has been read.
+        // Requirements are found when the whole text has been read.
         let Self {
             edits,
             outcomes,
-            permissions: _,
             findings,
             remarks,
             kinds_without_template,

@@ -61,8 +61,8 @@ pub(crate) struct InjectedAgent {
     pub(crate) needs: Arc<Prerequisites>,
     /// The owner of its token.
     pub(crate) rbac_subject: RbacSubject,
-    /// The ServiceAccount whose automount setting decides about its token; none where the pod decides or no token is needed.
-    pub(crate) token_of: Option<PodServiceAccount>,
+    /// True if the automount setting of its ServiceAccount decides about its token; false where the pod decides or no token is needed.
+    pub(crate) is_account_asked: bool,
     /// The agent with its settings, if explanations are asked for.
     pub(crate) component: Option<Arc<Component>>,
 }
@@ -117,7 +117,10 @@ impl Outcome {
 
     /// Returns the ServiceAccount whose automount setting decides about that agent's token.
     pub(crate) fn token_of(&self) -> Option<&PodServiceAccount> {
-        self.agent()?.token_of.as_ref()
+        let agent = self.agent()?;
+        agent
+            .is_account_asked
+            .then_some(&agent.rbac_subject.account)
     }
 
     /// Returns the resource.

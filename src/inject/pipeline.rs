@@ -48,7 +48,7 @@ pub(crate) struct Input<'a> {
     pub(crate) cut: Option<&'a Cut>,
 }
 
-/// Injects the pod templates of one text, without permissions and without checks of other resources.
+/// Injects the pod templates of one text of several that belong together; `checks::check_inputs` then reads all of them.
 pub(crate) fn inject_templates(
     input: Input<'_>,
     config: &Config,
@@ -267,9 +267,6 @@ impl Pipeline<'_> {
             Err(_) if prefilter::is_empty(text) => return,
             Err(error) => error,
         };
-        // A document that had to be read, and cannot be, may hold permissions.
-        let location = Location::of_document(RelatedKind::Permission, span);
-        result.injection.related.push(location);
         match prefiltered {
             Prefilter::Skip { kind, api_version }
                 if self.options.direction == Direction::Inject || self.wants_nothing_of(text) =>

@@ -135,9 +135,8 @@ impl<'c> Planner<'c> {
             let Identity {
                 api_version, kind, ..
             } = &resource.identity;
-            // What duplicate keys hide of a workload or a Secret is not looked for, but no permission of an earlier run is missed.
-            let is_related = templates.is_empty() && resource.duplicate.is_none();
-            if is_related || RelatedKind::of_kind(kind) == Some(RelatedKind::Permission) {
+            // What duplicate keys hide of a workload or a Secret is not looked for.
+            if templates.is_empty() && resource.duplicate.is_none() {
                 plan.relate(tree, root, kind, planner.path.clone());
             }
             if templates.is_empty() {
@@ -253,12 +252,8 @@ impl ResourcePlanner<'_, '_> {
     /// Returns the templates of an earlier run that are none of the `known` ones.
     fn earlier_templates(&self, known: &[FoundTemplate]) -> Vec<PossibleTemplate> {
         let Self { tree, resource, .. } = *self;
-        let Identity {
-            api_version, kind, ..
-        } = &resource.identity;
-        // The items of a list are resources of their own, and the record of a ClusterRole is about permissions.
-        let is_envelope = resource.duplicate.is_some() && is_list(kind);
-        if is_envelope || api_version.starts_with("rbac.authorization.k8s.io/") {
+        // The items of a list are resources of their own.
+        if resource.duplicate.is_some() && is_list(&resource.identity.kind) {
             return Vec::new();
         }
         // The text of an alias has no record: its anchor has been looked at.
@@ -426,18 +421,21 @@ impl ResourcePlanner<'_, '_> {
     }
 
     fn injected(&self, agent: Arc<Component>, view: &PodTemplate) -> Option<InjectedAgent> {
-        let account = PodServiceAccount::of(self.tree, view.spec);
+        let named = self
+            .tree
+            .member_at(self.resource.node, ["metadata", "namespace"]);
+        let named = named.unwrap_or(self.resource.node);
         let default_namespace = self.planner.config.spec.namespace.as_ref();
         let namespace = self.resource.identity.namespace_or(default_namespace);
-        let is_account_asked = agent.relies_on_the_pods_token() && view.automount.is_none();
         Some(InjectedAgent {
             needs: Arc::clone(&agent.needs),
             rbac_subject: RbacSubject {
                 access: agent.access?,
                 namespace: namespace.cloned(),
-                service_account: account.name.clone(),
+                namespace_offset: self.tree.place(named).start,
+                account: PodServiceAccount::of(self.tree, view.spec),
             },
-            token_of: is_account_asked.then_some(account),
+            is_account_asked: agent.relies_on_the_pods_token() && view.automount.is_none(),
             component: match self.planner.options.explanations {
                 Explanations::Keep => Some(agent),
                 Explanations::Drop => None,

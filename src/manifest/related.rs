@@ -33,8 +33,7 @@ pub(crate) enum RelatedKind {
     Holds(Source),
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
-    /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet; or a document that cannot be read, which may
-    /// hold one.
+    /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet.
     Permission,
     /// A HorizontalPodAutoscaler or ScaledObject, which changes the number of pods.
     Autoscaler,

@@ -22,9 +22,7 @@ mod manifest;
 mod mutation;
 mod report;
 
-use crate::config::{
-    Config, InjectionMode, KubernetesVersion, Rbac, Select, Spec, WaitForSettings,
-};
+use crate::config::{Config, InjectionMode, KubernetesVersion, Select, Spec, WaitForSettings};
 use agent::RenderedAgents;
 
 pub(crate) use error::PolicyError;
@@ -86,12 +84,6 @@ fn notes(config: &Config) -> Vec<String> {
             "info: `{}` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `{}`",
             Spec::namespace(),
             Select::namespaces()
-        ));
-    }
-    if spec.rbac.generate {
-        notes.push(format!(
-            "info: `{}` has no effect here; apply what `mackerel-agent-injector rbac` prints",
-            Rbac::generate()
         ));
     }
     if !config.is_explicit(Spec::on_error().path) {

@@ -1,7 +1,9 @@
 //! The permissions that a run needs: the ServiceAccounts of every namespace, from the outcomes.
 
 use crate::agent::kubelet_access::KubeletAccess;
+use crate::config::Config;
 use crate::inject::outcome::Outcome;
+use crate::rbac::checks;
 use crate::report::{Class, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +27,8 @@ pub(crate) struct Grants {
 }
 
 impl Grants {
-    /// Adds the templates that have an agent after the run.
-    pub(crate) fn take<'o>(&mut self, outcomes: impl IntoIterator<Item = &'o Outcome>) {
+    /// Adds the templates that have an agent after the run. Refuses those whose permissions cannot be printed, and warns of `nodes/proxy`.
+    pub(crate) fn take(&mut self, outcomes: &mut [Outcome], config: &Config) {
         for outcome in outcomes {
             let reason = outcome.decision.reason;
             if reason.class() != Class::Done || reason == Reason::Removed {
@@ -35,13 +37,19 @@ impl Grants {
             let Some(subject) = outcome.rbac_subject() else {
                 continue;
             };
-            if subject.access == KubeletAccess::ReadOnlyPort {
+            let access = subject.access;
+            if access == KubeletAccess::ReadOnlyPort {
                 self.without += 1;
-            } else if let Some(namespace) = &subject.namespace {
-                // A template without a namespace was refused.
-                let key = (namespace.clone(), subject.access);
-                let accounts = self.needed.entry(key).or_default();
-                accounts.insert(subject.service_account.clone());
+                continue;
+            }
+            match checks::namespace(outcome, subject) {
+                Ok(namespace) => {
+                    let accounts = self.needed.entry((namespace.to_owned(), access));
+                    accounts.or_default().insert(subject.account.name.clone());
+                    let warning = checks::nodes_proxy(outcome, access, config);
+                    outcome.warnings.extend(warning);
+                }
+                Err(refusal) => outcome.decision = refusal,
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
 }
 
 /// Returns one object as a document, with its comments above.
-pub(super) fn document(object: &Value, comments: &[String]) -> String {
+fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
     let whole = PatchOperation::Add(AddOperation {
         path: PointerBuf::new(),
@@ -50,8 +50,8 @@ pub(super) fn document(object: &Value, comments: &[String]) -> String {
     text
 }
 
-/// Returns the comments of the ClusterRole and of its binding. They depend only on the objects, so that equal objects are equal text.
-pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<String>; 2] {
+/// Returns the comments of the ClusterRole and of its binding.
+fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<String>; 2] {
     let namespace = grant.namespace;
     let permits = format!("nodes/proxy: {PERMITS};");
     let role = match grant.access {

@@ -5,16 +5,18 @@
 
 use crate::agent::field_order::arrange;
 use crate::config::Config;
+use crate::manifest::related::{Location, RelatedKind};
 use crate::rbac::Grant;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use memchr::memmem::Finder;
 use serde_json::Value;
 
 /// The prefix of every name.
-pub(crate) const NAME_PREFIX: &str = "mackerel-agent-injector:";
+const NAME_PREFIX: &str = "mackerel-agent-injector:";
 
 /// The API group of both.
-pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
+const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The order of the fields, as people write them.
 const ORDER: &[(&str, &[&str])] = &[
@@ -29,14 +31,26 @@ const ORDER: &[(&str, &[&str])] = &[
             "subjects",
         ],
     ),
-    ("metadata", &["name", "annotations"]),
     ("rules", &["apiGroups", "resources", "verbs"]),
     ("roleRef", &["apiGroup", "kind", "name"]),
     ("subjects", &["kind", "name", "namespace"]),
 ];
 
+/// Returns true if a text has a ClusterRole or binding with such a name, which kustomize's `namePrefix` may have changed.
+pub(crate) fn has_objects(text: &str, related: &[Location]) -> bool {
+    let permissions = related
+        .iter()
+        .filter(|location| location.kind == RelatedKind::Permission);
+    // A list that is read as a whole is one piece, with all its permissions.
+    let mut pieces: Vec<_> = permissions.map(|location| &location.piece).collect();
+    pieces.dedup();
+    let finder = Finder::new(NAME_PREFIX);
+    let mut pieces = pieces.into_iter();
+    pieces.any(|piece| finder.find(&text.as_bytes()[piece.clone()]).is_some())
+}
+
 /// Returns the two objects of a grant, in the order in which they are applied.
-pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
+pub(super) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
     let name = name(grant, config);
     let metadata = ObjectMeta {
         name: Some(name.clone()),

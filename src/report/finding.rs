@@ -2,7 +2,6 @@
 
 use crate::diagnostic::{Diagnostic, Place, Severity, with_help};
 use crate::report::reason::Reason;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -158,29 +157,6 @@ pub enum Cause {
         /// JSON Pointer of the field within the kustomization.
         pointer: String,
     },
-}
-
-/// The change to a ClusterRole or binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PermissionChange {
-    /// Newly written.
-    Added,
-    /// Rewritten with other permissions or subjects.
-    Updated,
-    /// Removed, because no agent needs it.
-    Removed,
-}
-
-impl PermissionChange {
-    /// Returns the participle for reports.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            PermissionChange::Added => "added",
-            PermissionChange::Updated => "updated",
-            PermissionChange::Removed => "removed",
-        }
-    }
 }
 
 impl<'t> Diagnostic<'t> {

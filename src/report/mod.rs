@@ -33,6 +33,6 @@ mod finding;
 mod reason;
 
 pub(crate) use finding::{BUG, SeenMessages};
-pub use finding::{Cause, Finding, PermissionChange};
+pub use finding::{Cause, Finding};
 pub(crate) use reason::ReasonSet;
 pub use reason::{Class, Reason};

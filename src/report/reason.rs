@@ -74,9 +74,8 @@ reasons! {
     AdoptRefused = "adopt-refused", Refused, "the existing agent cannot be adopted";
     VolumeConflict = "volume-conflict", Refused, "a volume or mount conflicts with an injected one";
     QosRefused = "qos-refused", Refused, "the agent would change the QoS class of the pod, and `qos` is `refuse`";
-    NamespaceRequired = "namespace-required", Refused, "RBAC objects cannot be generated because the namespace of the pod is unknown";
+    NamespaceRequired = "namespace-required", Refused, "the permissions of the agent cannot be printed because the namespace of the pod is unknown";
     InvalidName = "invalid-name", Refused, "the namespace or ServiceAccount of the pod has no valid name";
-    NodesProxyRefused = "nodes-proxy-refused", Refused, "the agent needs `nodes/proxy`, and `rbac.allowNodesProxy` is not set";
     NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
     WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";
     VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
@@ -109,8 +108,7 @@ reasons! {
     PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
     ShareProcessNamespace = "share-process-namespace", Warning, "other containers of the pod can read the API key of the agent";
     ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
-    NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
-    RbacPresent = "rbac-present", Warning, "another object has the name of a generated RBAC object";
+    NodesProxy = "nodes-proxy", Warning, "the agent needs `nodes/proxy`, which permits more than reading";
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
     KustomizeAnnotation = "kustomize-annotation", Warning, "a kustomization sets an annotation of this tool after injection";
@@ -147,7 +145,6 @@ impl Reason {
                 | Reason::ShareProcessNamespace
                 | Reason::ShortTermination
                 | Reason::InsecureTls
-                | Reason::NodesProxy
         )
     }
 

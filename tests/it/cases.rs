@@ -86,7 +86,7 @@ impl Case {
             .to_owned();
         let text = fs::read_to_string(folder.join(&file)).unwrap();
         let optional = |file: &str| fs::read_to_string(folder.join(file)).ok();
-        let mut options = laws::placed(&text, laws::INJECT);
+        let mut options = laws::INJECT;
         let mut sets = Vec::new();
         let mut namespace = None;
         let command = optional("command").unwrap_or_default();
@@ -471,7 +471,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 10] = [
+const ELSEWHERE: [Reason; 13] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
@@ -481,6 +481,10 @@ const ELSEWHERE: [Reason; 10] = [
     Reason::NoResources,
     Reason::NothingSelected,
     Reason::ConfigurationUnused,
+    // Those of the command `rbac`.
+    Reason::NamespaceRequired,
+    Reason::InvalidName,
+    Reason::NodesProxy,
     // The decision of `uninject` about a template without an agent.
     Reason::NotInjected,
     // A bug of this program.

@@ -59,7 +59,7 @@ d: [{spec: {containers: [{name: x, image: x}]}}]
 ";
 
 /// Settings whose effect is tested elsewhere: `onError` and `warnings.ignore` with the front ends, `kubernetesVersion` in the cases
-/// of native sidecars and of permissions.
+/// of native sidecars and with `rbac`.
 const ELSEWHERE: [&str; 3] = ["onError", "kubernetesVersion", "warnings.ignore"];
 
 fn given(config: &Config) -> String {
@@ -78,11 +78,7 @@ fn every_setting_has_an_effect() {
         let mut before = vec!["waitFor.image=example/wait:1".to_owned()];
         match *path {
             "agent.config.location" => {}
-            "rbac.allowNodesProxy" => before.push("rbac.generate=true".to_owned()),
             _ => before.push("agent.config.configMapKeyRef.name=base".to_owned()),
-        }
-        if path.starts_with("rbac.") {
-            before.push("namespace=shop".to_owned());
         }
         let of = |set: &[String]| load(&Sources::default().with_set(set)).unwrap();
         let (base, changed) = (

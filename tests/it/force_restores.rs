@@ -1,7 +1,7 @@
 //! `--force` restores an agent from which a user has removed any part: it is then the one that a fresh injection adds.
 
 use crate::cases::{self, Case};
-use crate::laws::{INJECT, applied, placed};
+use crate::laws::{INJECT, applied};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::{Direction, HandEdits};
@@ -79,7 +79,7 @@ fn without(value: &Value, pointer: &str) -> Value {
 
 /// Removes one part after the other, and restores the agent by `--force`. Returns the number of parts.
 fn forced(case: &Case) -> usize {
-    let options = placed(&case.text, case.options);
+    let options = case.options;
     let first = inject(&case.text, &case.config, options);
     if first
         .outcomes
@@ -101,9 +101,11 @@ fn forced(case: &Case) -> usize {
         let tail: Vec<&str> = pointer.rsplit('/').take(3).collect();
         tail[0] == "name" && matches!(tail[2], "containers" | "initContainers" | "volumes")
     };
+    // Absent is empty to Kubernetes, so there is nothing to restore.
+    let is_empty = |pointer: &&String| whole.pointer(pointer) == Some(&serde_json::json!({}));
     let pointers: Vec<&String> = pointers
         .iter()
-        .filter(|pointer| !is_identity(pointer))
+        .filter(|pointer| !is_identity(pointer) && !is_empty(pointer))
         .collect();
     let expected = unrecorded(whole.clone());
     let mut force = options;

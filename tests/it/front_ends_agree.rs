@@ -61,15 +61,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
         (ran.code != Some(0), ran.stdout)
     };
     let (stream_refused, stream) = call(&with(&[]), text);
-    // Over files, to generate permissions is wrong usage, and those that are there stay.
-    let permits = configuration
-        .is_some_and(|configuration| configuration.contains("generate: true"))
-        || text.contains("v1;rbac");
-    let (refused, file) = if permits {
-        (stream_refused, stream.clone())
-    } else {
-        call(&with(&["inject", "input.yaml"]), "")
-    };
+    let (refused, file) = call(&with(&["inject", "input.yaml"]), "");
     if (refused, &file) != (stream_refused, &stream) {
         return Some(Err(format!(
             "the file gives {refused} {file}\nthe stream gives {stream_refused} {stream}"

@@ -238,8 +238,6 @@ fn no_command_prints_a_hostile_name_as_it_is() {
             }
         }
     }
-    let args = ["--set=rbac.generate=true", "--set=onError=skip", "-n=shop"];
-    assert_ran_plainly(&folder, &args, &folder.run_with(&args, &text));
 }
 
 #[test]

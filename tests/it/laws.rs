@@ -7,9 +7,8 @@ use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::inject::{Injection, Outcome, Remark};
-use mackerel_agent_injector::krm_fn::is_call;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches, Permissions};
-use mackerel_agent_injector::report::{Class, Finding, PermissionChange, Reason};
+use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches};
+use mackerel_agent_injector::report::{Class, Finding, Reason};
 use serde_json::Value;
 use std::sync::LazyLock;
 use yaml_json_patch::documents;
@@ -29,16 +28,6 @@ pub(crate) const UNINJECT: Options = all_that_shows(Direction::Uninject);
 const fn all_that_shows(direction: Direction) -> Options {
     let mut options = Options::new(direction);
     options.patches = Patches::Keep;
-    options.permissions = Permissions::Documents;
-    options
-}
-
-/// Options with the place for permissions in a text: items of a ResourceList, else documents.
-pub(crate) fn placed(text: &str, mut options: Options) -> Options {
-    options.permissions = match is_call(text) {
-        true => Permissions::Items,
-        false => Permissions::Documents,
-    };
     options
 }
 
@@ -48,7 +37,6 @@ pub(crate) fn placed(text: &str, mut options: Options) -> Options {
 /// Describes the violation, in a sentence that begins with the law.
 pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let lawful = patched(text, config, options)?;
-    permissions_stand_in_front(text, &lawful, config, options)?;
     second_run(text, &lawful, config, options)?;
     if options.direction == Direction::Inject {
         way_back(text, &lawful, config, options)?;
@@ -120,7 +108,7 @@ pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
 
 /// Injects or uninjects once, within laws 1 and 3.
 fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
-    let injection = inject(text, config, placed(text, options));
+    let injection = inject(text, config, options);
     if let Some(fault) = fault(&injection) {
         return Err(format!("fault: {} ({:?})", fault.message, fault.offset));
     }
@@ -165,7 +153,6 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
         .iter()
         .filter(changes)
         .any(|outcome| outcome.decision.reason != Reason::Injected)
-        || !only_first(text, injection)
     {
         return Ok(());
     }
@@ -188,116 +175,11 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     }
 }
 
-/// False if permissions of an earlier run were replaced: if one is missing, all are written anew.
-fn only_first(text: &str, injection: &Injection) -> bool {
-    let mut changes = injection.permissions.iter().map(|(change, _)| *change);
-    injection.permissions.is_empty()
-        || !holds_generated_objects(text) && changes.all(|change| change == PermissionChange::Added)
-}
-
-/// Checks law 1 for permissions that are documents: the text behind them is that of an injection without permissions.
-fn permissions_stand_in_front(
-    text: &str,
-    with: &Lawful,
-    config: &Config,
-    options: Options,
-) -> Result<(), String> {
-    if with.injection.permissions.is_empty() || !only_first(text, &with.injection) || is_call(text)
-    {
-        return Ok(());
-    }
-    let mut leaving = options;
-    leaving.permissions = Permissions::Leave;
-    let without = inject(text, config, leaving);
-    let without = edit::apply(text, &without.edits);
-    if with.text.ends_with(without.trim_start_matches('\u{feff}')) {
-        return Ok(());
-    }
-    Err(format!(
-        "law 1: behind the permissions stands something else\n{}",
-        with.text
-    ))
-}
-
-/// True for a document of generated permissions alone, about which law 3 says nothing.
-fn is_permission(document: &str) -> bool {
-    let Ok(tree) = yaml::read(document) else {
-        return false;
-    };
-    // Items may be permissions among others.
-    let holds_more = || {
-        tree.root()
-            .is_some_and(|root| holds_more(&tree, root) || tree.get(root, "items").is_some())
-    };
-    json(&tree).is_ok_and(|value| is_generated_object(&value)) && !holds_more()
-}
-
-fn is_generated_object(object: &Value) -> bool {
-    let kind = object["kind"].as_str().unwrap_or_default();
-    let record = &object["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"];
-    matches!(kind, "ClusterRole" | "ClusterRoleBinding")
-        && record
-            .as_str()
-            .is_some_and(|record| record.starts_with("v1;rbac"))
-}
-
-/// True if a text holds permissions of an earlier run, also among the items of lists.
-fn holds_generated_objects(text: &str) -> bool {
-    let is_injected = |document: &str| match yaml::read(document)
-        .map_err(|error| error.to_string())
-        .and_then(|tree| json(&tree))
-    {
-        Ok(value) => is_generated_object(&value) || without_permissions(value.clone()) != value,
-        Err(_) => true,
-    };
-    let may_be = |document: &&str| document.contains("v1;rbac");
-    documents(text)
-        .map(|document| &text[document.span])
-        .filter(may_be)
-        .any(is_injected)
-}
-
-/// True for two manifests without a marker between them.
-fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
-    let count = |wanted: &str| {
-        tree.entries(root)
-            .filter(|(key, _)| tree.is_key(*key, wanted))
-            .count()
-    };
-    let mut keys = ["apiVersion", "kind", "metadata"].into_iter();
-    keys.any(|wanted| count(wanted) > 1)
-}
-
-/// A value without the items that are permissions, also of the lists in a list.
-fn without_permissions(mut object: Value) -> Value {
-    if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
-        items.retain(|item| !is_generated_object(item));
-        for item in items {
-            *item = without_permissions(item.take());
-        }
-    }
-    object
-}
-
 /// Checks law 3 on both texts as a whole: the patches of the outcomes, applied to the values of the documents, give the values
 /// of the new documents. A document without an outcome is the same to the byte.
 fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result<(), String> {
-    let has_permissions = !injection.permissions.is_empty();
-    let is_empty = |document: &str| {
-        document
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .all(|line| matches!(line.trim(), "" | "---") || line.trim().starts_with('#'))
-    };
-    let significant = |text: &str| {
-        let passes =
-            |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
-        let spans = documents(text).map(|document| document.span);
-        spans
-            .filter(|span| passes(&text[span.clone()]))
-            .collect::<Vec<_>>()
-    };
-    let (old, new) = (significant(before), significant(after));
+    let spans = |text| documents(text).map(|document| document.span);
+    let (old, new): (Vec<_>, Vec<_>) = (spans(before).collect(), spans(after).collect());
     if old.len() != new.len() {
         return Err(format!(
             "law 3: {} documents became {}",
@@ -317,19 +199,7 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         }
         let (text, result) = (&before[old.clone()], &after[new]);
         if here.is_empty() {
-            // If permissions come and go around it, laws 2 and 4 compare its bytes.
-            let says = |text: &str| {
-                yaml::read(text)
-                    .ok()
-                    .and_then(|tree| Some(without_permissions(json(&tree).ok()?)))
-            };
-            // Behind permissions, the text in front of a stream's first `---` is a document of its own.
-            let is_in_front = |one: &str, other: &str| {
-                one.strip_suffix(other)
-                    .is_some_and(|rest| is_empty(rest) && rest.ends_with(['\n', '\r']))
-            };
-            let is_parted = || is_in_front(text, result) || is_in_front(result, text);
-            if text != result && !(has_permissions && (is_parted() || says(text) == says(result))) {
+            if text != result {
                 return Err(format!(
                     "law 1: a document without an outcome was changed: {text:?}"
                 ));
@@ -367,7 +237,7 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
                 error.offset
             )
         })?;
-        if without_permissions(json(&result)?) != without_permissions(value.clone()) {
+        if json(&result)? != value {
             return Err(format!(
                 "law 3: the text says\n{:#}\nthe patch says\n{value:#}",
                 json(&result)?
@@ -414,8 +284,7 @@ pub(crate) fn pointer_to(
 /// Checks law 2: a second run changes nothing, and reports so.
 fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     // Of the same text, the same again.
-    let another =
-        (first.text != text).then(|| inject(&first.text, config, placed(&first.text, options)));
+    let another = (first.text != text).then(|| inject(&first.text, config, options));
     let again = another.as_ref().unwrap_or(&first.injection);
     if !again.edits.is_empty() {
         return Err(format!(
@@ -503,8 +372,7 @@ fn way_back(
         .injection
         .outcomes
         .iter()
-        .any(|outcome| outcome.decision.reason != Reason::NotInjected)
-        || !origin.injection.permissions.is_empty();
+        .any(|outcome| outcome.decision.reason != Reason::NotInjected);
     if !had_records && !origin.injection.edits.is_empty() {
         return Err("law 4: uninject changes what was never injected".to_owned());
     }
@@ -547,7 +415,7 @@ pub(crate) fn consistent(
 }
 
 /// Settings that differ from the default ones in everything that a pod shows.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 6] = [
     "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
@@ -556,7 +424,6 @@ const OTHERS: [&str; 7] = [
     "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {medium: null, sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
     "{annotations: {allow: [roles, agent-config-configmap-name, memory-limit]}, waitFor: {image: a, annotations: [com.baeldung/wait-for-it]}}",
-    "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",
 ];
 
 /// Configurations with those settings.

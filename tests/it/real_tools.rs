@@ -23,37 +23,6 @@ pub(crate) const SHOP_CHART_INJECTED: [&str; 6] = [
     "StatefulSet/shop-cart containers",
 ];
 
-/// `with` has one role and its binding more than `without`; `uninject` removes both.
-#[track_caller]
-fn permits_in_shop(with: &str, without: &str) {
-    let is_injected = |document: &&Value| {
-        document["kind"]
-            .as_str()
-            .is_some_and(|kind| kind.starts_with("ClusterRole"))
-    };
-    let all = documents(with);
-    let permissions: Vec<Value> = all.iter().filter(is_injected).cloned().collect();
-    assert_eq!(
-        kinds(&permissions),
-        ["ClusterRole", "ClusterRoleBinding"],
-        "{with}"
-    );
-    assert_eq!(permissions[1]["subjects"][0]["namespace"], "shop");
-    assert_eq!(
-        permissions[1]["roleRef"]["name"],
-        permissions[0]["metadata"]["name"]
-    );
-    assert_eq!(all.len(), permissions.len() + documents(without).len());
-    assert_eq!(documents(&ours("uninject", with)), documents(without));
-}
-
-fn kinds(documents: &[Value]) -> Vec<&str> {
-    documents
-        .iter()
-        .map(|document| document["kind"].as_str().unwrap())
-        .collect()
-}
-
 /// The text that the injector's `inject` or `uninject` prints.
 #[track_caller]
 pub(crate) fn ours(command: &str, text: &str) -> String {

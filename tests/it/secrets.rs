@@ -223,9 +223,7 @@ impl Tried {
 #[test]
 fn no_annotation_gets_a_secret_into_another_variable() {
     let mut tried = Tried::default();
-    for mut case in cases::all() {
-        // Permissions would be further documents.
-        case.config = case.config_with("rbac.generate=null").unwrap();
+    for case in cases::all() {
         for pod in templates(&case.text, &case.config) {
             tried.pod(&case, &pod);
         }

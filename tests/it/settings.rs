@@ -251,13 +251,7 @@ fn code(text: &str) -> String {
 }
 
 /// The sentences that name a setting although they are constants.
-const SENTENCES: [&str; 5] = [
-    "remove the directive, or set `rbac.generate: false`",
-    "`rbac.allowNodesProxy` is not set",
-    "`waitFor.image` is not set",
-    "`rbac.generate` writes",
-    "for example `agent.image=",
-];
+const SENTENCES: [&str; 2] = ["`waitFor.image` is not set", "for example `agent.image="];
 
 /// A setting is named by its row, so that its path is written once.
 #[test]

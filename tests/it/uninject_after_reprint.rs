@@ -98,7 +98,7 @@ fn said(text: &str) -> Vec<Value> {
 /// # Errors
 /// Describes the difference if another text came back.
 pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
-    let injection = inject(text, config, laws::placed(text, laws::INJECT));
+    let injection = inject(text, config, laws::INJECT);
     let injected = edit::apply(text, &injection.edits);
     // A template that is refused for its layout may be edited in another layout.
     let uneditable: Vec<&Outcome> = injection
@@ -142,7 +142,7 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
                 "law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"
             ));
         }
-        let again = inject(&printed, config, laws::placed(&printed, laws::INJECT));
+        let again = inject(&printed, config, laws::INJECT);
         let done = again
             .outcomes
             .iter()

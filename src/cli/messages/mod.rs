@@ -6,7 +6,7 @@ mod summary;
 pub(crate) use list::{MessageText, Visibility, plural};
 pub(crate) use summary::Ending;
 
-use crate::agent::prerequisites::{Permission, Presence, Requirement};
+use crate::agent::prerequisites::{Presence, Requirement};
 use crate::cli::input::{STDIN, Unreadable, io_message};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::explain::required::{self, RequirementView};
@@ -122,8 +122,6 @@ pub(crate) struct Messages {
     decisions: Vec<DecisionLine>,
     /// Decisions that the user may not expect. With `-v` they are among the others.
     unexpected: MessageList,
-    /// Changes of ClusterRoles and bindings.
-    permission_changes: Vec<String>,
     errors: MessageList,
     /// Findings that belong to no text, for reports.
     run_findings: RunFindings,
@@ -133,8 +131,10 @@ pub(crate) struct Messages {
     counted_notes: BTreeMap<Reason, usize>,
     /// Objects that must exist for the pods.
     requirements: Vec<String>,
-    /// RBAC of the agents: generated, or left to the user.
-    permission: Permission,
+    /// True if an agent needs RBAC.
+    needs_rbac: bool,
+    /// True if the input has objects of the command `rbac`.
+    has_rbac: bool,
     /// Numbers of decisions.
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
@@ -195,11 +195,6 @@ impl Messages {
     /// Sets the configuration file that the run has found, for the summary.
     pub(crate) fn set_found_configuration(&mut self, name: &str) {
         self.found_configuration = Some(visible(name).into_owned());
-    }
-
-    /// Adds a line about changes of ClusterRoles and bindings.
-    pub(crate) fn add_permission_changes(&mut self, line: String) {
-        self.permission_changes.push(line);
     }
 
     /// Counts resources without a pod template for the summary.
@@ -366,20 +361,18 @@ impl Messages {
         })
     }
 
-    /// Adds the permission of one agent. One agent whose permission is left to the user is enough for the line about RBAC.
-    pub(crate) fn add_permission(&mut self, permission: Permission) {
-        if permission == Permission::Manual {
-            self.permission = permission;
-        }
+    /// Adds the line about RBAC to the requirements, unless the input has the objects of the command `rbac`.
+    pub(crate) fn require_rbac(&mut self) {
+        self.needs_rbac = true;
     }
 
-    /// Adds the objects that must exist for the injected pods, if an agent changed or with `-v`. `has_rbac` is true if the input
-    /// has the RBAC objects of the agents.
-    pub(crate) fn add_requirements(
-        &mut self,
-        requirements: &[Requirement],
-        has_rbac: bool,
-    ) -> io::Result<()> {
+    /// Sets that the input has objects of the command `rbac`.
+    pub(crate) fn set_has_rbac(&mut self) {
+        self.has_rbac = true;
+    }
+
+    /// Adds the objects that must exist for the injected pods, if an agent changed or with `-v`.
+    pub(crate) fn add_requirements(&mut self, requirements: &[Requirement]) -> io::Result<()> {
         let changed = [Reason::Injected, Reason::Updated, Reason::Adopted]
             .iter()
             .any(|reason| self.counts.contains_key(reason));
@@ -396,7 +389,7 @@ impl Messages {
             let line = format!("required {line}");
             self.requirements.push(visible(&line).into_owned());
         }
-        if self.permission == Permission::Manual && !has_rbac {
+        if self.needs_rbac && !self.has_rbac {
             self.requirements.push(MANUAL_PERMISSIONS.to_owned());
         }
         for line in &self.requirements {
@@ -433,7 +426,6 @@ impl Messages {
             decisions = self.decision_lines(ending);
         } else if !is_undone {
             decisions = self.unexpected.pictures("decision", hint);
-            decisions.extend_from_slice(&self.permission_changes);
         }
         let warnings = self.warnings.pictures("warning", hint);
         let errors = self.errors.pictures("error", None);
@@ -476,9 +468,6 @@ impl Messages {
             if !is_change || !is_undone {
                 lines.push(decision.line.clone());
             }
-        }
-        if !is_undone {
-            lines.extend_from_slice(&self.permission_changes);
         }
         lines
     }

@@ -260,26 +260,6 @@ fn dry_runs_report_in_the_conditional() {
         stream.contains(": the agent was added\n1 injected\n"),
         "{stream}"
     );
-    let permissions = [
-        "--namespace=shop",
-        "--set=rbac.generate=true",
-        "--set=rbac.allowNodesProxy=true",
-        "-",
-    ];
-    let shown = folder
-        .run_with(&[&["inject", "--diff"], &permissions[..]].concat(), WEB)
-        .stderr;
-    assert!(
-        shown.contains("info: ClusterRoles and bindings: 2 would be added\n"),
-        "{shown}"
-    );
-    let given = folder
-        .run_with(&[&["inject"], &permissions[..]].concat(), WEB)
-        .stderr;
-    assert!(
-        given.contains("info: ClusterRoles and bindings: 2 added\n"),
-        "{given}"
-    );
 }
 
 #[test]

@@ -438,13 +438,6 @@ pub(crate) const DOORS: &[Door] = &[
         "{waitFor: {annotations: [com.baeldung/wait-for-it, a]}}",
         None,
     ),
-    ("rbac.generate", "true", "{rbac: {generate: true}}", None),
-    (
-        "rbac.allowNodesProxy",
-        "true",
-        "{rbac: {allowNodesProxy: true}}",
-        None,
-    ),
     (
         "podTemplates",
         "[{group: a.b, kind: C, path: d.*}]",

@@ -294,7 +294,6 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
         "select.kinds",
         "select",
         "agent",
-        "rbac.generate",
         "sidecar",
         "kubelet.port",
     ];
@@ -337,7 +336,7 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
 #[test]
 fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_them() {
     let text = format!(
-        "apiVersion: {API_VERSION}\nkind: {KIND}\nspec:\n  rbac: {{generate: true}}\n  select:\n    kinds: [Deployment]\n    exclude:\n    - kind: Pod\n      name: probe\n    - namespace: lab\n    - kind: Job\n    - name: web\n    - group: ''\n    - group: apps\n"
+        "apiVersion: {API_VERSION}\nkind: {KIND}\nspec:\n  select:\n    kinds: [Deployment]\n    exclude:\n    - kind: Pod\n      name: probe\n    - namespace: lab\n    - kind: Job\n    - name: web\n    - group: ''\n    - group: apps\n"
     );
     let sources = Sources::of_text("shared.yaml", &text);
     assert!(load(&sources).is_ok());
@@ -349,7 +348,7 @@ fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_th
             .collect::<Vec<_>>()
     };
     let refused = lines(&sources.for_webhook());
-    let places = ["6:12", "11:7", "12:7", "14:7", "4:20"]
+    let places = ["5:12", "10:7", "11:7", "13:7"]
         .map(|at| format!("shared.yaml:{at}: error: the webhook does not support `"));
     assert_eq!(refused.len(), places.len(), "{refused:#?}");
     for (line, place) in refused.iter().zip(places) {
@@ -361,17 +360,11 @@ fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_th
         refused[0]
     );
 
-    let set = [
-        "select.kinds=null",
-        "select.exclude=null",
-        "rbac.generate=null",
-    ]
-    .map(str::to_owned);
+    let set = ["select.kinds=null", "select.exclude=null"].map(str::to_owned);
     let config = load(&sources.with_set(&set).for_webhook()).unwrap();
     assert_eq!(config.explicit().count(), 0);
     let null = text
         .replace("[Deployment]", "null")
-        .replace("true", "null")
         .split_once("    exclude")
         .unwrap()
         .0

@@ -196,19 +196,6 @@ fn permissions_are_listed_by_namespace() {
     let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
     assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
     assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
-    let generated = [
-        "--namespace",
-        "shop",
-        "--set",
-        "rbac={generate: true, allowNodesProxy: true}",
-    ];
-    let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
-    assert!(
-        ran.stdout
-            .contains("required permissions (`rbac.generate` writes them); "),
-        "{}",
-        ran.stdout
-    );
     let ran = folder.run(&["explain", "pods.yaml"]);
     let needed = "  in shop and the namespace of the other pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);

@@ -113,7 +113,7 @@ fn every_report_keeps_the_published_schema() {
         ] {
             let ran = folder.run(&[command, &["-o", "json"], &*arguments].concat());
             if ran.stdout.is_empty() {
-                // Wrong usage, such as `rbac.generate` for files.
+                // Wrong usage, such as `uninject --adopt`.
                 assert_eq!(ran.code, Some(2), "{}: {ran:?}", case.name);
                 continue;
             }
@@ -133,16 +133,7 @@ fn every_report_keeps_the_published_schema() {
     let one = explained(&folder, &["deploy", "-o", "json", "--resource", "web"]);
     add_fields(&report(&one), "", &mut seen);
     let waits = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {agent-injector.contrib.mackerel.io/wait-for: 'db:1'}}\nspec: {containers: [{name: web, image: web}]}\n";
-    let set = [
-        "--set",
-        "waitFor.image=w",
-        "--set",
-        "rbac.generate=true",
-        "--set",
-        "rbac.allowNodesProxy=true",
-        "-n",
-        "shop",
-    ];
+    let set = ["--set", "waitFor.image=w", "-n", "shop"];
     let check = folder.run_with(
         &[&["explain", "-o", "json", "--resource", "web"][..], &set].concat(),
         waits,

@@ -52,14 +52,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "",
         "podTemplates: [{group: example.com, kind: Widget, path: /spec/template}]",
     ]));
-    say(tape.one_of(&[
-        "",
-        "",
-        "",
-        "rbac: {generate: true}",
-        "namespace: shop\n  rbac: {generate: true}",
-        "namespace: shop\n  rbac: {generate: true, allowNodesProxy: true}",
-    ]));
+    say(tape.one_of(&["", "", "", "namespace: shop"]));
     say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
     say(tape.one_of(&[
         "",

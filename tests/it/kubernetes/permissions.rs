@@ -146,6 +146,30 @@ fn kubernetes_permits_each_service_account_what_its_own_agents_ask_for() {
     }
 }
 
+#[test]
+fn the_binding_in_the_documents_permits_all_service_accounts_of_a_namespace() {
+    let Some(cluster) = cluster() else { return };
+    let read = |name: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+    };
+    let role = read("examples/cluster/rbac.yaml");
+    let (role, _) = role.split_once("---\n").unwrap();
+    for book in ["en", "ja"] {
+        let text = read(&format!("docs/{book}/how-it-works.md"));
+        let (_, binding) = text.split_once("```yaml\napiVersion: rbac.").unwrap();
+        let (binding, _) = binding.split_once("```").unwrap();
+        let objects = format!("{role}---\napiVersion: rbac.{binding}")
+            .replace("name: mackerel-", &format!("name: {book}-mackerel-"))
+            .replace(":shop", &format!(":permits-{book}"));
+        let apply = ["apply", "--server-side", "--filename", "-"];
+        let (applied, _, said) = cluster.kubectl(&apply, &objects);
+        assert!(applied, "{said}\n{objects}");
+        let namespace = format!("permits-{book}");
+        assert_eq!(permitted(cluster, &namespace, "any"), ["pods", "stats"]);
+        assert_eq!(permitted(cluster, "permits-elsewhere", "any"), [""; 0]);
+    }
+}
+
 /// Documents that show users how to ask the API server for the agent's permissions.
 const DOCUMENTS: [&str; 3] = [
     "docs/en/troubleshooting.md",

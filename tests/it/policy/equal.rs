@@ -115,14 +115,10 @@ fn pods_of_each_case_under_its_configuration() {
         }
         let settings = Settings {
             file: case.configuration.clone(),
-            // It says nothing of pods.
-            sets: [&*case.sets, &["rbac.generate=null".to_owned()]].concat(),
+            sets: case.sets.clone(),
         };
         let entry = by_settings.entry(settings);
-        let (config, pods) = entry.or_insert_with(|| {
-            let config = case.config_with("rbac.generate=null").unwrap();
-            (config, Vec::new())
-        });
+        let (config, pods) = entry.or_insert_with(|| (case.config.clone(), Vec::new()));
         for pod in templates(&case.text, config) {
             pods.push((case.name.clone(), pod));
         }

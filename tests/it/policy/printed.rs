@@ -201,7 +201,6 @@ fn settings_that_have_another_effect_here_are_noted() {
         "--set=kubernetesVersion=1.35",
         "--set=waitFor.image=w:1",
         "--namespace=shop",
-        "--set=rbac.generate=true",
     ]);
     assert_eq!(
         ran.stderr,
@@ -209,7 +208,6 @@ fn settings_that_have_another_effect_here_are_noted() {
 warning: `kubernetesVersion` is 1.35, but clusters take MutatingAdmissionPolicies from 1.36 on by default; use the webhook for older ones
 warning: `waitFor.image` has no effect: pods that request wait-for are left alone and reported
 info: `namespace` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `select.namespaces`
-info: `rbac.generate` has no effect here; apply what `mackerel-agent-injector rbac` prints
 info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `onError: fail`
 "
     );

@@ -1,46 +1,9 @@
 //! `helm template` of Helm 3 and Helm 4.
 
-use super::{
-    PROGRAM, SHOP_CHART_INJECTED, User, documents, ours, permits_in_shop, same_but_for_the_agent,
-};
+use super::{PROGRAM, SHOP_CHART_INJECTED, User, documents, ours, same_but_for_the_agent};
 use crate::tools;
 use serde_yaml::Value;
 use std::fs;
-
-const PERMIT: [&str; 6] = [
-    "--post-renderer-args",
-    "--namespace=shop",
-    "--post-renderer-args",
-    "--set=kubernetesVersion=1.33",
-    "--post-renderer-args",
-    "--set=rbac.generate=true",
-];
-
-#[test]
-fn helm_takes_the_permissions_as_manifests() {
-    for version in ["3.", "4."] {
-        let Some(helm) = tools::find("helm", version) else {
-            continue;
-        };
-        let user = User::new();
-        let template = [
-            "template",
-            "shop",
-            "examples/helm/shop",
-            "--post-renderer",
-            PROGRAM,
-        ];
-        let with = user.runs(&helm, &[&template[..], &PERMIT].concat());
-        permits_in_shop(&with, &user.without_us().runs(&helm, &template));
-        if version == "3." {
-            assert_eq!(
-                ours("uninject", &with),
-                user.runs(&helm, &template[..3]),
-                "each byte comes back"
-            );
-        }
-    }
-}
 
 #[test]
 fn helm3_template() {

@@ -1,8 +1,7 @@
 //! `kpt fn render` and `kpt fn eval`.
 
-use super::{PROGRAM, User, documents, kinds, same_but_for_the_agent};
+use super::{PROGRAM, User, same_but_for_the_agent};
 use crate::tools;
-use serde_yaml::Value;
 use std::fs;
 
 #[test]
@@ -96,60 +95,6 @@ fn kpt_shows_why_we_refuse_and_leaves_the_files_alone() {
     assert!(
         results.contains("invalid-annotation") && results.contains("path: deployment.yaml"),
         "{results}"
-    );
-}
-
-#[test]
-fn kpt_keeps_the_permissions_in_a_file_of_their_own() {
-    let Some(kpt) = tools::find("kpt", "") else {
-        return;
-    };
-    let user = User::new();
-    let render = ["fn", "render", "--allow-exec", "examples/kpt"];
-    let configuration = user.reads("kpt/mackerel-agent.yaml");
-    let configure = |settings: &str| {
-        fs::write(
-            user.path("examples/kpt/mackerel-agent.yaml"),
-            format!("{configuration}{settings}"),
-        )
-        .unwrap();
-    };
-    let file = "mackerel-agent-injector-mackerel-agent-rbac.yaml";
-    configure("  kubernetesVersion: \"1.33\"\n  rbac: {generate: true}\n");
-    user.runs(&kpt, &render);
-    let written = user.reads(&format!("kpt/{file}"));
-    assert_eq!(
-        kinds(&documents(&written)),
-        ["ClusterRole", "ClusterRoleBinding"]
-    );
-    assert!(
-        written.contains("# namespace shop: GET /pods (nodes/pods)"),
-        "comments are kept: {written}"
-    );
-
-    let once = user.files("kpt");
-    user.runs(&kpt, &render);
-    assert_eq!(user.files("kpt"), once, "a second render changes nothing");
-
-    configure("  kubernetesVersion: \"1.32\"\n  rbac: {generate: true, allowNodesProxy: true}\n");
-    user.runs(&kpt, &render);
-    let changed = user.reads(&format!("kpt/{file}"));
-    assert_eq!(
-        kinds(&documents(&changed)),
-        ["ClusterRole", "ClusterRoleBinding"]
-    );
-    let older: Value = serde_yaml::from_str("[nodes/proxy, nodes/stats]").unwrap();
-    assert_eq!(
-        documents(&changed)[0]["rules"][0]["resources"],
-        older,
-        "{changed}"
-    );
-
-    configure("");
-    user.runs(&kpt, &render);
-    assert!(
-        !user.path(&format!("examples/kpt/{file}")).exists(),
-        "nobody wants it any more"
     );
 }
 

@@ -71,9 +71,6 @@ labels:
 {{- fail (printf (print "the webhook does not support an item of config.select.exclude: a pod does not show its workload. Exclude by namespace or podSelector, or pods without a controller by `kind: Pod`" $shared) "select.exclude") -}}
 {{- end -}}
 {{- end -}}
-{{- if ($spec.rbac | default dict).generate -}}
-{{- fail (printf (print "the webhook does not support config.rbac.generate: it writes no manifests. Apply what `mackerel-agent-injector rbac` prints" $shared) "rbac.generate") -}}
-{{- end -}}
 {{- if eq .Values.tls.mode "openshift" -}}
 {{- $agent := $spec.agent | default dict -}}
 {{- $context := $agent.securityContext | default dict -}}

@@ -96,9 +96,8 @@ fn the_api_server_makes_the_pods_of_each_case() {
         };
         let mut arguments: Vec<String> = sets.iter().map(|set| format!("--set={set}")).collect();
         arguments.extend((!configuration.is_empty()).then(|| "--config=config.yaml".to_owned()));
-        // The webhook refuses it, and it says nothing of pods.
-        let more = ["--set=rbac.generate=null", "--drain=10ms"];
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more).collect();
+        arguments.push("--drain=10ms".to_owned());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut server = webhook.server(&arguments, files);
         webhook.balancer.set(vec![server.address]);
         if compared == 0 {

@@ -152,10 +152,6 @@ fn wrong_values_are_refused_by_name() {
             "add `--set config.select.exclude=null`",
         ),
         (
-            "tls.mode=openshift,config.rbac.generate=true",
-            "add `--set config.rbac.generate=null`",
-        ),
-        (
             "tls.mode=openshift,port=8080",
             "metricsPort needs a port of its own",
         ),
@@ -314,8 +310,8 @@ fn null_in_the_configuration_arrives() {
 /// Settings that the webhook cannot follow, in values that manifests share.
 #[test]
 fn null_resets_what_shared_values_set() {
-    let shared = "config.select.kinds={Deployment},config.select.exclude[0].kind=Job,config.rbac.generate=true";
-    let null = "config.select.kinds=null,config.select.exclude=null,config.rbac.generate=null";
+    let shared = "config.select.kinds={Deployment},config.select.exclude[0].kind=Job";
+    let null = "config.select.kinds=null,config.select.exclude=null";
     let Some(rendered) = rendered(&[PROVIDED, shared, null]) else {
         return;
     };
