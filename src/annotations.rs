@@ -16,10 +16,8 @@ use variable::VariableName;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
 pub use invalid::{InvalidAnnotation, InvalidAnnotations};
-pub(crate) use unknown_key::{
-    Lookups, MAX_LOOKUPS, mistyped_request, unknown_among, unprefixed_request,
-};
-pub use unknown_key::{UnknownAnnotation, unknown};
+pub(crate) use unknown_key::is_misspelt_request;
+pub use unknown_key::{is_unknown, meant};
 
 /// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);

@@ -4,7 +4,7 @@ use crate::config::{AgentConfig, SecretKeyRef, SettingRow, Violation, of_variabl
 use crate::mackerel::env::VariableForm;
 
 /// Beginning of the names of the agent's own variables.
-pub(super) const OF_AGENT: &str = "MACKEREL_";
+const OF_AGENT: &str = "MACKEREL_";
 
 /// The most characters: a name of an annotation may have 63, and begins with `env.`.
 const MAX_LENGTH: usize = 59;

@@ -205,7 +205,6 @@ impl Object {
                 offset: self.offset,
                 file,
                 finding,
-                unknown: None,
                 workloads: Vec::new(),
             },
         )

@@ -169,7 +169,6 @@ fn unknown(outcome: &Outcome, account: &PodServiceAccount) -> Option<Remark> {
         offset: outcome.offset,
         file: outcome.file.clone(),
         finding,
-        unknown: None,
         workloads: Vec::new(),
     })
 }

@@ -12,15 +12,12 @@ use crate::config::Origin;
 use crate::diagnostic::{LineCounter, visible, visible_json};
 use crate::inject::Injection;
 use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
-use crate::inject::unknown_kind::GroupKind;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::RelatedKind;
 use crate::options::{Direction, Tense};
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
@@ -63,8 +60,6 @@ pub(super) struct Session<'r> {
     pub(super) check_fails: bool,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// The notes `unknown-template` of all files: one per kind, at the place of its first resource.
-    notes: BTreeMap<GroupKind, FileRemark>,
     /// Warnings that were reported and are reported once per run.
     seen: SeenMessages,
 }
@@ -86,7 +81,6 @@ impl<'r> Session<'r> {
             printed: String::new(),
             check_fails: false,
             grants: Grants::default(),
-            notes: BTreeMap::new(),
             seen: SeenMessages::new(),
         }
     }
@@ -147,7 +141,6 @@ impl<'r> Session<'r> {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.keep_permissions(&mut injection);
         }
-        let has_first_note = self.move_notes(&mut injection);
         let name = path.to_string_lossy().into_owned();
         let input = NamedText {
             name: &name,
@@ -173,7 +166,7 @@ impl<'r> Session<'r> {
         let mut related = injection.related.iter();
         let is_checked =
             has_agent || related.any(|location| location.kind != RelatedKind::Permission);
-        if is_written || is_checked || has_first_note {
+        if is_written || is_checked {
             self.files.push(ProcessedFile {
                 path: path.to_owned(),
                 name,
@@ -226,27 +219,6 @@ impl<'r> Session<'r> {
         });
     }
 
-    /// Moves the notes about unknown kinds to those of earlier texts. Returns true if one is the first about its kind.
-    fn move_notes(&mut self, injection: &mut Injection) -> bool {
-        let kinds = self.notes.len();
-        let notes = injection
-            .remarks
-            .extract_if(.., |remark| remark.unknown.is_some());
-        for remark in notes {
-            let Some(unknown) = remark.unknown.clone() else {
-                continue;
-            };
-            match self.notes.entry(unknown.kind.clone()) {
-                Entry::Occupied(mut first) => first.get_mut().remark.absorb(unknown),
-                Entry::Vacant(vacant) => {
-                    let file = self.files.len();
-                    vacant.insert(FileRemark { file, remark });
-                }
-            }
-        }
-        self.notes.len() > kinds
-    }
-
     /// Returns the texts with their results.
     pub(super) fn texts(&self) -> Vec<ProcessedText<'_>> {
         let files = self.files.iter();
@@ -275,10 +247,8 @@ impl<'r> Session<'r> {
             .collect()
     }
 
-    /// Reports remarks, and the notes about unknown kinds.
-    pub(super) fn report_remarks(&mut self, mut remarks: Vec<FileRemark>) -> io::Result<()> {
-        remarks.extend(std::mem::take(&mut self.notes).into_values());
-        remarks.sort_by_key(|remark| (remark.file, remark.remark.finding.offset));
+    /// Reports the remarks about related resources.
+    pub(super) fn report_remarks(&mut self, remarks: Vec<FileRemark>) -> io::Result<()> {
         if !matches!(self.run.mode, OutputMode::Explanation(_)) {
             for remarks in remarks.chunk_by(|one, next| one.file == next.file) {
                 self.report_remarks_of_one_file(remarks)?;

@@ -109,7 +109,6 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
         session.report_configuration(Path::new(STDIN), &text)?;
     }
     session.add(Path::new(STDIN), None, text, injection)?;
-    session.report_remarks(Vec::new())?;
     session.finish()
 }
 

@@ -1,19 +1,19 @@
 //! `invalid-annotation`, `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in
 //! our name that are wrong or have no effect.
 
-use crate::annotations::{self, Given, InvalidAnnotation, MAX_LOOKUPS, UnknownAnnotation};
+use crate::annotations::{self, Given, InvalidAnnotation};
 use crate::config::{AnnotationSettings, Config};
 use crate::decide::Evaluation;
-use crate::mackerel::annotations::Annotation;
-use crate::manifest::duplicate_keys::NextOccurrence;
+use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::{PodAnnotation, PodTemplate};
-use crate::manifest::resource::{MisplacedKey, MisplacedKeys};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
-use std::collections::HashSet;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId};
+
+/// Keys of one template that are warned about one by one, and whose nearest name is looked for.
+const MAX_WARNINGS: usize = 16;
 
 /// The advice about an annotation that is not allowed.
 const ALLOW: &str = "remove it, or allow it in the configuration";
@@ -53,14 +53,10 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the configuration with the template's annotations applied.
     pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
-        let annotations = self.template.annotations.iter();
-        let mut known = annotations.filter(|one| Annotation::of(&one.key).is_some());
-        let mut keys = HashSet::new();
-        let second = known.clone().find(|one| !keys.insert(&*one.key));
-        if let Some(refusal) = second.and_then(|second| self.duplicated(&second.key)) {
-            return Err(refusal);
-        }
-        if let Some(annotation) = known.find(|one| one.value.is_none()) {
+        let mut annotations = self.template.annotations.iter();
+        let is_no_string =
+            |one: &&PodAnnotation| one.value.is_none() && Annotation::of(&one.key).is_some();
+        if let Some(annotation) = annotations.find(is_no_string) {
             return Err(self.not_a_string(annotation));
         }
         annotations::overlay(self.config, &self.given()).map_err(|invalid| {
@@ -78,24 +74,6 @@ impl<'a> Evaluation<'a, '_> {
             help: invalid.help,
             ..Finding::new(reason, invalid.message, invalid.offset, &pointer)
         }
-    }
-
-    /// Refuses two annotations with the same key: kubectl uses the last one, and kustomize refuses the file.
-    pub(super) fn duplicated(&self, key: &str) -> Option<Finding> {
-        let mut same = self
-            .template
-            .annotations
-            .iter()
-            .filter(|one| one.key == key);
-        let (first, second) = (same.next()?, same.next()?);
-        let values = match (&first.value, &second.value) {
-            (Some(first), Some(second)) => format!(", to `{first}` and to `{second}`"),
-            _ => String::new(),
-        };
-        let places = NextOccurrence::of(self.tree.source(), first.offset, second.offset);
-        let message = format!("annotation `{key}` is set twice{values}, {places}");
-        let finding = self.finding_at_key(Reason::InvalidAnnotation, message, first);
-        Some(finding.with_help("remove one of them"))
     }
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
@@ -147,15 +125,15 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Warns about each of the keys of one mapping, and about the number of those that are too many.
     fn warn_of_each<K>(&mut self, keys: &[K], finding: impl Fn(&Self, &K) -> Finding) {
-        let (first, others) = keys.split_at(keys.len().min(MAX_LOOKUPS));
+        let (first, others) = keys.split_at(keys.len().min(MAX_WARNINGS));
         for key in first {
             let finding = finding(self, key);
             self.warnings.push(finding);
         }
-        if let Some((next, others)) = others.split_first() {
-            let mut finding = finding(self, next);
-            finding.message += &format!(" (and {} more keys like it)", others.len());
-            self.warnings.push(finding);
+        if !others.is_empty()
+            && let Some(last) = self.warnings.last_mut()
+        {
+            last.message += &format!(" (and {} more keys like it)", others.len());
         }
     }
 
@@ -182,146 +160,43 @@ impl<'a> Evaluation<'a, '_> {
         ))
     }
 
-    /// Warns about annotations of the workload, or of anything between it and the template, and about labels, fields of
-    /// `metadata` and `annotations` outside `metadata` with their names: users of all injectors make these mistakes. What stands
-    /// above several templates is reported with the first of them that has no such annotation.
+    /// Warns about annotations of the workload that its template does not have: users of all injectors make this mistake. Of several
+    /// templates the first one has the warning.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
-        let resource = self.resource;
-        let mut at = String::new();
-        for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
-            let mut known = resource.shared.misplaced.borrow_mut();
-            let keys = known.entry(*holder).or_insert_with(|| MisplacedKeys {
-                open: self.keys_above_template(*holder),
-                ..MisplacedKeys::default()
-            });
-            // One template may be decided about more than once.
-            if keys.by == self.at {
-                keys.open.append(&mut keys.reported);
-            }
-            let reported = self.warn_of_keys(&mut keys.open, &at);
-            if !reported.is_empty() {
-                (keys.reported, keys.by) = (reported, self.at.to_owned());
-            }
-            at.push('/');
-            at.push_str(token);
+        let first = &self.resource.shared.first_selected;
+        // A Pod is its own template.
+        if self.at.is_empty() || first.get_or_init(|| self.at.to_owned()) != self.at {
+            return;
         }
-        let mut keys = self.keys_of_template();
-        self.warn_of_keys(&mut keys, self.at);
-    }
-
-    /// Returns the keys of the injector in a mapping above the template.
-    fn keys_above_template(&self, holder: NodeId) -> Vec<MisplacedKey> {
-        let mut keys = Vec::new();
-        if let Some(metadata) = self.tree.member(holder, "metadata") {
-            let annotations = self.tree.member(metadata, "annotations");
-            let labels = self.tree.member(metadata, "labels");
-            self.add_own_keys(&mut keys, "/metadata/annotations", annotations);
-            self.add_own_keys(&mut keys, "/metadata/labels", labels);
-            self.add_own_keys(&mut keys, "/metadata", Some(metadata));
-        }
-        let annotations = self.tree.member(holder, "annotations");
-        self.add_own_keys(&mut keys, "/annotations", annotations);
-        keys
-    }
-
-    /// Returns the keys of the injector in the template, but for its annotations.
-    fn keys_of_template(&self) -> Vec<MisplacedKey> {
-        let PodTemplate {
-            node,
-            metadata,
-            spec,
-            ..
-        } = *self.template;
-        let mut keys = Vec::new();
-        if let Some(metadata) = metadata {
-            let labels = self.tree.member(metadata, "labels");
-            self.add_own_keys(&mut keys, "/metadata/labels", labels);
-            self.add_own_keys(&mut keys, "/metadata", Some(metadata));
-        }
-        let annotations = self.tree.member(node, "annotations");
-        self.add_own_keys(&mut keys, "/annotations", annotations);
-        let annotations = spec.and_then(|spec| self.tree.member(spec, "annotations"));
-        self.add_own_keys(&mut keys, "/spec/annotations", annotations);
-        keys
-    }
-
-    /// Adds the keys of the injector in the mapping at the place `within` a holder.
-    fn add_own_keys(
-        &self,
-        keys: &mut Vec<MisplacedKey>,
-        within: &'static str,
-        mapping: Option<NodeId>,
-    ) {
-        let Some(mapping) = mapping else { return };
-        for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
+        let Some(annotations) = self.resource.annotations(self.tree) else {
+            return;
+        };
+        let mut misplaced = Vec::new();
+        for (key, _) in self.tree.entries(self.tree.alias_target(annotations)) {
             let name = self.scalar(key);
-            if name.starts_with(annotations::PREFIX)
-                || annotations::unknown_among(&name, &self.lookups).is_some()
-                || self.config.not_allowed(&name).is_some()
-            {
-                keys.push(MisplacedKey { within, key, value });
+            let is_ours = name.starts_with(PREFIX) || self.config.not_allowed(&name).is_some();
+            if is_ours && self.written.annotation(&name).is_none() {
+                misplaced.push(key);
             }
         }
+        self.warn_of_each(&misplaced, |this, key| this.misplaced(*key));
     }
 
-    /// Warns about the keys that the template does not have as annotations, takes them out and returns them. Their places are below
-    /// the JSON Pointer `at`.
-    fn warn_of_keys(&mut self, keys: &mut Vec<MisplacedKey>, at: &str) -> Vec<MisplacedKey> {
-        if keys.is_empty() {
-            return Vec::new();
-        }
-        let annotations = self.template.annotations.iter();
-        let well_placed: HashSet<&str> = annotations.map(|one| &*one.key).collect();
-        let mut reported = Vec::new();
-        keys.retain(|key| {
-            let stays = well_placed.contains(&*self.scalar(key.key));
-            if !stays {
-                reported.push(*key);
-            }
-            stays
-        });
-        self.warn_of_each(&reported, |this, key| this.misplaced(*key, at));
-        reported
-    }
-
-    fn misplaced(&self, misplaced: MisplacedKey, at: &str) -> Finding {
-        let name = self.scalar(misplaced.key);
-        let within = misplaced.within;
-        let start = self.tree.place(misplaced.key).start;
-        let pointer = format!("{at}{within}/{}", escape(&name));
+    fn misplaced(&self, key: NodeId) -> Finding {
+        let name = self.scalar(key);
+        let pointer = format!("/metadata/annotations/{}", escape(&name));
+        let start = self.tree.place(key).start;
         if let Some(message) = self.not_allowed(&name) {
-            let reason = Reason::AnnotationNotAllowed;
-            return Finding::new(reason, message, start, &pointer).with_help(ALLOW);
+            return Finding::new(Reason::AnnotationNotAllowed, message, start, &pointer)
+                .with_help(ALLOW);
         }
-        let holder = match at {
-            "" => self.resource.identity.kind.clone(),
-            at => field_path(at),
-        };
-        let message = match within {
-            "/metadata/annotations" => format!("annotation `{name}` has no effect on {holder}"),
-            "/metadata/labels" => {
-                format!("`{name}` is a label of {holder}, but has an effect as an annotation only")
-            }
-            "/metadata" => {
-                format!(
-                    "`{name}` is a field of the metadata of {holder}, but has an effect as an annotation only"
-                )
-            }
-            _ => {
-                let mapping = field_path(&format!("{at}{within}"));
-                format!("annotation `{name}` has no effect in {mapping}")
-            }
-        };
-        let mut help = format!(
-            "move it to {}",
-            field_path(&format!("{}/metadata/annotations", self.at))
+        let message = format!(
+            "annotation `{name}` has no effect on {}",
+            self.resource.identity.kind
         );
-        if let Some(unknown) = annotations::unknown_among(&name, &self.lookups)
-            && let Some(suggestion) = unknown.suggestion(&name, &self.scalar(misplaced.value))
-        {
-            help += &format!(", as `{suggestion}`");
-        }
-        Finding::new(Reason::MisplacedAnnotation, message, start, &pointer).with_help(help)
+        let template = field_path(&format!("{}/metadata/annotations", self.at));
+        Finding::new(Reason::MisplacedAnnotation, message, start, &pointer)
+            .with_help(format!("move it to {template}"))
     }
 
     /// Returns a warning about annotations with settings of an agent that is not requested: their author may take them for
@@ -344,98 +219,43 @@ impl<'a> Evaluation<'a, '_> {
         Some(finding.with_help(request_help()))
     }
 
-    /// Returns the refusal of a template with a misspelled `inject`, which may be an attempt to opt out.
-    pub(super) fn mistyped_request(&self) -> Option<Finding> {
-        for annotation in &self.template.annotations {
-            if let Some(unknown) = annotations::mistyped_request(&annotation.key) {
-                return Some(self.unknown(Reason::InvalidAnnotation, annotation, unknown));
-            }
-        }
-        None
+    /// Returns the refusal of a template with a misspelt `inject`, which may be an attempt to opt out.
+    pub(super) fn misspelt_request(&self) -> Option<Finding> {
+        let mut annotations = self.template.annotations.iter();
+        let misspelt = annotations.find(|one| annotations::is_misspelt_request(&one.key))?;
+        let help = format!(
+            "write `{}: \"true\"` or `\"false\"`",
+            Annotation::Inject.key()
+        );
+        Some(
+            self.unknown(Reason::InvalidAnnotation, misspelt)
+                .with_help(help),
+        )
     }
 
-    fn unknown(
-        &self,
-        reason: Reason,
-        annotation: &PodAnnotation,
-        unknown: UnknownAnnotation,
-    ) -> Finding {
+    fn unknown(&self, reason: Reason, annotation: &PodAnnotation) -> Finding {
         let message = format!("unknown annotation `{}`", annotation.key);
-        let suggestion = unknown.suggestion(&annotation.key, &self.written_value(annotation));
-        Finding {
-            help: suggestion.map(|suggestion| format!("did you mean `{suggestion}`?")),
-            ..self.finding_at_key(reason, message, annotation)
-        }
+        self.finding_at_key(reason, message, annotation)
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
-        let mut found = Vec::new();
+        let wait_for = &self.config.spec.wait_for.annotations;
+        let mut unknown = Vec::new();
         for annotation in &self.template.annotations {
             let key = &annotation.key;
-            let unknown = annotations::unknown_among(key, &self.lookups).or_else(|| {
-                annotations::unprefixed_request(key, || self.written_value(annotation))
-            });
-            if let Some(unknown) = unknown
-                && !unknown.is_request
+            if annotations::is_unknown(key)
+                && !annotations::is_misspelt_request(key)
+                && !wait_for.contains(key)
             {
-                found.push((annotation, unknown));
+                unknown.push(annotation);
             }
         }
-        self.warn_of_each(&found, |this, (annotation, unknown)| {
-            this.unknown(Reason::UnknownAnnotation, annotation, *unknown)
+        self.warn_of_each(&unknown, |this, annotation| {
+            let finding = this.unknown(Reason::UnknownAnnotation, annotation);
+            match annotations::meant(&annotation.key) {
+                Some(meant) => finding.with_help(format!("did you mean `{meant}`?")),
+                None => finding,
+            }
         });
-        self.warn_of_nested_annotations();
-    }
-
-    /// Warns about `agent-injector: {contrib: {mackerel: {io/inject: "false"}}}`: Helm's `--set` splits a key at its dots. A chart
-    /// that quotes its annotations prints the mapping as Go does: `agent-injector: "map[contrib:map[mackerel:map[io/inject:false]]]"`.
-    fn warn_of_nested_annotations(&mut self) {
-        let Some((path, domain)) = annotations::PREFIX.rsplit_once('.') else {
-            return;
-        };
-        let mut found = Vec::new();
-        if let Some(nested) = self.nested_annotations(path) {
-            for (key, value) in self.tree.entries(self.tree.alias_target(nested)) {
-                if let Some(name) = self.scalar(key).strip_prefix(domain) {
-                    let start = self.tree.place(key).start;
-                    found.push(self.split_annotation(name, &self.scalar(value), start));
-                }
-            }
-        }
-        let first_key = path.split('.').next().unwrap_or_default();
-        for annotation in &self.template.annotations {
-            if annotation.key != first_key {
-                continue;
-            }
-            let printed = annotation.value.as_deref().unwrap_or_default();
-            for item in printed.split(['[', ' ']) {
-                if let Some((name, value)) = item
-                    .strip_prefix(domain)
-                    .and_then(|item| item.split_once(':'))
-                {
-                    let value = value.trim_end_matches(']');
-                    found.push(self.split_annotation(name, value, annotation.offset));
-                }
-            }
-        }
-        self.warnings.extend(found);
-    }
-
-    /// Returns the warning about an annotation whose key is split at its dots.
-    fn split_annotation(&self, name: &str, value: &str, start: usize) -> Finding {
-        let key = format!("{}{name}", annotations::PREFIX);
-        let message = format!("annotation `{key}` is split into nested keys at its dots");
-        let help = format!(
-            "write it as one key: `{key}: \"{value}\"`; with Helm's `--set`, write `\\.` for each dot"
-        );
-        let pointer = self.annotation_pointer("agent-injector");
-        Finding::new(Reason::UnknownAnnotation, message, start, &pointer).with_help(help)
-    }
-
-    /// Returns the mapping below `metadata.annotations` at a path of keys, joined by dots.
-    fn nested_annotations(&self, path: &str) -> Option<NodeId> {
-        let annotations = self.tree.member(self.template.metadata?, "annotations")?;
-        let mut keys = path.split('.');
-        keys.try_fold(annotations, |node, key| self.tree.member(node, key))
     }
 }

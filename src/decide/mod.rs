@@ -42,7 +42,7 @@ mod windows;
 use crate::agent::plan::Plan;
 use crate::agent::shape::AgentShape;
 use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
-use crate::annotations::{Lookups, ignored_warnings};
+use crate::annotations::ignored_warnings;
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
@@ -186,7 +186,6 @@ pub(crate) fn decide(
         written: template,
         config: context.config,
         context,
-        lookups: Lookups::default(),
         warnings: Vec::new(),
         no_agent: None,
     };
@@ -240,7 +239,6 @@ struct Evaluation<'a, 't> {
     written: &'a PodTemplate,
     config: &'a Config,
     context: DecisionContext<'a>,
-    lookups: Lookups,
     warnings: Vec<Finding>,
     /// The reason why a template that requests the init container gets no agent.
     no_agent: Option<Finding>,

@@ -12,7 +12,7 @@ impl Evaluation<'_, '_> {
     /// Returns the cause of a request for an agent: the `inject` annotation, or the setting `injection`.
     pub(super) fn requested(&mut self) -> Result<Cause, NoAgent> {
         let key = Annotation::Inject.key();
-        if let Some(refusal) = self.mistyped_request().or_else(|| self.duplicated(key)) {
+        if let Some(refusal) = self.misspelt_request() {
             return Err(NoAgent::refuse(refusal));
         }
         let Some(annotation) = self.template.annotation(key) else {

@@ -81,9 +81,6 @@ impl Evaluation<'_, '_> {
         agent: Option<&Component>,
     ) -> Result<Arc<Component>, Finding> {
         let key = &request.key;
-        if let Some(refusal) = self.duplicated(key) {
-            return Err(refusal);
-        }
         let Some(value) = &request.value else {
             let message = format!("the value of annotation `{key}` is not a string");
             let finding = request.finding(Reason::InvalidAnnotation, message);

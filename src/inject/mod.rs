@@ -8,7 +8,6 @@
 //! [`engine::inject`](crate::engine::inject) calls it; writing is the caller's part.
 
 mod apply;
-mod earlier_run;
 mod in_order;
 mod injection;
 pub(crate) mod kind_counts;

@@ -6,30 +6,25 @@ use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::{Tree, pointer};
 
-/// Returns the warning about the first of our annotations, or of labels with their names, on a Namespace.
+/// Returns the warning about the first of our annotations on a Namespace.
 pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
     if resource.identity.kind != "Namespace" {
         return None;
     }
-    let metadata = tree.member(resource.node, "metadata")?;
-    for within in ["annotations", "labels"] {
-        let Some(mapping) = tree.member(metadata, within) else {
-            continue;
-        };
-        for (key, _) in tree.entries(tree.alias_target(mapping)) {
-            let name = tree.scalar(tree.alias_target(key)).unwrap_or_default();
-            if name.starts_with(PREFIX) {
-                let message = format!("`{name}` has no effect on a Namespace");
-                let help = format!(
-                    "to choose namespaces, set `{}` or `{}`",
-                    Select::namespaces(),
-                    Select::exclude_namespaces()
-                );
-                let pointer = format!("/metadata/{within}/{}", pointer::escape(&name));
-                let start = tree.place(key).start;
-                let finding = Finding::new(Reason::MisplacedAnnotation, message, start, &pointer);
-                return Some(finding.with_help(help));
-            }
+    let annotations = tree.alias_target(resource.annotations(tree)?);
+    for (key, _) in tree.entries(annotations) {
+        let name = tree.scalar(tree.alias_target(key)).unwrap_or_default();
+        if name.starts_with(PREFIX) {
+            let message = format!("`{name}` has no effect on a Namespace");
+            let help = format!(
+                "to choose namespaces, set `{}` or `{}`",
+                Select::namespaces(),
+                Select::exclude_namespaces()
+            );
+            let pointer = format!("/metadata/annotations/{}", pointer::escape(&name));
+            let start = tree.place(key).start;
+            let finding = Finding::new(Reason::MisplacedAnnotation, message, start, &pointer);
+            return Some(finding.with_help(help));
         }
     }
     None

@@ -3,13 +3,10 @@
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
 use crate::agent::{Component, ComponentKinds};
-use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
 use crate::report::{Cause, Finding, ReasonSet};
 use json_patch::Patch;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The outcome of one pod template of one resource.
@@ -79,8 +76,6 @@ pub struct Remark {
     pub file: Option<(String, Option<i64>)>,
     /// A warning or a note.
     pub finding: Finding,
-    /// The resources that a note `unknown-template` counts.
-    pub(crate) unknown: Option<UnknownTemplates>,
     /// The workloads that a finding about another object concerns.
     pub(crate) workloads: Vec<Identity>,
 }
@@ -134,28 +129,7 @@ impl Outcome {
     }
 }
 
-/// Notes `unknown-template`, one per kind.
-pub(crate) type Notes = BTreeMap<GroupKind, Remark>;
-
 impl Remark {
-    /// Adds a note to those about earlier resources.
-    pub(crate) fn gather(self, notes: &mut Notes) {
-        let Some(unknown) = &self.unknown else { return };
-        match notes.entry(unknown.kind.clone()) {
-            Entry::Occupied(mut first) => first.get_mut().absorb(unknown.clone()),
-            Entry::Vacant(vacant) => _ = vacant.insert(self),
-        }
-    }
-
-    /// Adds the resources of a later note about the same kind.
-    pub(crate) fn absorb(&mut self, later: UnknownTemplates) {
-        if let Some(unknown) = &mut self.unknown {
-            unknown.absorb(later);
-            self.finding.message = unknown.message();
-            self.finding.help = Some(unknown.help());
-        }
-    }
-
     /// Returns the resource.
     pub(crate) fn resource(&self) -> ResourceRef<'_> {
         ResourceRef {

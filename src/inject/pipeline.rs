@@ -7,7 +7,6 @@ use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
-use crate::inject::outcome::Notes;
 use crate::inject::plan::{Planner, Root};
 use crate::inject::refusal::{GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
@@ -72,24 +71,19 @@ pub(crate) fn inject_templates(
         buffer: work.buffer,
         seen: SeenMessages::new(),
     };
-    let mut result = PartResult::for_bytes(text.len());
-    result.injection.severity_policy = SeverityPolicy::of(config, options);
+    let mut injection = for_bytes(text.len());
+    injection.severity_policy = SeverityPolicy::of(config, options);
     match cut.and_then(|cut| pipeline.list(text, cut)) {
-        Some(list) => result.extend(list),
+        Some(list) => injection.append(list),
         None => {
             let documents = yaml::documents(text).map(|document| document.span);
-            let work = |pipeline: &mut Pipeline<'_>, span, part: &mut PartResult| {
+            let work = |pipeline: &mut Pipeline<'_>, span, part: &mut Injection| {
                 pipeline.document(text, span, part);
                 Some(())
             };
-            pipeline.each(documents, text.len(), work, &mut result);
+            pipeline.each(documents, text.len(), work, &mut injection);
         }
     }
-    let PartResult {
-        mut injection,
-        notes,
-    } = result;
-    injection.remarks.extend(notes.into_values());
     injection.remarks.sort_by_key(|remark| remark.offset);
     injection.outcomes.shrink_to_fit();
     *shared = SharedWork {
@@ -132,45 +126,27 @@ struct Pipeline<'c> {
     seen: SeenMessages,
 }
 
-/// The result for a part of the text.
-#[derive(Default)]
-struct PartResult {
-    injection: Injection,
-    /// The notes `unknown-template`, which are not yet among the remarks.
-    notes: Notes,
+/// Returns an empty result with room for more than most texts of this length have: unused room takes no memory, and growing takes
+/// twice the room.
+fn for_bytes(length: usize) -> Injection {
+    let mut result = Injection::default();
+    result.outcomes.reserve(length / 2048);
+    result
 }
 
-impl PartResult {
-    /// Returns an empty result with room for more than most texts of this length have: unused room takes no memory, and growing takes
-    /// twice the room.
-    fn for_bytes(length: usize) -> Self {
-        let mut result = Self::default();
-        result.injection.outcomes.reserve(length / 2048);
-        result
+/// Adds the result for a later part, without messages that were seen.
+fn append(result: &mut Injection, mut later: Injection, seen: &mut SeenMessages) {
+    for outcome in &mut later.outcomes {
+        let warnings = &mut outcome.warnings;
+        warnings.retain(|warning| warning.first_time(seen));
     }
+    result.append(later);
+}
 
-    /// Adds the result for a later part, without messages that were seen.
-    fn append(&mut self, mut later: Self, seen: &mut SeenMessages) {
-        for outcome in &mut later.injection.outcomes {
-            let warnings = &mut outcome.warnings;
-            warnings.retain(|warning| warning.first_time(seen));
-        }
-        self.extend(later);
-    }
-
-    /// Adds the result for a later part whose messages were new.
-    fn extend(&mut self, later: Self) {
-        self.injection.append(later.injection);
-        for note in later.notes.into_values() {
-            note.gather(&mut self.notes);
-        }
-    }
-
-    /// Counts a resource without a pod template.
-    fn count(&mut self, kind: &str, api_version: Option<&str>) {
-        let group = api_version.map_or("", group);
-        self.injection.kinds_without_template.add(group, kind, 1);
-    }
+/// Counts a resource without a pod template.
+fn count(result: &mut Injection, kind: &str, api_version: Option<&str>) {
+    let group = api_version.map_or("", group);
+    result.kinds_without_template.add(group, kind, 1);
 }
 
 impl Pipeline<'_> {
@@ -195,15 +171,15 @@ impl Pipeline<'_> {
         &mut self,
         pieces: impl Iterator<Item = Range<usize>> + Send,
         size: usize,
-        work: impl Fn(&mut Self, Range<usize>, &mut PartResult) -> Option<()> + Sync,
-        result: &mut PartResult,
+        work: impl Fn(&mut Self, Range<usize>, &mut Injection) -> Option<()> + Sync,
+        result: &mut Injection,
     ) -> Option<()> {
         let threads = self.options.further_threads.min(size / BATCH);
         let others = (0..threads).map(|_| self.beside()).collect();
         let before = self.seen.clone();
         let mut seen = before.clone();
         let work_on_batch = |pipeline: &mut Self, batch: Vec<Range<usize>>| {
-            let mut part = PartResult::default();
+            let mut part = Injection::default();
             for piece in batch {
                 work(pipeline, piece, &mut part)?;
             }
@@ -216,7 +192,7 @@ impl Pipeline<'_> {
             batches(pieces),
             work_on_batch,
             |part| match part {
-                Some(part) => result.append(part, &mut seen),
+                Some(part) => append(result, part, &mut seen),
                 None => is_whole = false,
             },
         );
@@ -225,7 +201,7 @@ impl Pipeline<'_> {
     }
 
     /// Takes one document of the source.
-    fn document(&mut self, source: &str, span: Range<usize>, result: &mut PartResult) {
+    fn document(&mut self, source: &str, span: Range<usize>, result: &mut Injection) {
         let text = &source[span.clone()];
         let knows = |kind: &str, version: Option<&str>| self.planner.knows_kind(kind, version);
         let prefiltered = prefilter::prefilter(text, knows);
@@ -233,10 +209,10 @@ impl Pipeline<'_> {
             Prefilter::Skip { kind, api_version }
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
-                result.count(kind, api_version);
+                count(result, kind, api_version);
                 let related = RelatedKind::of_kind(kind);
                 let location = related.map(|kind| Location::of_document(kind, span));
-                result.injection.related.extend(location);
+                result.related.extend(location);
                 return;
             }
             Prefilter::Skip { kind, .. } => Some(kind),
@@ -248,7 +224,7 @@ impl Pipeline<'_> {
             && let Some(cut) = list::cut(source, span.clone())
             && let Some(list) = self.list(source, &cut)
         {
-            result.extend(list);
+            result.append(list);
             return;
         }
         let error = match yaml::read_piece(source, span.clone(), &mut self.buffer) {
@@ -271,27 +247,24 @@ impl Pipeline<'_> {
             Prefilter::Skip { kind, api_version }
                 if self.options.direction == Direction::Inject || self.wants_nothing_of(text) =>
             {
-                result.count(kind, api_version);
+                count(result, kind, api_version);
             }
-            _ => result
-                .injection
-                .findings
-                .push(self.unreadable(&error, text)),
+            _ => result.findings.push(self.unreadable(&error, text)),
         }
     }
 
     /// Takes a long list item by item, so that only one of them is in memory as a tree. Returns none where the list must be
     /// read as a whole.
-    fn list(&mut self, source: &str, cut: &Cut) -> Option<PartResult> {
+    fn list(&mut self, source: &str, cut: &Cut) -> Option<Injection> {
         let envelope = cut.envelope()?;
         let root = envelope.root()?;
         // A refusal of the whole list needs its envelope.
-        if second_key(&envelope, root, "").is_some() || envelope.member_at(root, MAC).is_some() {
+        if second_key(&envelope, root).is_some() || envelope.member_at(root, MAC).is_some() {
             return None;
         }
         let inherited = Arc::new(item_types(&envelope, root)?);
-        let mut result = PartResult::for_bytes(cut.size());
-        let work = |pipeline: &mut Self, span, part: &mut PartResult| {
+        let mut result = for_bytes(cut.size());
+        let work = |pipeline: &mut Self, span, part: &mut Injection| {
             let tree = yaml::read_piece(source, span, &mut pipeline.buffer).ok()?;
             let root = Root {
                 node: list::item(&tree)?,
@@ -311,23 +284,22 @@ impl Pipeline<'_> {
     }
 
     /// Plans and applies one document, or one item of a list.
-    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut PartResult) {
+    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut Injection) {
         // Aliases multiply templates and their annotations: nothing is decided before Kubernetes' own bound on them.
         if tree.has_aliases()
             && let Some(error) = yaml::rejected_by_go_yaml(tree)
         {
             if template_form::may_be_in(tree.text()) {
                 let finding = self.unreadable(&error, tree.text());
-                result.injection.findings.push(finding);
+                result.findings.push(finding);
             }
             return;
         }
-        let counts = &mut result.injection.kinds_without_template;
+        let counts = &mut result.kinds_without_template;
         let mut plan = self.planner.plan(tree, root, counts);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
-        let PartResult { injection, notes } = result;
-        injection.edits.extend(edits);
-        injection.findings.extend(fault);
+        result.edits.extend(edits);
+        result.findings.extend(fault);
         // Messages that are the same for many templates stay with the first. Until the end of the run they would take more
         // memory than all the rest.
         for mut outcome in plan.outcomes {
@@ -335,15 +307,10 @@ impl Pipeline<'_> {
                 .warnings
                 .retain(|warning| warning.first_time(&mut self.seen));
             outcome.warnings.shrink_to_fit();
-            injection.outcomes.push(outcome);
+            result.outcomes.push(outcome);
         }
-        for remark in plan.remarks {
-            match remark.unknown {
-                Some(_) => remark.gather(notes),
-                None => injection.remarks.push(remark),
-            }
-        }
-        injection.related.extend(plan.related);
+        result.remarks.extend(plan.remarks);
+        result.related.extend(plan.related);
     }
 
     /// Returns the finding about a document that cannot be read.

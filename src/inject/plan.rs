@@ -7,16 +7,16 @@ use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::{Agents, Component, ComponentKind};
 use crate::config::Config;
 use crate::decide::{DecisionContext, acknowledged};
-use crate::inject::earlier_run;
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
 use crate::inject::refusal::{MAC, duplicate_key, key_named_as_written, refuse, sealed};
-use crate::inject::template_form::{self, PossibleTemplate, has_record, with_record};
-use crate::inject::unknown_kind::{self, RECORDS, REQUESTS, from_first_annotation, unknown_kind};
-use crate::manifest::duplicate_keys::{self, second_key};
+use crate::inject::template_form::{self, has_record, with_record};
+use crate::inject::unknown_kind::{self, unknown_kind};
+use crate::mackerel::annotations::{Annotation, PREFIX};
+use crate::manifest::duplicate_keys::{self, second_key, second_of};
 use crate::manifest::identity::{Identity, is_list};
-use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
+use crate::manifest::known_kinds::WorkloadKind;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
@@ -29,9 +29,14 @@ use crate::reconcile::{Action, Reconciler};
 use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
+use memchr::memmem::{self, Finder};
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use yaml_json_patch::pointer::unescape;
 use yaml_json_patch::{Kind, NodeId, Tree};
+
+/// Finds the prefix that all annotations have.
+static HAS_PREFIX: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
 
 /// The place of the resources in a piece of text.
 pub(crate) struct Root<'p> {
@@ -157,7 +162,7 @@ impl<'c> Planner<'c> {
         inherited: &TypeMeta,
     ) -> Option<TypeMeta> {
         let mapping = tree.alias_target(node);
-        if tree.kind(mapping) != Kind::Mapping || second_key(tree, mapping, "").is_some() {
+        if tree.kind(mapping) != Kind::Mapping || second_key(tree, mapping).is_some() {
             return None;
         }
         let types = types(tree, mapping, inherited);
@@ -176,19 +181,17 @@ impl<'c> Planner<'c> {
         }
     }
 
-    /// Returns false if the text of a resource shows that no finding is about templates of an unknown kind.
+    /// Returns false if the text of a resource shows that it has neither a template of an unknown kind nor one of an earlier run.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        let annotated = from_first_annotation(text);
-        if RECORDS.may_find(annotated) {
-            return true;
+        let is_annotated = HAS_PREFIX.find(text.as_bytes()).is_some();
+        match self.options.direction {
+            Direction::Uninject => is_annotated,
+            Direction::Inject if is_annotated && kind == "Namespace" => true,
+            Direction::Inject => {
+                (is_annotated || unknown_kind::may_be(kind, api_version, self.config))
+                    && template_form::may_be_in(text)
+            }
         }
-        if self.options.direction == Direction::Uninject {
-            return false;
-        }
-        let may_request = REQUESTS.may_find(annotated);
-        let may_be_template = (may_request || unknown_kind::may_be(kind, api_version, self.config))
-            && template_form::may_be_in(text);
-        may_be_template || (may_request && kind == "Namespace")
     }
 }
 
@@ -207,8 +210,7 @@ struct ResourcePlanner<'a, 't> {
 }
 
 impl ResourcePlanner<'_, '_> {
-    /// Finds the pod templates: by the resource's kind, and by the record of an earlier run. Adds remarks about those that the
-    /// run does not change, since their places are not known.
+    /// Finds the pod templates: by the resource's kind, and those to uninject also by the record of an earlier run.
     fn find(&mut self, remarks: &mut Vec<Remark>) -> Vec<FoundTemplate> {
         let Self { tree, resource, .. } = *self;
         let may_be = |kind: &WorkloadKind<'_>| match (resource.duplicate, &resource.gvk) {
@@ -222,49 +224,38 @@ impl ResourcePlanner<'_, '_> {
             duplicate,
         } = table.templates(tree, resource.node, may_be);
         self.duplicate = self.duplicate.or(duplicate);
-        let earlier = self.earlier_templates(&templates);
         match self.planner.options.direction {
-            Direction::Inject => {
-                let warning = earlier_run::warning(tree, resource, &earlier);
-                remarks.extend(warning.map(|finding| self.remark(finding)));
+            Direction::Inject if templates.is_empty() => {
+                remarks.extend(self.without_known_template());
             }
+            Direction::Inject => {}
             Direction::Uninject => {
-                for template in earlier {
-                    self.duplicate = self
-                        .duplicate
-                        .or_else(|| earlier_run::duplicate(tree, &template));
-                    templates.push(FoundTemplate {
-                        pointer: template.pointer,
-                        node: template.node,
-                        ancestors: template.ancestors,
-                        lifetime: Lifetime::Runs,
-                    });
+                for template in self.earlier_templates(&templates) {
+                    let tokens = template.pointer.split('/').skip(1);
+                    let mut steps = tokens.zip(&template.ancestors);
+                    let duplicate = steps
+                        .find_map(|(token, holder)| second_of(tree, *holder, &unescape(token)));
+                    self.duplicate = self.duplicate.or(duplicate);
+                    templates.push(template);
                 }
             }
-        }
-        // A template that a duplicate key hides is at a known place.
-        if templates.is_empty() || self.duplicate.is_none() {
-            remarks.extend(self.unknown_place(&templates));
         }
         templates
     }
 
-    /// Returns the templates of an earlier run that are none of the `known` ones.
-    fn earlier_templates(&self, known: &[FoundTemplate]) -> Vec<PossibleTemplate> {
+    /// Returns the templates with the record of an earlier run that are none of the `known` ones.
+    fn earlier_templates(&self, known: &[FoundTemplate]) -> Vec<FoundTemplate> {
         let Self { tree, resource, .. } = *self;
         // The items of a list are resources of their own.
         if resource.duplicate.is_some() && is_list(&resource.identity.kind) {
             return Vec::new();
         }
-        // The text of an alias has no record: its anchor has been looked at.
-        let records = RECORDS.count(tree.raw(resource.node));
-        if records == 0 {
-            return Vec::new();
-        }
         let known = known.iter().map(|found| tree.alias_target(found.node));
         let known: HashSet<NodeId> = known.collect();
         let recorded = known.iter().filter(|node| has_record(tree, **node));
-        if records == recorded.count() {
+        // The text of an alias has no record: its anchor has been looked at.
+        let text = tree.raw(resource.node).as_bytes();
+        if memmem::find_iter(text, Annotation::Record.key()).count() == recorded.count() {
             return Vec::new();
         }
         let mut earlier = with_record(tree, resource.node);
@@ -272,8 +263,8 @@ impl ResourcePlanner<'_, '_> {
         earlier
     }
 
-    /// Returns the finding about pod templates that are not `known`.
-    fn unknown_place(&self, known: &[FoundTemplate]) -> Option<Remark> {
+    /// Returns the finding about a resource without a known pod template.
+    fn without_known_template(&self) -> Option<Remark> {
         let Self {
             planner,
             tree,
@@ -283,23 +274,14 @@ impl ResourcePlanner<'_, '_> {
         let Identity {
             api_version, kind, ..
         } = &resource.identity;
-        let may_have_more = known.is_empty() || unknown_kind::is_custom(resource);
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.raw(resource.node);
-        if planner.options.direction == Direction::Uninject
-            || !may_have_more
-            || !planner.may_remark(kind, Some(api_version), text)
-        {
+        if !planner.may_remark(kind, Some(api_version), text) {
             return None;
         }
-        if let Some(finding) = on_namespace(tree, resource) {
-            return Some(self.remark(finding));
-        }
-        let unknown = unknown_kind(tree, resource, known, planner.context())?;
-        Some(Remark {
-            unknown: unknown.templates,
-            ..self.remark(unknown.finding)
-        })
+        let finding = on_namespace(tree, resource)
+            .or_else(|| unknown_kind(tree, resource, planner.context()))?;
+        Some(self.remark(finding))
     }
 
     fn remark(&self, finding: Finding) -> Remark {
@@ -308,7 +290,6 @@ impl ResourcePlanner<'_, '_> {
             offset: self.tree.place(self.resource.node).start,
             file: self.file.clone(),
             finding,
-            unknown: None,
             workloads: Vec::new(),
         }
     }

@@ -2,61 +2,57 @@
 //! beside it.
 
 use crate::mackerel::annotations::Annotation;
+use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::template_path::{Step, TemplatePath};
-use crate::manifest::workloads::containers;
+use crate::manifest::workloads::{FoundTemplate, containers};
 use memchr::memmem;
-use yaml_json_patch::pointer::escape;
+use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{Kind, NodeId, Tree};
-
-/// The most candidates per resource. Each costs a walk over the whole resource.
-pub(crate) const MAX_CANDIDATES: usize = 100;
 
 /// Returns false for a text without such a mapping.
 pub(crate) fn may_be_in(text: &str) -> bool {
     memmem::find(text.as_bytes(), b"containers").is_some()
 }
 
-/// A mapping in the form of a pod template.
-#[derive(Debug)]
-pub(crate) struct PossibleTemplate {
-    /// JSON Pointer from the resource; empty for the resource itself.
-    pub(crate) pointer: String,
-    /// The same with `*` for the index of an item.
-    pub(crate) path: TemplatePath,
-    pub(crate) node: NodeId,
-    /// The nodes above it, one for each token of the pointer, the resource first.
-    pub(crate) ancestors: Vec<NodeId>,
+/// Returns the path to a template, with `*` for the index of an item.
+pub(crate) fn path(tree: &Tree<'_>, template: &FoundTemplate) -> TemplatePath {
+    let tokens = template.pointer.split('/').skip(1);
+    let steps = tokens.zip(&template.ancestors);
+    let steps = steps.map(|(token, holder)| match tree.kind(*holder) {
+        Kind::Sequence => Step::Each,
+        _ => Step::Key(unescape(token).into_owned()),
+    });
+    TemplatePath {
+        steps: steps.collect(),
+    }
 }
 
 /// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
-pub(crate) fn with_containers(tree: &Tree<'_>, resource: NodeId) -> Vec<PossibleTemplate> {
+pub(crate) fn with_containers(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
     search(tree, resource, |tree, node| {
         containers(tree, node).is_some()
     })
 }
 
 /// Returns the mappings with a record, in the same way.
-pub(crate) fn with_record(tree: &Tree<'_>, resource: NodeId) -> Vec<PossibleTemplate> {
+pub(crate) fn with_record(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
     search(tree, resource, has_record)
 }
 
 /// Returns true for a template that carries the record of an injection.
 pub(crate) fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
     let path = ["metadata", "annotations", Annotation::Record.key()];
-    let mut keys = path.into_iter();
-    let record = keys.try_fold(template, |node, key| tree.member(node, key));
-    record.is_some()
+    tree.member_at(template, path).is_some()
 }
 
 type Predicate = fn(&Tree<'_>, NodeId) -> bool;
 
-fn search(tree: &Tree<'_>, resource: NodeId, matches: Predicate) -> Vec<PossibleTemplate> {
+fn search(tree: &Tree<'_>, resource: NodeId, matches: Predicate) -> Vec<FoundTemplate> {
     let mut search = TemplateSearch {
         tree,
         matches,
         pointer: String::new(),
-        steps: Vec::new(),
         ancestors: Vec::new(),
         found: Vec::new(),
     };
@@ -69,10 +65,8 @@ struct TemplateSearch<'a, 't> {
     matches: Predicate,
     /// JSON Pointer to the current node.
     pointer: String,
-    /// The path to it.
-    steps: Vec<Step>,
     ancestors: Vec<NodeId>,
-    found: Vec<PossibleTemplate>,
+    found: Vec<FoundTemplate>,
 }
 
 impl TemplateSearch<'_, '_> {
@@ -82,13 +76,11 @@ impl TemplateSearch<'_, '_> {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at in its own place.
                 if tree.get(node, "spec").is_some() && (self.matches)(tree, node) {
-                    self.found.push(PossibleTemplate {
+                    self.found.push(FoundTemplate {
                         pointer: self.pointer.clone(),
-                        path: TemplatePath {
-                            steps: self.steps.clone(),
-                        },
                         node,
                         ancestors: self.ancestors.clone(),
+                        lifetime: Lifetime::Runs,
                     });
                 }
                 self.ancestors.push(node);
@@ -99,20 +91,16 @@ impl TemplateSearch<'_, '_> {
                     if is_leaf || matches!(&*key, "" | "*") {
                         continue;
                     }
-                    self.steps.push(Step::Key(key.clone().into_owned()));
                     self.visit_child(value, &escape(&key));
-                    self.steps.pop();
                 }
                 self.ancestors.pop();
             }
             Kind::Sequence => {
-                self.steps.push(Step::Each);
                 self.ancestors.push(node);
                 for (index, item) in tree.items(node).enumerate() {
                     self.visit_child(item, &index.to_string());
                 }
                 self.ancestors.pop();
-                self.steps.pop();
             }
             Kind::Scalar | Kind::Alias => {}
         }
@@ -129,7 +117,7 @@ impl TemplateSearch<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::with_containers;
+    use super::{path, with_containers};
 
     #[test]
     fn finds_what_has_containers_in_its_spec() {
@@ -157,7 +145,7 @@ mod tests {
             let found = with_containers(&tree, tree.root().unwrap());
             let shown: Vec<String> = found
                 .iter()
-                .map(|formed| format!("{}|{}", formed.pointer, formed.path))
+                .map(|found| format!("{}|{}", found.pointer, path(&tree, found)))
                 .collect();
             assert_eq!(shown, expected, "{text}");
         }

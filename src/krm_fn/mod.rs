@@ -535,7 +535,6 @@ mod tests {
             offset,
             file: Some(("a.yaml".to_owned(), Some(1))),
             finding,
-            unknown: None,
             workloads: Vec::new(),
         };
         let answer = answered(
@@ -566,12 +565,5 @@ mod tests {
         ] {
             assert_eq!(answered(text, &with(quiet)), text);
         }
-        let removed = answered(text, &with(Reason::Removed));
-        assert_ne!(removed, text);
-        assert_eq!(
-            answered(&removed, &with(Reason::OptedOut)),
-            removed,
-            "what was removed is skipped from then on"
-        );
     }
 }

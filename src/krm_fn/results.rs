@@ -5,7 +5,7 @@ use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::Tense;
-use crate::report::{Class, Reason};
+use crate::report::Reason;
 use serde_json::Value;
 use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
@@ -52,41 +52,17 @@ fn becomes_result(reported: &ReportedFinding<'_>) -> bool {
 
 /// The results of other functions or of an earlier run.
 #[derive(Default)]
-pub(super) struct EarlierResults {
-    results: HashSet<Value>,
-    /// Resources and files with a result that the agent was removed. A later run skips them, which needs no result.
-    removed: HashSet<[Value; 2]>,
-}
+pub(super) struct EarlierResults(HashSet<Value>);
 
 impl EarlierResults {
     pub(super) fn new(results: Vec<Value>) -> Self {
-        let is_removal = |result: &&Value| result["tags"]["reason"] == Reason::Removed.id();
-        Self {
-            removed: results
-                .iter()
-                .filter(is_removal)
-                .map(resource_and_file)
-                .collect(),
-            results: results.into_iter().collect(),
-        }
+        Self(results.into_iter().collect())
     }
 
     /// Returns true for a result that repeats none of these.
     pub(super) fn is_new(&self, result: FunctionResult<'_>) -> bool {
-        if self.results.is_empty() {
-            return true;
-        }
-        let value = result.value();
-        let is_skip = result
-            .reason
-            .is_some_and(|reason| reason.class() == Class::Skipped);
-        let is_removed = is_skip && self.removed.contains(&resource_and_file(&value));
-        !is_removed && !self.results.contains(&value)
+        self.0.is_empty() || !self.0.contains(&result.value())
     }
-}
-
-fn resource_and_file(result: &Value) -> [Value; 2] {
-    ["resourceRef", "file"].map(|field| result[field].clone())
 }
 
 impl<'r> FunctionResult<'r> {

@@ -9,77 +9,37 @@
 //! ```
 //!
 //! A resource with such a key is refused if any of the occurrences leads to a pod template that is wanted. A list with one in
-//! its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
+//! its envelope is refused with all of its items. Duplicate keys elsewhere matter only where an edit meets them.
 
 use crate::manifest::identity::Identity;
 use crate::manifest::known_kinds::WorkloadKind;
 use std::borrow::Cow;
-use std::fmt;
-use yaml_json_patch::lookup::MAX_MERGES;
-use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
+use yaml_json_patch::{NodeId, Tree};
 
-/// The keys that are refused as duplicates, in addition to the steps of the path to a pod template.
-const NAMES: [&str; 11] = [
-    "apiVersion",
-    "kind",
-    "metadata",
-    "name",
-    "namespace",
-    "labels",
-    "annotations",
-    "items",
-    "containers",
-    "initContainers",
-    "volumes",
-];
-
-/// Returns the second occurrence of `step` or one of [`NAMES`] in a mapping or in those that it merges.
-pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option<NodeId> {
-    let mut merges = MAX_MERGES;
-    second_key_of(tree, mapping, step, &mut merges)
+/// Returns the first key that a mapping has for the second time, without those that it merges.
+pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
+    let entries = tree.entries(tree.alias_target(mapping));
+    let named = entries.filter_map(|(key, _)| Some((tree.scalar(key)?, key)));
+    let mut keys: Vec<(Cow<'_, str>, NodeId)> = named.collect();
+    keys.sort_unstable();
+    let alike = keys.chunk_by(|(one, _), (next, _)| one == next);
+    let second = alike.filter_map(|alike| alike.get(1));
+    second.map(|(_, key)| *key).min()
 }
 
-/// `merges` is the number of merge keys that may still be followed.
-fn second_key_of(
-    tree: &Tree<'_>,
+/// Returns the second occurrence of a key in a mapping, without those that it merges.
+pub(crate) fn second_of(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Option<NodeId> {
+    occurrences(tree, mapping, name).nth(1).map(|(key, _)| key)
+}
+
+/// Returns all occurrences of a key in a mapping with their values, without those that it merges, in order of the text.
+pub(crate) fn occurrences<'t>(
+    tree: &'t Tree<'_>,
     mapping: NodeId,
-    step: &str,
-    merges: &mut usize,
-) -> Option<NodeId> {
-    let mapping = tree.alias_target(mapping);
-    let mut seen = [false; NAMES.len() + 1];
-    let mut merged = None;
-    for (key, value) in tree.entries(mapping) {
-        let Some(text) = tree.scalar(key) else {
-            continue;
-        };
-        let name = NAMES.iter().position(|name| *name == text);
-        let Some(name) = name.or_else(|| (step == text).then_some(NAMES.len())) else {
-            if is_merge_key(tree, key) {
-                merged = Some(value);
-            }
-            continue;
-        };
-        if std::mem::replace(&mut seen[name], true) {
-            return Some(key);
-        }
-    }
-    let source = tree.alias_target(merged?);
-    *merges = merges.checked_sub(1)?;
-    match tree.kind(source) {
-        Kind::Sequence => tree
-            .items(source)
-            .find_map(|item| second_key_of(tree, item, step, merges)),
-        _ => second_key_of(tree, source, step, merges),
-    }
-}
-
-/// Returns all values that a mapping has for a key, without those that it merges, in order of the text.
-pub(crate) fn occurrences(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Vec<NodeId> {
-    tree.entries(tree.alias_target(mapping))
-        .filter(|(key, _)| tree.is_key(*key, name))
-        .map(|(_, value)| value)
-        .collect()
+    name: &'t str,
+) -> impl Iterator<Item = (NodeId, NodeId)> + 't {
+    let entries = tree.entries(tree.alias_target(mapping));
+    entries.filter(move |(key, _)| tree.is_key(*key, name))
 }
 
 /// Returns true if one `apiVersion` and one `kind` of a resource that has them twice match.
@@ -99,41 +59,13 @@ pub(crate) fn may_be(
         && (has_group(&identity.api_version) || api_versions.any(|text| has_group(&text)))
 }
 
-/// The texts of all scalars that a mapping has as values of a key, without those that it merges.
+/// Returns the texts of all scalars that a mapping has as values of a key, without those that it merges.
 pub(crate) fn texts<'t>(
-    tree: &Tree<'t>,
+    tree: &'t Tree<'_>,
     mapping: NodeId,
-    name: &str,
+    name: &'t str,
 ) -> impl Iterator<Item = Cow<'t, str>> {
-    occurrences(tree, mapping, name)
-        .into_iter()
-        .filter_map(|value| tree.scalar(tree.alias_target(value)))
-}
-
-/// The place of a duplicate key, in lines below the first occurrence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NextOccurrence {
-    lines: usize,
-}
-
-impl NextOccurrence {
-    /// Counts the lines from a key's offset to that of the next occurrence.
-    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
-        let lines = text.as_bytes().get(key..next).unwrap_or_default();
-        Self {
-            lines: memchr::memchr_iter(b'\n', lines).count(),
-        }
-    }
-}
-
-impl fmt::Display for NextOccurrence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.lines {
-            0 => f.write_str("both on this line"),
-            1 => f.write_str("here and on the next line"),
-            lines => write!(f, "here and {lines} lines below"),
-        }
-    }
+    occurrences(tree, mapping, name).filter_map(|(_, value)| tree.scalar(tree.alias_target(value)))
 }
 
 #[cfg(test)]
@@ -141,27 +73,23 @@ mod tests {
     use super::second_key;
 
     #[test]
-    fn finds_duplicate_keys() {
-        for (text, step, expected) in [
-            ("{kind: A, spec: 1, kind: B}", "", Some("kind: B")),
-            ("{spec: 1, spec: 2}", "spec", Some("spec: 2")),
-            ("{spec: 1, spec: 2}", "template", None),
-            ("{'items': [], \"items\": []}", "", Some("\"items\": []")),
-            ("{env: [], env: [], <<: {}, <<: {}}", "spec", None),
-            ("{<<: {volumes: [], volumes: []}}", "", Some("volumes: []")),
-            ("{<<: [{}, {name: a, name: b}]}", "", Some("name: b")),
-            ("{name: a, <<: {name: b}}", "", None),
-            ("&a {<<: *a}", "", None),
-            ("text", "", None),
+    fn finds_the_first_key_that_is_there_twice() {
+        for (text, expected) in [
+            ("{kind: A, spec: 1, kind: B}", Some("kind: B")),
+            (
+                "{b: 1, a: 1, spec: 1, spec: 2, a: 2, b: 2}",
+                Some("spec: 2, a: 2, b: 2"),
+            ),
+            ("{'items': [], \"items\": []}", Some("\"items\": []")),
+            ("{spec: 1, template: 2}", None),
+            ("{name: a, <<: {name: b}}", None),
+            ("{spec: {a: 1, a: 2}}", None),
+            ("text", None),
         ] {
             let tree = yaml_json_patch::read(text).unwrap();
-            let found = second_key(&tree, tree.root().unwrap(), step)
-                .map(|key| &text[tree.place(key).start..]);
-            assert_eq!(
-                found.map(|rest| rest.trim_end_matches(['}', ']'])),
-                expected.map(|e| e.trim_end_matches(['}', ']'])),
-                "{text}"
-            );
+            let found = second_key(&tree, tree.root().unwrap());
+            let rest = found.map(|key| text[tree.place(key).start..].trim_end_matches('}'));
+            assert_eq!(rest, expected, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
 use crate::mackerel::names::{KUBERNETES_VARIABLES, PLATFORM, Volume, is_agent_image};
-use crate::manifest::duplicate_keys::second_key;
+use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
@@ -262,15 +262,10 @@ impl PodTemplate {
         }
     }
 
-    /// Returns the first duplicate key in the template, its `metadata` or its `spec` that is refused.
+    /// Returns the second one of its `spec`s or of their lists of containers.
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
-        [
-            (Some(self.node), "spec"),
-            (self.metadata, ""),
-            (self.spec, ""),
-        ]
-        .into_iter()
-        .find_map(|(mapping, step)| second_key(tree, mapping?, step))
+        let mut steps = [(Some(self.node), "spec"), (self.spec, "containers")].into_iter();
+        steps.find_map(|(from, step)| second_of(tree, tree.find_member(from?, step)?.holder, step))
     }
 
     /// Returns the containers without ephemeral ones, which users add to running pods, not in manifests.
@@ -347,7 +342,7 @@ pub(crate) fn mounted_volumes(
 }
 
 /// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
-pub(crate) fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
+fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
     match &*tree.member_text(holder, "restartPolicy")? {
         "Never" | "OnFailure" | "ExitCode" => Some(true),
         "Always" => Some(false),

@@ -34,39 +34,22 @@ pub(crate) struct Shared {
     /// Annotations by their keys.
     found: RefCell<BTreeMap<String, Option<NodeId>>>,
     controller: OnceCell<Option<(usize, NodeId)>>,
-    /// Annotations of the injector in places without effect, by the mapping above them.
-    pub(crate) misplaced: RefCell<BTreeMap<NodeId, MisplacedKeys>>,
-}
-
-/// Annotations of the injector in places without effect below one mapping.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct MisplacedKeys {
-    /// Those that are not reported yet.
-    pub(crate) open: Vec<MisplacedKey>,
-    /// Those that the last template reported.
-    pub(crate) reported: Vec<MisplacedKey>,
-    /// JSON Pointer from the resource to that template.
-    pub(crate) by: String,
-}
-
-/// A key in a place without effect.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MisplacedKey {
-    /// JSON Pointer to the place.
-    pub(crate) within: &'static str,
-    pub(crate) key: NodeId,
-    pub(crate) value: NodeId,
+    /// JSON Pointer from the resource to the first template that is selected.
+    pub(crate) first_selected: OnceCell<String>,
 }
 
 impl Resource {
+    /// Returns the mapping of its own annotations.
+    pub(crate) fn annotations(&self, tree: &Tree<'_>) -> Option<NodeId> {
+        let path = ["metadata", "annotations"];
+        let annotations = &self.shared.annotations;
+        *annotations.get_or_init(|| tree.member_at(self.node, path))
+    }
+
     /// Returns the value of one of its own annotations.
     pub(crate) fn annotation(&self, tree: &Tree<'_>, key: &str) -> Option<NodeId> {
-        let Shared {
-            annotations, found, ..
-        } = &self.shared;
-        let path = ["metadata", "annotations"];
-        let annotations = *annotations.get_or_init(|| tree.member_at(self.node, path));
-        let annotations = annotations?;
+        let annotations = self.annotations(tree)?;
+        let found = &self.shared.found;
         if let Some(known) = found.borrow().get(key) {
             return *known;
         }
@@ -137,7 +120,7 @@ fn collect(
     if tree.kind(mapping) != Kind::Mapping {
         return;
     }
-    let own = second_key(tree, mapping, "");
+    let own = second_key(tree, mapping);
     let around = Around {
         duplicate: around.duplicate.or(own),
         ..around
@@ -174,7 +157,8 @@ fn item_lists(tree: &Tree<'_>, mapping: NodeId, has_duplicates: bool) -> Vec<Nod
     let mut values = vec![member.value];
     if has_duplicates {
         is_list |= texts(tree, mapping, "kind").any(|kind| identity::is_list(&kind));
-        values = occurrences(tree, member.holder, "items");
+        let items = occurrences(tree, member.holder, "items");
+        values = items.map(|(_, value)| value).collect();
     }
     if !is_list {
         return Vec::new();

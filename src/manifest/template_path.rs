@@ -50,14 +50,6 @@ pub(crate) enum NextStep<'c> {
 }
 
 impl<'c> PathRest<'c> {
-    /// Returns a measure of the length, smaller after each step.
-    pub(crate) fn len(self) -> usize {
-        match self {
-            PathRest::BuiltIn(pointer) => pointer.len(),
-            PathRest::Configured(steps) => steps.len(),
-        }
-    }
-
     /// Returns the next step and the rest behind it; none at the end of the path.
     pub(crate) fn split_first(self) -> Option<(NextStep<'c>, Self)> {
         match self {

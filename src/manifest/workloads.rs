@@ -1,10 +1,9 @@
 //! The pod templates of a resource, at the built-in and the configured paths.
 
-use crate::manifest::duplicate_keys::{occurrences, second_key};
+use crate::manifest::duplicate_keys::{occurrences, second_key, second_of};
 use crate::manifest::known_kinds::{KNOWN_KINDS, Lifetime, WorkloadKind};
 use crate::manifest::template_path::{NextStep, PathRest};
-use std::collections::{HashMap, HashSet};
-use yaml_json_patch::lookup::Member;
+use std::collections::HashMap;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
@@ -42,7 +41,12 @@ impl<'c> Table<'c> {
         resource: NodeId,
         is_wanted: impl Fn(&WorkloadKind<'_>) -> bool,
     ) -> Templates {
-        let mut finder = TemplateFinder::new(tree);
+        let mut finder = TemplateFinder {
+            tree,
+            found: Vec::new(),
+            ancestors: Vec::new(),
+            duplicate: None,
+        };
         let mut all: Vec<FoundTemplate> = Vec::new();
         let mut known: HashMap<(String, NodeId), usize> = HashMap::new();
         let wanted: Vec<WorkloadKind<'_>> = self.kinds().filter(is_wanted).collect();
@@ -61,9 +65,6 @@ impl<'c> Table<'c> {
                     Some(_) => {}
                 }
             }
-            // The cached results hold for this path only.
-            finder.searched.clear();
-            finder.aliased.clear();
         }
         Templates {
             found: all,
@@ -109,35 +110,13 @@ struct TemplateFinder<'a, 't> {
     /// The nodes above the current one.
     ancestors: Vec<NodeId>,
     duplicate: Option<NodeId>,
-    /// True below a value that Kubernetes does not read.
-    is_hidden: bool,
-    /// Nodes with duplicate keys, and those that these hide, with the remaining path. Aliases lead to them again, but one
-    /// hidden template is enough to refuse the resource.
-    searched: HashSet<(NodeId, usize)>,
-    /// Cached members of what aliases lead to, by mapping and remaining path.
-    aliased: HashMap<(NodeId, usize), Option<Member>>,
 }
 
-impl<'a, 't> TemplateFinder<'a, 't> {
-    fn new(tree: &'a Tree<'t>) -> Self {
-        Self {
-            tree,
-            found: Vec::new(),
-            ancestors: Vec::new(),
-            duplicate: None,
-            is_hidden: false,
-            searched: HashSet::new(),
-            aliased: HashMap::new(),
-        }
-    }
-
+impl TemplateFinder<'_, '_> {
     /// Collects the templates below `node`; `pointer` leads to it from the resource.
     fn follow(&mut self, path: PathRest<'_>, node: NodeId, pointer: String) {
         let tree = self.tree;
         let mapping = tree.alias_target(node);
-        if self.is_hidden && !self.searched.insert((mapping, path.len())) {
-            return;
-        }
         let Some((step, rest)) = path.split_first() else {
             if tree.kind(mapping) == Kind::Mapping {
                 self.found.push(FoundTemplate {
@@ -152,87 +131,27 @@ impl<'a, 't> TemplateFinder<'a, 't> {
         self.ancestors.push(node);
         match step {
             NextStep::Key(key) => {
-                if let Some(member) = self.member(node, key, rest) {
+                if let Some(member) = tree.find_member(node, key) {
+                    let holder = member.holder;
+                    self.duplicate = self.duplicate.or_else(|| second_of(tree, holder, key));
                     let pointer = pointer + "/" + &escape(key);
-                    if member.is_duplicate {
-                        self.follow_hidden(&member, key, rest, &pointer);
+                    for (_, value) in occurrences(tree, holder, key) {
+                        self.follow(rest, value, pointer.clone());
                     }
-                    self.follow(rest, member.value, pointer);
                 }
             }
             NextStep::Each => {
-                let Members { all, duplicate } = members(tree, node);
-                self.duplicate = self.duplicate.or(duplicate);
-                for (token, member) in all {
-                    self.follow(rest, member, format!("{pointer}/{token}"));
+                self.duplicate = self.duplicate.or_else(|| second_key(tree, mapping));
+                for (index, item) in tree.items(mapping).enumerate() {
+                    self.follow(rest, item, format!("{pointer}/{index}"));
+                }
+                for (key, value) in tree.entries(mapping) {
+                    if let Some(name) = tree.scalar(tree.alias_target(key)) {
+                        self.follow(rest, value, format!("{pointer}/{}", escape(&name)));
+                    }
                 }
             }
         }
         self.ancestors.pop();
     }
-
-    /// Returns a member, and keeps the first duplicate key. A mapping is searched once for all aliases that lead to it.
-    fn member(&mut self, node: NodeId, key: &str, rest: PathRest<'_>) -> Option<Member> {
-        let tree = self.tree;
-        let mapping = tree.alias_target(node);
-        let is_alias = mapping != node;
-        let place = (mapping, rest.len());
-        if is_alias && let Some(known) = self.aliased.get(&place) {
-            return *known;
-        }
-        let member = tree.find_member(node, key);
-        if self.duplicate.is_none() && member.is_some() {
-            self.duplicate = second_key(tree, node, key);
-        }
-        if is_alias {
-            self.aliased.insert(place, member);
-        }
-        member
-    }
-
-    /// Follows the values of a duplicate key that Kubernetes does not read.
-    fn follow_hidden(&mut self, member: &Member, key: &str, rest: PathRest<'_>, pointer: &str) {
-        if !self.searched.insert((member.holder, rest.len())) {
-            return;
-        }
-        let is_outer_hidden = std::mem::replace(&mut self.is_hidden, true);
-        for value in occurrences(self.tree, member.holder, key) {
-            if value != member.value {
-                self.follow(rest, value, pointer.to_owned());
-            }
-        }
-        self.is_hidden = is_outer_hidden;
-    }
-}
-
-/// The items of a list or the members of a map.
-struct Members {
-    /// Each with its token of a JSON Pointer.
-    all: Vec<(String, NodeId)>,
-    /// The first duplicate key.
-    duplicate: Option<NodeId>,
-}
-
-fn members(tree: &Tree<'_>, node: NodeId) -> Members {
-    let node = tree.alias_target(node);
-    let items = tree
-        .items(node)
-        .enumerate()
-        .map(|(index, item)| (index.to_string(), item))
-        .collect();
-    let mut members = Members {
-        all: items,
-        duplicate: None,
-    };
-    let mut names = HashSet::new();
-    for (key, value) in tree.entries(node) {
-        let Some(name) = tree.scalar(tree.alias_target(key)) else {
-            continue;
-        };
-        members.all.push((escape(&name).into_owned(), value));
-        if !names.insert(name) {
-            members.duplicate = members.duplicate.or(Some(key));
-        }
-    }
-    members
 }

@@ -2,7 +2,6 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
@@ -10,7 +9,7 @@ use crate::reconcile::own_annotations::RecordCache;
 use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{BUG, Finding};
 use json_patch::Patch;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
     self as yaml, Cache, ErrorKind, NodeId, Operation, SpliceError, Tree, Uneditable, YamlError,
@@ -189,12 +188,10 @@ fn insertion_for(
     inserted.map_err(|refusal| UneditableChange { offset, ..refusal })
 }
 
-/// Caches for messages about many nodes of a tree.
+/// A cache for lookups of many nodes of a tree.
 struct Nodes<'a, 't> {
     tree: &'a Tree<'t>,
     items: ItemCache,
-    /// Duplicate keys by the offsets of both occurrences. Many templates may be below one.
-    duplicates: HashMap<(usize, usize), NextOccurrence>,
 }
 
 impl<'a, 't> Nodes<'a, 't> {
@@ -202,26 +199,15 @@ impl<'a, 't> Nodes<'a, 't> {
         Self {
             tree,
             items: ItemCache::default(),
-            duplicates: HashMap::new(),
         }
     }
 
     fn node(&mut self, pointer: &str) -> Option<NodeId> {
-        let Self { tree, items, .. } = self;
+        let Self { tree, items } = self;
         pointer
             .split('/')
             .skip(1)
             .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
-    }
-
-    fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
-        let Some(next) = uneditable.next_occurrence else {
-            return refusal(uneditable, None);
-        };
-        let (text, first) = (self.tree.source(), uneditable.offset);
-        let duplicates = self.duplicates.entry((first, next));
-        let occurrence = duplicates.or_insert_with(|| NextOccurrence::of(text, first, next));
-        refusal(uneditable, Some(*occurrence))
     }
 }
 
@@ -275,12 +261,10 @@ fn refused_changes(
         cache,
     ) {
         let index = patch.unwrap_or_else(|| starts.template_above(error.offset));
-        refused
-            .entry(index)
-            .or_insert_with(|| nodes.refusal(&error));
+        refused.entry(index).or_insert_with(|| refusal(&error));
     }
     if refused.is_empty() {
-        refused.insert(0, nodes.refusal(together));
+        refused.insert(0, refusal(together));
     }
     refused.into_iter().collect()
 }
@@ -299,7 +283,7 @@ fn above_tabs(
         let index = starts.template_above(offset);
         refused
             .entry(index)
-            .or_insert_with(|| refusal(&ErrorKind::Tabs.at(offset), None));
+            .or_insert_with(|| refusal(&ErrorKind::Tabs.at(offset)));
     }
     refused.into_iter().collect()
 }
@@ -327,10 +311,9 @@ impl TemplateStarts {
     }
 }
 
-fn refusal(uneditable: &SpliceError, next: Option<NextOccurrence>) -> UneditableChange {
-    let next = next.map(|next| format!(", {next}")).unwrap_or_default();
+fn refusal(uneditable: &SpliceError) -> UneditableChange {
     UneditableChange {
-        message: format!("{}: {uneditable}{next}", uneditable.kind.word()),
+        message: format!("{}: {uneditable}", uneditable.kind.word()),
         help: uneditable.kind.help().to_owned(),
         offset: uneditable.offset,
     }

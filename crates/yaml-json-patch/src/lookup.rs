@@ -6,7 +6,7 @@ use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, other_name, scalar_value};
 
 /// The most merge keys that a lookup follows; beyond them, a key counts as absent. People write one or two.
-pub const MAX_MERGES: usize = 256;
+const MAX_MERGES: usize = 256;
 
 /// A member of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +16,6 @@ pub struct Member {
     pub value: NodeId,
     /// The mapping that holds it: another one if a merge key brings it.
     pub holder: NodeId,
-    /// True when that mapping has the key more than once.
-    pub is_duplicate: bool,
 }
 
 impl Tree<'_> {
@@ -168,7 +166,6 @@ fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> 
             found = Some(Member {
                 value,
                 holder: mapping,
-                is_duplicate: found.is_some(),
             });
         } else if is_merge_key(tree, name) {
             merged = Some(value);

@@ -86,6 +86,7 @@ fn annotate(set: &[String]) {
     let _ = annotations::request(&given);
     let _ = annotations::overlay(&Config::default(), &given);
     for (key, ..) in &given {
-        let _ = annotations::unknown(key);
+        let _ = annotations::is_unknown(key);
+        let _ = annotations::meant(key);
     }
 }

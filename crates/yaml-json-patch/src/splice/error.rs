@@ -13,8 +13,6 @@ pub struct SpliceError {
     pub offset: usize,
     /// The reason.
     pub kind: ErrorKind,
-    /// The byte offset of the next occurrence of a duplicate key, into the same text.
-    pub next_occurrence: Option<usize>,
     /// The operation that cannot be carried out. [`splice`](crate::splice()) knows it unless the layout of the text is the
     /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) and [`Editor`](crate::Editor) always do.
     pub operation: Option<FailedOperation>,
@@ -71,7 +69,6 @@ impl SpliceError {
     pub(crate) fn in_source(self, tree: &Tree<'_>) -> Self {
         Self {
             offset: tree.start() + self.offset,
-            next_occurrence: self.next_occurrence.map(|next| tree.start() + next),
             ..self
         }
     }
@@ -185,7 +182,6 @@ impl ErrorKind {
         SpliceError {
             offset,
             kind: self,
-            next_occurrence: None,
             operation: None,
         }
     }

@@ -216,8 +216,7 @@ impl<V: Default> MemberList<V> {
                 Key::Removed => false,
             };
             if same {
-                if let Some(duplicate) = found.and_then(|first| self.duplicate(tree, first, member))
-                {
+                if let Some(duplicate) = found.and_then(|first| self.duplicate(tree, first)) {
                     return Err(duplicate);
                 }
                 found = Some(at);
@@ -239,7 +238,7 @@ impl<V: Default> MemberList<V> {
                     Entry::Vacant(vacant) => _ = vacant.insert(Occurrence::Once(at)),
                     Entry::Occupied(mut known) => {
                         if let Occurrence::Once(first) = *known.get() {
-                            let duplicate = self.duplicate(tree, first, member);
+                            let duplicate = self.duplicate(tree, first);
                             known.insert(duplicate.map_or(Occurrence::Once(at), Occurrence::Twice));
                         }
                     }
@@ -256,23 +255,11 @@ impl<V: Default> MemberList<V> {
     }
 
     /// The error of a key that is there twice.
-    fn duplicate(
-        &self,
-        tree: &Tree<'_>,
-        first: usize,
-        second: &PatchedMember<V>,
-    ) -> Option<SpliceError> {
+    fn duplicate(&self, tree: &Tree<'_>, first: usize) -> Option<SpliceError> {
         let Key::Old(key) = self.list.get(first)?.key else {
             return None;
         };
-        let next_occurrence = match second.key {
-            Key::Old(next) => Some(tree.span(next).start),
-            _ => None,
-        };
-        Some(SpliceError {
-            next_occurrence,
-            ..ErrorKind::DuplicateKey.at(tree.span(key).start)
-        })
+        Some(ErrorKind::DuplicateKey.at(tree.span(key).start))
     }
 }
 
