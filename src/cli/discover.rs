@@ -36,8 +36,6 @@ pub(crate) struct DiscoveredFiles {
     pub(crate) configurations: Vec<PathBuf>,
     /// Folders with the templates of Helm charts, which are no manifests.
     pub(crate) chart_templates: Vec<PathBuf>,
-    /// Kustomizations. Those without an extension of YAML are not in `files`, unless the user named them.
-    pub(crate) kustomizations: Vec<PathBuf>,
     /// Canonical paths of the folders that were walked.
     pub(crate) folders: Vec<PathBuf>,
     /// Folders that the user named and that have no file with the extension of a manifest.
@@ -67,9 +65,6 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut discovered),
             Ok(_) => {
-                if has_name_of_kustomization(path) {
-                    discovered.kustomizations.push(path.clone());
-                }
                 let canonical = canonical(path);
                 if seen.insert(canonical.clone().into()) {
                     discovered.add(InputFile {
@@ -98,7 +93,6 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
         discovered.empty.push(folder.to_owned());
         return;
     }
-    discovered.folders.push(root.clone());
     let earlier_errors = discovered.errors.len();
     let mut is_empty = true;
     // The filter must be `'static`, so it sends the folders that it leaves out.
@@ -120,9 +114,6 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
     for entry in is_walked.then(|| walk.build()).into_iter().flatten() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                if has_name_of_kustomization(entry.path()) {
-                    discovered.kustomizations.push(shown(entry.path()));
-                }
                 if !is_manifest(entry.path()) {
                     continue;
                 }
@@ -140,9 +131,9 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
                     });
                 }
             }
-            // The walk follows no links, but kustomize does.
-            Ok(entry) if has_name_of_kustomization(entry.path()) && entry.path().is_file() => {
-                discovered.kustomizations.push(shown(entry.path()));
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {
+                let below = entry.path().strip_prefix(folder).unwrap_or(Path::new(""));
+                discovered.folders.push(root.join(below));
             }
             Ok(_) => {}
             Err(error) => discovered.errors.push(walk_message(&error)),
@@ -325,42 +316,15 @@ mod tests {
     }
 
     #[test]
-    fn kustomizations_are_found_by_name_where_files_are() {
-        let root = tree(&[
-            "a/kustomization.yaml",
-            "b/Kustomization",
-            "c.yaml",
-            "out/kustomization.yml",
-        ]);
+    fn each_folder_that_is_walked_is_listed() {
+        let root = tree(&["a/b/web.yaml", "out/web.yaml"]);
         std::fs::write(root.path().join(".ignore"), "out/\n").unwrap();
+        let path = canonical(root.path());
         let found = files(&[root.path().to_owned()]);
         assert_eq!(
-            names(root.path(), &found),
-            ["a/kustomization.yaml", "c.yaml"]
+            found.folders,
+            [path.clone(), path.join("a"), path.join("a/b")]
         );
-        let path = |name: &str| root.path().join(name);
-        assert_eq!(
-            found.kustomizations,
-            [path("a/kustomization.yaml"), path("b/Kustomization")]
-        );
-        let named = files(&[path("c.yaml"), path("b/Kustomization")]);
-        assert_eq!(
-            (named.files.len(), named.kustomizations),
-            (2, vec![path("b/Kustomization")])
-        );
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_kustomization_may_be_a_link() {
-        let root = tree(&["a/web.yaml", "shared.yaml"]);
-        let link = root.path().join("a/kustomization.yaml");
-        std::os::unix::fs::symlink("../shared.yaml", &link).unwrap();
-        let broken = root.path().join("kustomization.yaml");
-        std::os::unix::fs::symlink("no-such-file", broken).unwrap();
-        let found = files(&[root.path().to_owned()]);
-        assert_eq!(found.kustomizations, [link]);
-        assert_eq!(names(root.path(), &found), ["a/web.yaml", "shared.yaml"]);
     }
 
     #[cfg(unix)]

@@ -8,12 +8,12 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::findings;
 use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
-use crate::cli::kustomizations::{BuildCommand, Kustomizations};
+use crate::cli::kustomizations::Kustomizations;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::config::{InjectionMode, KIND};
-use crate::inject::{Injection, Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
+use crate::inject::{Input, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::io;
@@ -43,13 +43,9 @@ pub(crate) fn run(
         shared: SharedWork::default(),
         names: TemplateNames::default(),
         has_resources: false,
-        has_workloads: false,
     };
     for file in &discovered.files {
         reader.read(file)?;
-    }
-    if !reader.has_workloads && run.options.direction == Direction::Inject {
-        reader.kustomizations.note_transformer_alone();
     }
     let FileReader {
         kustomizations,
@@ -58,13 +54,7 @@ pub(crate) fn run(
         has_resources,
         ..
     } = reader;
-    let command = match run.mode {
-        OutputMode::Permissions => BuildCommand::Rbac,
-        _ => BuildCommand::Check,
-    };
-    if let Some(note) = kustomizations.transformer_note(command) {
-        session.messages.note_line(&note)?;
-    }
+    report_annotations(&kustomizations, &mut session)?;
     let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
     if folders.peek().is_some() {
         report_unmatched_lists(&names, &mut session)?;
@@ -80,6 +70,24 @@ pub(crate) fn run(
     let remarks = session.check_related();
     session.report_remarks(remarks)?;
     session.finish()
+}
+
+/// Reports annotations of this program that kustomize sets after the injection, such as `inject: "false"`.
+fn report_annotations(
+    kustomizations: &Kustomizations,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
+    if session.run.options.direction == Direction::Uninject {
+        return Ok(());
+    }
+    let message = "kustomize sets this annotation after injection, so it has no effect";
+    let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
+        .with_help("inject the output of `kustomize build` instead");
+    let policy = session.run.severity_policy();
+    for place in kustomizations.annotations() {
+        findings::add_about_input(session.messages, &place, &finding, policy)?;
+    }
+    Ok(())
 }
 
 /// Reports the lists of `select` that match no pod template. A directory is the input as a whole; a single file may be one that a
@@ -123,8 +131,6 @@ struct FileReader<'r> {
     names: TemplateNames,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
-    /// True if a file has a pod template that is no patch.
-    has_workloads: bool,
 }
 
 impl FileReader<'_> {
@@ -169,9 +175,6 @@ impl FileReader<'_> {
         };
         let options = run.options_for(&text);
         let mut injection = inject_templates(input, run.config, options, &mut self.shared);
-        if run.options.direction == Direction::Inject {
-            self.add_kustomizations(file, &mut injection);
-        }
         for outcome in &injection.outcomes {
             self.names.add(&outcome.identity, run.config);
         }
@@ -179,8 +182,6 @@ impl FileReader<'_> {
         let has_templates = !injection.outcomes.is_empty();
         // A kustomization needs no kind.
         self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
-        let mut outcomes = injection.outcomes.iter();
-        self.has_workloads |= outcomes.any(|outcome| !is_patch(outcome));
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
             self.session
                 .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
@@ -208,18 +209,6 @@ impl FileReader<'_> {
         self.session.add(&file.path, Some(state), text, injection)
     }
 
-    /// Adds the findings about kustomizations that change the file after the injection, and notes one whose transformer injects
-    /// the file.
-    fn add_kustomizations(&mut self, file: &InputFile, injection: &mut Injection) {
-        self.kustomizations
-            .add_findings(file, &mut injection.outcomes);
-        // The permissions of these files are printed, whatever adds the agent.
-        let are_permissions = matches!(self.session.run.mode, OutputMode::Permissions);
-        if !injection.edits.is_empty() && !are_permissions {
-            self.kustomizations.note_transformer(file);
-        }
-    }
-
     /// Warns of an unreadable file that may be no manifest, instead of an error.
     fn skip(&mut self, path: &Path, cause: &str) -> io::Result<()> {
         let message = format!("skipped a file that does not look like a manifest: {cause}");
@@ -235,13 +224,6 @@ impl FileReader<'_> {
             && !matches!(run.mode, OutputMode::Manifests)
             && asks_for_nothing(text, run.config)
     }
-}
-
-fn is_patch(outcome: &Outcome) -> bool {
-    matches!(
-        outcome.decision.reason,
-        Reason::Patch | Reason::KustomizePatch
-    )
 }
 
 /// Returns true for a file of a folder that may be no manifest at all.

@@ -210,7 +210,7 @@ pub(crate) fn parent(path: &Path) -> &Path {
 }
 
 /// Returns a canonical path as seen from the current folder: `deploy/agent-injector.yaml`, `../agent-injector.yaml`.
-fn relative(path: &Path, current: &Path) -> PathBuf {
+pub(crate) fn relative(path: &Path, current: &Path) -> PathBuf {
     let current = canonical(current);
     let mut relative = PathBuf::new();
     for folder in current.ancestors() {

@@ -1,6 +1,5 @@
 //! The functionConfig of a call, and its text as in the file of the user.
 
-use crate::config::KIND;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
@@ -61,28 +60,6 @@ impl FunctionConfig<'_> {
         let is_same = settings(&tree, tree.root()?)? == settings(self.tree, self.node)?;
         is_same.then_some(own_text)
     }
-}
-
-/// Returns true if a document of the text configures this program as a function of kustomize: an `AgentInjector`, or another
-/// object whose annotation names the program or its image.
-pub(crate) fn configures_injector(text: &str) -> bool {
-    yaml::documents(text).any(|document| {
-        let tree = yaml::read(&text[document.span]);
-        tree.is_ok_and(|tree| {
-            tree.root()
-                .is_some_and(|root| is_configuration(&tree, root))
-        })
-    })
-}
-
-fn is_configuration(tree: &Tree<'_>, object: NodeId) -> bool {
-    if tree.member_text(object, "kind").as_deref() == Some(KIND) {
-        return true;
-    }
-    let annotations = tree.member_at(object, ["metadata", "annotations"]);
-    let function = annotations
-        .and_then(|annotations| tree.member_text(annotations, "config.kubernetes.io/function"));
-    function.is_some_and(|function| function.contains("mackerel-agent-injector"))
 }
 
 /// Removes the lines of annotations that orchestrators add, and `annotations:` if it has no others.

@@ -3,7 +3,7 @@
 mod function_config;
 mod results;
 
-pub(crate) use function_config::{FunctionConfig, configures_injector};
+pub(crate) use function_config::FunctionConfig;
 
 use crate::config::{Config, KIND};
 use crate::diagnostic::Severity;

@@ -1,10 +1,8 @@
-//! Kustomizations: the files that each of them names, and which of them a file comes into.
+//! Kustomizations: the files that each of them names.
 //!
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
 use yaml_json_patch::{self as yaml, Buffer, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The file names that kustomize looks for in a folder.
@@ -29,16 +27,10 @@ pub(crate) fn is_kustomization(name: &str) -> bool {
 /// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kustomization {
-    /// Resources and bases, including folders and URLs.
-    pub(crate) resources: Vec<String>,
-    /// Components.
-    pub(crate) components: Vec<String>,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
     /// Files of patches.
     pub(crate) patch_files: Vec<PatchFile>,
-    /// True if it has a patch in a file or in its own text.
-    pub(crate) has_patches: bool,
 }
 
 /// The path of a patch and its position in the kustomization.
@@ -77,17 +69,11 @@ pub(crate) fn read(text: &str) -> Kustomization {
 impl Kustomization {
     /// Adds the files of a document.
     fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
-        let strings = |list| {
-            tree.member_items(root, list)
-                .filter_map(|item| string(tree, item))
-        };
-        self.resources
-            .extend(strings("resources").chain(strings("bases")));
-        self.components.extend(strings("components"));
-        self.transformers.extend(strings("transformers"));
+        let transformers = tree.member_items(root, "transformers");
+        self.transformers
+            .extend(transformers.filter_map(|item| string(tree, item)));
         for list in PATCH_LISTS {
             for (index, item) in tree.member_items(root, list).enumerate() {
-                self.has_patches = true;
                 let pointer = format!("/{list}/{index}");
                 let (pointer, node) = match tree.member(item, "path") {
                     Some(path) => (pointer + "/path", path),
@@ -120,109 +106,9 @@ fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
     }
 }
 
-/// The references of a kustomization, as canonical paths.
-#[derive(Debug)]
-pub(crate) struct GraphNode {
-    pub(crate) folder: PathBuf,
-    pub(crate) resources: Vec<PathBuf>,
-    pub(crate) components: Vec<PathBuf>,
-}
-
-/// An index of the references between kustomizations, which are numbers here.
-#[derive(Debug, Default)]
-pub(crate) struct KustomizationGraph {
-    nodes: Vec<GraphNode>,
-    /// The kustomizations of a folder; kustomize accepts one.
-    in_folder: HashMap<PathBuf, Vec<usize>>,
-    /// The kustomizations that name a path as a resource.
-    resource_users: HashMap<PathBuf, Vec<usize>>,
-    /// The kustomizations that name a folder as a component.
-    component_users: HashMap<PathBuf, Vec<usize>>,
-}
-
-impl KustomizationGraph {
-    pub(crate) fn of(nodes: Vec<GraphNode>) -> Self {
-        let mut graph = Self::default();
-        for (index, node) in nodes.iter().enumerate() {
-            add(&mut graph.in_folder, [&node.folder], index);
-            add(&mut graph.resource_users, &node.resources, index);
-            add(&mut graph.component_users, &node.components, index);
-        }
-        graph.nodes = nodes;
-        graph
-    }
-
-    /// Returns true if a kustomization names the file as a resource.
-    pub(crate) fn is_resource(&self, file: &Path) -> bool {
-        self.resource_users.contains_key(file)
-    }
-
-    /// Returns the kustomizations whose patches and transformers may change a file: those that have it as a resource, directly
-    /// or through others, and their components.
-    pub(crate) fn reached(&self, file: &Path) -> BTreeSet<usize> {
-        let mut reached = BTreeSet::new();
-        let mut open: Vec<usize> = self.users(file).collect();
-        while let Some(index) = open.pop() {
-            if reached.insert(index) {
-                open.extend(self.users(&self.nodes[index].folder));
-            }
-        }
-        let mut open: Vec<usize> = reached
-            .iter()
-            .flat_map(|index| self.components(*index))
-            .collect();
-        while let Some(index) = open.pop() {
-            if reached.insert(index) {
-                open.extend(self.components(index));
-            }
-        }
-        reached
-    }
-
-    /// Returns the kustomization to build for one of those that a file comes into. A component builds nothing by itself.
-    pub(crate) fn built(&self, reached: &BTreeSet<usize>, index: usize) -> usize {
-        let mut seen = BTreeSet::from([index]);
-        let mut built = index;
-        while let Some(user) = numbers(&self.component_users, &self.nodes[built].folder)
-            .find(|user| reached.contains(user))
-            && seen.insert(user)
-        {
-            built = user;
-        }
-        built
-    }
-
-    fn users(&self, path: &Path) -> impl Iterator<Item = usize> {
-        numbers(&self.resource_users, path).chain(numbers(&self.component_users, path))
-    }
-
-    fn components(&self, index: usize) -> impl Iterator<Item = usize> {
-        self.nodes[index]
-            .components
-            .iter()
-            .flat_map(|folder| numbers(&self.in_folder, folder))
-    }
-}
-
-fn numbers(index: &HashMap<PathBuf, Vec<usize>>, path: &Path) -> impl Iterator<Item = usize> {
-    index.get(path).into_iter().flatten().copied()
-}
-
-fn add<'p>(
-    index: &mut HashMap<PathBuf, Vec<usize>>,
-    paths: impl IntoIterator<Item = &'p PathBuf>,
-    number: usize,
-) {
-    for path in paths {
-        index.entry(path.clone()).or_default().push(number);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{GraphNode, KustomizationGraph, read};
-    use std::collections::BTreeSet;
-    use std::path::{Path, PathBuf};
+    use super::read;
 
     /// Pointer, path, and the text at the offset.
     fn patches(text: &str) -> Vec<(String, String, String)> {
@@ -261,13 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_in_the_text_is_one_and_names_no_file() {
+    fn a_patch_in_the_text_names_no_file() {
         for text in [
             "patchesStrategicMerge:\n- |-\n  kind: Deployment\n  spec: {}\n",
             "patches: [{patch: 'a: 1'}]\n",
         ] {
-            let read = read(text);
-            assert_eq!((read.patch_files, read.has_patches), (vec![], true));
+            assert!(paths(text).is_empty(), "{text}");
         }
     }
 
@@ -287,9 +172,8 @@ mod tests {
     fn other_files_of_a_kustomization_are_no_patches() {
         let text = "resources: [a.yaml, ../base]\nreplacements: [{path: c.yaml}]\nconfigurations: [d.yaml]\ntransformers: [e.yaml]\n";
         let read = read(text);
-        assert_eq!(read.resources, ["a.yaml", "../base"]);
         assert_eq!(read.transformers, ["e.yaml"]);
-        assert_eq!((read.patch_files, read.has_patches), (vec![], false));
+        assert_eq!(read.patch_files, []);
     }
 
     #[test]
@@ -303,73 +187,5 @@ mod tests {
         ] {
             assert!(paths(text).is_empty(), "{text}");
         }
-    }
-
-    /// Folder, resources, components.
-    type Node<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
-
-    fn graph(nodes: &[Node<'_>]) -> KustomizationGraph {
-        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        let node = |(folder, resources, components): &Node<'_>| GraphNode {
-            folder: PathBuf::from(folder),
-            resources: paths(resources),
-            components: paths(components),
-        };
-        KustomizationGraph::of(nodes.iter().map(node).collect())
-    }
-
-    /// The folders of the kustomizations that `web.yaml` comes into.
-    fn reached<'n>(nodes: &[Node<'n>]) -> Vec<&'n str> {
-        let reached = graph(nodes).reached(Path::new("web.yaml"));
-        reached.into_iter().map(|index| nodes[index].0).collect()
-    }
-
-    #[test]
-    fn a_file_comes_into_what_has_it_directly_or_through_others() {
-        let base: Node<'_> = ("base", &["web.yaml"], &[]);
-        let overlay: Node<'_> = ("overlay", &["base"], &[]);
-        assert_eq!(
-            reached(&[base, overlay, ("other", &["api"], &[])]),
-            ["base", "overlay"]
-        );
-        assert_eq!(
-            reached(&[("other", &["api.yaml"], &["part"]), ("part", &[], &[])]),
-            [""; 0]
-        );
-        let inner: [Node<'_>; 2] = [("part", &[], &["inner"]), ("inner", &[], &[])];
-        assert_eq!(
-            reached(&[base, ("overlay", &["base"], &["part"]), inner[0], inner[1]]),
-            ["base", "overlay", "part", "inner"]
-        );
-        assert_eq!(
-            reached(&[("part", &["web.yaml"], &[]), ("overlay", &[], &["part"])]),
-            ["part", "overlay"]
-        );
-    }
-
-    #[test]
-    fn a_component_is_built_by_what_uses_it() {
-        let nodes: [Node<'_>; 4] = [
-            ("inner", &[], &[]),
-            ("other", &["api.yaml"], &["inner"]),
-            ("outer", &[], &["inner"]),
-            ("overlay", &["web.yaml"], &["outer"]),
-        ];
-        let graph = graph(&nodes);
-        let reached = graph.reached(Path::new("web.yaml"));
-        assert_eq!(reached, BTreeSet::from([0, 2, 3]));
-        for index in [0, 2, 3] {
-            assert_eq!(graph.built(&reached, index), 3, "{index}");
-        }
-    }
-
-    #[test]
-    fn a_cycle_has_an_end() {
-        assert_eq!(
-            reached(&[("a", &["web.yaml", "b"], &[]), ("b", &["a"], &[])]).len(),
-            2
-        );
-        let components = graph(&[("a", &[], &["b"]), ("b", &[], &["a"])]);
-        assert_eq!(components.built(&BTreeSet::from([0, 1]), 0), 1);
     }
 }

@@ -62,7 +62,7 @@ reasons! {
     Windows = "windows", Skipped, "the pod is for Windows nodes, which neither the agent nor wait-for supports";
     NoContainers = "no-containers", Skipped, "the template has no containers";
     Patch = "patch", Skipped, "a patch or a partial pod template";
-    KustomizePatch = "kustomize-patch", Skipped, "a kustomization in the input uses the file as a patch";
+    KustomizePatch = "kustomize-patch", Skipped, "a kustomization uses the file as a patch";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, which is never applied";
     NativeUnsupported = "native-unsupported", Skipped, "the pod needs a native sidecar, which `kubernetesVersion` does not support";
     AgentPresent = "agent-present", Skipped, "the template already has an agent that this tool did not inject";
@@ -112,7 +112,6 @@ reasons! {
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
     KustomizeAnnotation = "kustomize-annotation", Warning, "a kustomization sets an annotation of this tool after injection";
-    KustomizeCheck = "kustomize-check", Note, "a kustomization has patches, which are applied after injection";
     AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";
     ValueKept = "value-kept", Warning, "a value that was changed after injection was kept";
 }

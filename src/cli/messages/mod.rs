@@ -3,7 +3,7 @@
 mod list;
 mod summary;
 
-pub(crate) use list::{MessageText, Visibility, plural};
+pub(crate) use list::{MessageText, Visibility};
 pub(crate) use summary::Ending;
 
 use crate::agent::prerequisites::{Presence, Requirement};
@@ -30,12 +30,6 @@ const WARNING_LIMITS: Limits = Limits { all: 20, alike: 3 };
 
 /// Limits of warnings and unexpected decisions of a function call.
 const CALL_LIMITS: Limits = Limits { all: 3, alike: 3 };
-
-/// Limits of notes about kustomizations with patches: what to do is the same for all.
-const KUSTOMIZATION_LIMITS: Limits = Limits {
-    all: usize::MAX,
-    alike: 1,
-};
 
 /// Namespaces that one line about a required object names.
 const MAX_NAMESPACES: usize = 5;
@@ -262,12 +256,6 @@ impl Messages {
                 if self.verbosity != Verbosity::Resources =>
             {
                 None
-            }
-            MessageLevel::Note
-                if key.reason == Some(Reason::KustomizeCheck)
-                    && self.verbosity != Verbosity::Resources =>
-            {
-                Some(KUSTOMIZATION_LIMITS)
             }
             MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => {
                 Some(Limits::UNLIMITED)
