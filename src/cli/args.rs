@@ -111,7 +111,7 @@ Examples:
 Examples:
   kubectl get pods -A -o json | mackerel-agent-injector status -
   kubectl get pods,replicasets,statefulsets,daemonsets,jobs -n shop -o json |
-    mackerel-agent-injector status -v -
+    mackerel-agent-injector status -
   kubectl get pods,namespaces -A -o json |
     mackerel-agent-injector status --namespace-selector mackerel=enabled -
 
@@ -377,11 +377,8 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print errors only
-    #[arg(short, long, conflicts_with_all = ["verbose", "output"])]
+    #[arg(short, long, conflicts_with = "output")]
     pub(crate) quiet: bool,
-    /// Print workloads without a problem, too, and those that are skipped
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -126,7 +126,7 @@ fn verbosity(command: &Command) -> Verbosity {
             (arguments.read.quiet, arguments.read.verbose)
         }
         Command::Rbac(arguments) => (arguments.quiet, arguments.verbose),
-        Command::Status(arguments) => (arguments.quiet, arguments.verbose),
+        Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };
     match (quiet, verbose) {

@@ -40,7 +40,7 @@ pub(super) fn run(
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
         Some(StatusFormat::Json) => visible_json(&serde_json::to_string_pretty(&report)?) + "\n",
-        Some(StatusFormat::Text) | None => text::text(&report, arguments.verbose),
+        Some(StatusFormat::Text) | None => text::text(&report),
     };
     stdout::write([&*output])?;
     messages.show(None);
@@ -123,7 +123,7 @@ fn exit(report: &StatusReport, is_strict: bool) -> Exit {
     let fails = found.any(|row| match row.state {
         State::Missed | State::NotReady | State::Unknown => true,
         State::Refused | State::Outdated => is_strict,
-        State::Ready | State::Skipped => false,
+        State::Ready => false,
     });
     match fails {
         true => Exit::Found,

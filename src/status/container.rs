@@ -2,9 +2,25 @@
 
 use crate::manifest::pod_template::{Container, ContainerList};
 use crate::status::cause::Cause;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use yaml_json_patch::{NodeId, Tree, to_json};
+
+/// The agent's container as the kubelet reports it.
+pub(super) struct AgentStatus {
+    /// None for one that is ready.
+    pub(super) not_ready: Option<NotReady>,
+    /// None for one that never restarted.
+    pub(super) restarts: Option<Restarts>,
+}
+
+/// The restarts of the agents of one or several pods.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Restarts {
+    pub(crate) count: usize,
+    /// The reason of the last end, such as `OOMKilled`.
+    pub(crate) reason: String,
+}
 
 /// The reason why a container is not ready.
 pub(super) struct NotReady {
@@ -29,9 +45,8 @@ impl NotReady {
     }
 }
 
-/// Returns the reason why a container is not ready; none for one that is. A native sidecar has its status among those of the init
-/// containers.
-pub(super) fn not_ready(tree: &Tree<'_>, pod: NodeId, container: &Container) -> Option<NotReady> {
+/// Returns the status of a container. A native sidecar has its status among those of the init containers.
+pub(super) fn agent_status(tree: &Tree<'_>, pod: NodeId, container: &Container) -> AgentStatus {
     let status = tree.member(pod, "status");
     let status = status.and_then(|status| to_json(tree, status).ok());
     let status = status.and_then(|status| serde_json::from_value(status).ok());
@@ -43,10 +58,14 @@ pub(super) fn not_ready(tree: &Tree<'_>, pod: NodeId, container: &Container) -> 
         }
     };
     let mut statuses = std::mem::take(statuses).into_iter();
-    match statuses.find(|one| Some(&one.name) == container.name.as_ref()) {
-        None => Some(status.without_report()),
-        Some(container) if container.ready => status.lost_node(),
-        Some(container) => Some(container.not_ready()),
+    let reported = statuses.find(|one| Some(&one.name) == container.name.as_ref());
+    AgentStatus {
+        restarts: reported.as_ref().and_then(ContainerStatus::restarts),
+        not_ready: match reported {
+            None => Some(status.without_report()),
+            Some(container) if container.ready => status.lost_node(),
+            Some(container) => Some(container.not_ready()),
+        },
     }
 }
 
@@ -76,6 +95,7 @@ struct Condition {
 struct ContainerStatus {
     name: String,
     ready: bool,
+    restart_count: usize,
     state: ContainerState,
     last_state: ContainerState,
 }
@@ -156,6 +176,14 @@ impl PodStatus {
 }
 
 impl ContainerStatus {
+    fn restarts(&self) -> Option<Restarts> {
+        let last = self.last_state.terminated.as_ref();
+        (self.restart_count > 0).then(|| Restarts {
+            count: self.restart_count,
+            reason: last.map_or("Unknown".to_owned(), |last| last.reason.clone()),
+        })
+    }
+
     /// Returns the reason for which the container waits, else that of its last end.
     fn not_ready(self) -> NotReady {
         let ContainerState {

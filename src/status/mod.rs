@@ -16,13 +16,13 @@ use crate::config::{API_VERSION, Config, LabelSelector};
 use crate::manifest::identity::Identity;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use cause::{Cause, PodCause};
+use cause::Cause;
+use container::Restarts;
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
 use read::{Piece, ReadPiece, pieces};
 use serde::Serialize;
-use state::PodState;
 pub(crate) use state::State;
 use std::collections::{BTreeMap, HashSet};
 use thiserror::Error;
@@ -38,6 +38,9 @@ pub(crate) struct Row {
     /// The cause of the first pod's state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
+    /// Those of its pods' agents; the reason is that of the last pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) restarts: Option<Restarts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<NextStep>,
     /// Names of the pods.
@@ -51,8 +54,6 @@ pub(crate) struct Row {
 pub struct StatusReport {
     api_version: &'static str,
     kind: &'static str,
-    /// Numbers of pods by state.
-    pub(crate) summary: BTreeMap<State, usize>,
     /// In the order of states, then by namespace, kind and name.
     pub(crate) workloads: Vec<Row>,
 }
@@ -130,16 +131,10 @@ pub(crate) fn report_on_namespaces(
     {
         return Err(StatusError::NoMatchingNamespace);
     }
-    let mut summary = BTreeMap::from(State::ALL.map(|state| (state, 0)));
-    let workloads = Vec::from_iter(reporter.rows.into_values());
-    for row in &workloads {
-        *summary.entry(row.state).or_default() += row.pods.len();
-    }
     Ok(StatusReport {
         api_version: API_VERSION,
         kind: "StatusReport",
-        summary,
-        workloads,
+        workloads: reporter.rows.into_values().collect(),
     })
 }
 
@@ -198,19 +193,29 @@ impl Reporter<'_> {
             return Ok(());
         }
         let owner = self.objects.owner(tree, pod, &view.labels);
-        let PodState { state, cause, next } = self.reader.state(tree, pod, view, &owner);
+        let Some(found) = self.reader.state(tree, pod, view, &owner) else {
+            return Ok(());
+        };
         let key = RowKey {
-            state,
+            state: found.state,
             workload: owner.workload.clone(),
-            cause: cause.as_ref().map(|cause| cause.id().to_owned()),
+            cause: found.cause.as_ref().map(|cause| cause.id.clone()),
         };
         let row = self.rows.entry(key).or_insert_with(|| Row {
             workload: owner.workload,
-            state,
-            cause: cause.map(PodCause::cause),
-            next,
+            state: found.state,
+            cause: found.cause,
+            restarts: None,
+            next: found.next,
             pods: Vec::new(),
         });
+        if let Some(more) = found.restarts {
+            let earlier = row.restarts.as_ref().map_or(0, |earlier| earlier.count);
+            row.restarts = Some(Restarts {
+                count: earlier + more.count,
+                ..more
+            });
+        }
         row.pods.push(pod.identity.name.clone());
         Ok(())
     }

@@ -13,8 +13,8 @@ use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
-use crate::status::cause::{Cause, PodCause};
-use crate::status::container::not_ready;
+use crate::status::cause::Cause;
+use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
 use crate::status::state::PodState;
 use kube_core::GroupVersionKind;
@@ -58,16 +58,16 @@ impl<'c> PodReader<'c> {
         }
     }
 
-    /// Returns the state of a pod.
+    /// Returns the state of a pod; none if it has no agent, and is to have none.
     pub(super) fn state(
         &self,
         tree: &Tree<'_>,
         pod: &Resource,
         mut view: PodTemplate,
         owner: &PodOwner,
-    ) -> PodState {
+    ) -> Option<PodState> {
         if !owner.is_topmost && self.config.spec.select.names_workloads() {
-            return PodState::unknown(&owner.workload);
+            return Some(PodState::unknown(&owner.workload));
         }
         let status = view.annotation(Annotation::Status.key());
         let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
@@ -96,31 +96,31 @@ impl<'c> PodReader<'c> {
             && !is_marked
             && skip.reason != Reason::AgentPresent
         {
-            return PodState::skipped(skip);
+            return None;
         }
-        if let Some(not_ready) = not_ready(tree, pod.node, agent) {
-            return PodState::not_ready(pod, agent, not_ready);
-        }
-        if let Decision::Refuse(refusal) = &report.decision {
-            return PodState::refused(refusal);
-        }
-        if let Some(existing) = &existing
-            && injected.is_some()
+        let recorded = existing.as_ref().filter(|_| injected.is_some());
+        let AgentStatus {
+            not_ready,
+            restarts,
+        } = agent_status(tree, pod.node, agent);
+        let state = if let Some(not_ready) = not_ready {
+            PodState::not_ready(pod, agent, not_ready)
+        } else if let Decision::Refuse(refusal) = &report.decision {
+            PodState::refused(refusal)
+        } else if let Some(existing) = recorded
             && let Some(difference) = self.difference(existing, &report)
         {
-            return PodState::outdated(difference, owner);
-        }
-        PodState::READY
+            PodState::outdated(difference, owner)
+        } else {
+            PodState::READY
+        };
+        Some(PodState { restarts, ..state })
     }
 
     /// Returns the difference between the record of a pod and the decision of today. The containers of the pod are not compared: other
     /// webhooks may have changed them.
-    fn difference(
-        &self,
-        existing: &ExistingInjection,
-        report: &DecisionReport,
-    ) -> Option<PodCause> {
-        let difference = |id, message: &str| Some(PodCause::Known(Cause::new(id, message)));
+    fn difference(&self, existing: &ExistingInjection, report: &DecisionReport) -> Option<Cause> {
+        let difference = |id, message: &str| Some(Cause::new(id, message));
         let plan = match &report.decision {
             // An agent of others beside the injected one says nothing about the latter.
             Decision::Skip(skip) if skip.reason == Reason::AgentPresent => return None,
@@ -145,10 +145,7 @@ impl<'c> PodReader<'c> {
         let plans = self.earlier_plans(record, plan);
         match plans.iter().any(|plan| is_current(record, plan)) {
             true => None,
-            false => Some(PodCause::SettingsChanged {
-                existing: Box::new(existing.clone()),
-                plan: plans.into_iter().next()?,
-            }),
+            false => difference("settings-changed", ""),
         }
     }
 
@@ -209,29 +206,21 @@ fn with_agent(plan: &Plan, agent: &Arc<Component>) -> Plan {
     plan
 }
 
-/// Returns the state of a pod without an agent. The webhook injects none beside a `copied` record.
+/// Returns the state of a pod without an agent; none if it is to have none. The webhook injects none beside a `copied` record, and
+/// leaves out its own pods.
 fn without_agent(
     report: &DecisionReport,
     view: &PodTemplate,
     copied: Option<Finding>,
     workload: &Workload,
-) -> PodState {
+) -> Option<PodState> {
     match &report.decision {
-        Decision::Refuse(refusal) => PodState::refused(refusal),
-        Decision::Skip(skip) => PodState::skipped(skip),
-        // It gets an init container that waits, and no agent.
-        Decision::Add(plan) if plan.agent().is_none() => match &report.no_agent {
-            Some(skip) => PodState::skipped(skip),
-            None => PodState::READY,
-        },
-        Decision::Add(_) if is_server(view) => {
-            let message = "the webhook leaves out its own pods";
-            PodState::skipped(&Finding::new(Reason::NotSelected, message, 0, ""))
-        }
-        Decision::Add(_) => match copied {
+        Decision::Refuse(refusal) => Some(PodState::refused(refusal)),
+        Decision::Add(plan) if plan.agent().is_some() && !is_server(view) => Some(match copied {
             Some(copied) => PodState::refused(&copied),
             None => PodState::missed(workload),
-        },
+        }),
+        Decision::Skip(_) | Decision::Add(_) => None,
     }
 }
 

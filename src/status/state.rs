@@ -4,8 +4,8 @@ use crate::config::Select;
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
 use crate::report::Finding;
-use crate::status::cause::{Cause, PodCause};
-use crate::status::container::NotReady;
+use crate::status::cause::Cause;
+use crate::status::container::{NotReady, Restarts};
 use crate::status::next_step::NextStep;
 use crate::status::owners::{Origin, PodOwner, Workload};
 use serde::Serialize;
@@ -26,21 +26,9 @@ pub(crate) enum State {
     Outdated,
     /// Its agent is ready.
     Ready,
-    /// The configuration gives it no agent.
-    Skipped,
 }
 
 impl State {
-    pub(crate) const ALL: [State; 7] = [
-        State::Missed,
-        State::NotReady,
-        State::Unknown,
-        State::Refused,
-        State::Outdated,
-        State::Ready,
-        State::Skipped,
-    ];
-
     /// Returns the words of the table.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -50,7 +38,6 @@ impl State {
             State::Refused => "refused",
             State::Outdated => "outdated",
             State::Ready => "ready",
-            State::Skipped => "skipped",
         }
     }
 }
@@ -59,7 +46,8 @@ impl State {
 pub(super) struct PodState {
     pub(super) state: State,
     /// None for a missed agent, and for one that is ready.
-    pub(super) cause: Option<PodCause>,
+    pub(super) cause: Option<Cause>,
+    pub(super) restarts: Option<Restarts>,
     pub(super) next: Option<NextStep>,
 }
 
@@ -67,14 +55,15 @@ impl PodState {
     pub(super) const READY: Self = Self {
         state: State::Ready,
         cause: None,
+        restarts: None,
         next: None,
     };
 
     pub(super) fn missed(workload: &Workload) -> Self {
         Self {
             state: State::Missed,
-            cause: None,
             next: Some(NextStep::restart(workload)),
+            ..Self::READY
         }
     }
 
@@ -82,7 +71,8 @@ impl PodState {
         Self {
             state: State::NotReady,
             next: Some(NextStep::inspect(pod, agent, not_ready.has_run)),
-            cause: Some(PodCause::Known(not_ready.cause)),
+            cause: Some(not_ready.cause),
+            ..Self::READY
         }
     }
 
@@ -97,12 +87,13 @@ impl PodState {
         let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {
             state: State::Unknown,
-            cause: Some(PodCause::Known(Cause::new("owner-unknown", message))),
+            cause: Some(Cause::new("owner-unknown", message)),
             next: Some(NextStep::Advice(advice.into())),
+            ..Self::READY
         }
     }
 
-    pub(super) fn outdated(difference: PodCause, owner: &PodOwner) -> Self {
+    pub(super) fn outdated(difference: Cause, owner: &PodOwner) -> Self {
         let restart = NextStep::restart(&owner.workload);
         let next = match owner.origin {
             Origin::Manifest => NextStep::Advice("inject its manifest again and apply it".into()),
@@ -118,22 +109,16 @@ impl PodState {
             state: State::Outdated,
             cause: Some(difference),
             next: Some(next),
-        }
-    }
-
-    pub(super) fn skipped(skip: &Finding) -> Self {
-        Self {
-            state: State::Skipped,
-            cause: Some(PodCause::of(skip)),
-            next: None,
+            ..Self::READY
         }
     }
 
     pub(super) fn refused(refusal: &Finding) -> Self {
         Self {
             state: State::Refused,
-            cause: Some(PodCause::of(refusal)),
+            cause: Some(Cause::of(refusal)),
             next: refusal.help.clone().map(NextStep::Advice),
+            ..Self::READY
         }
     }
 }

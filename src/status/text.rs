@@ -2,17 +2,16 @@
 
 use crate::diagnostic::visible;
 use crate::status::cause::Cause;
+use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
 use crate::status::{Row, State, StatusReport};
 
-/// Returns the rows with a problem, all rows if `is_verbose`, and a line of totals.
-pub(crate) fn text(report: &StatusReport, is_verbose: bool) -> String {
-    let mut lines = Vec::new();
-    for row in &report.workloads {
-        if is_verbose || row.state < State::Ready {
-            lines.push(Line::of(row));
-        }
+/// Returns the rows, those with a problem first.
+pub(crate) fn text(report: &StatusReport) -> String {
+    if report.workloads.is_empty() {
+        return "no pod of the input has or is to have the agent\n".to_owned();
     }
+    let lines: Vec<Line> = report.workloads.iter().map(Line::of).collect();
     let mut widths = [0; COLUMNS];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(&line.cells) {
@@ -28,10 +27,7 @@ pub(crate) fn text(report: &StatusReport, is_verbose: bool) -> String {
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
-    if !lines.is_empty() {
-        text.push('\n');
-    }
-    text + &totals(report) + "\n"
+    text
 }
 
 /// Aligned columns: namespace, workload, number of pods, state.
@@ -43,17 +39,13 @@ const MAX_WIDTH: usize = 60;
 
 struct Line {
     cells: [String; COLUMNS],
-    /// The cause and the next step.
+    /// The cause, the restarts and the next step.
     rest: String,
 }
 
 impl Line {
     fn of(row: &Row) -> Self {
         let workload = &row.workload;
-        let pods = match row.pods.len() {
-            1 => "1 pod".to_owned(),
-            pods => format!("{pods} pods"),
-        };
         let mut rest = row.cause.as_ref().map(Cause::text).unwrap_or_default();
         // The message of a kubelet may be an excerpt of a log.
         if row.state == State::NotReady
@@ -61,6 +53,10 @@ impl Line {
         {
             rest.truncate(end);
             rest.push('…');
+        }
+        if let Some(Restarts { count, reason }) = &row.restarts {
+            let separator = if rest.is_empty() { "" } else { "; " };
+            rest += &format!("{separator}{}, last: {reason}", plural(*count, "restart"));
         }
         if let Some(next) = &row.next {
             rest += match next {
@@ -74,7 +70,7 @@ impl Line {
             cells: [
                 shown(&workload.namespace),
                 shown(&format!("{}/{}", workload.kind, workload.name)),
-                pods,
+                plural(row.pods.len(), "pod"),
                 row.state.words().to_owned(),
             ],
             rest: shown(&rest),
@@ -87,18 +83,10 @@ fn shown(text: &str) -> String {
     visible(text).into_owned()
 }
 
-/// `14 pods: 2 missed, 1 not ready, 11 ready`
-fn totals(report: &StatusReport) -> String {
-    let total: usize = report.summary.values().sum();
-    let mut states = Vec::new();
-    for (state, count) in &report.summary {
-        if *count > 0 {
-            states.push(format!("{count} {}", state.words()));
-        }
-    }
-    let pods = if total == 1 { "pod" } else { "pods" };
-    match states.is_empty() {
-        true => format!("{total} {pods}"),
-        false => format!("{total} {pods}: {}", states.join(", ")),
+/// `1 pod`, `2 pods`
+fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }

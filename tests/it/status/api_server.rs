@@ -50,7 +50,7 @@ fn kubectls_pods_give_the_report() {
     ];
     let (done, listed, said) = cluster.kubectl(&arguments, "");
     assert!(done, "{said}");
-    let arguments = ["status", "-v", "--namespace-selector", "mackerel", "-"];
+    let arguments = ["status", "--namespace-selector", "mackerel", "-"];
     let ran = Folder::with(&[]).run_with(&arguments, &listed);
     assert_eq!(
         ran.stdout,
@@ -58,10 +58,8 @@ fn kubectls_pods_give_the_report() {
             "\
 status  ReplicaSet/web-5d4f9c7b8  1 pod  missed     delete the pods; their controller creates new ones
 status  ReplicaSet/web-5d4f9c7b8  1 pod  not ready  CrashLoopBackOff: ended with Error, exit code 1  kubectl logs crashing -n status -c {AGENT}
-status  ReplicaSet/web-5d4f9c7b8  1 pod  outdated   settings-changed: `sidecar`; delete the pods; their controller creates new ones
+status  ReplicaSet/web-5d4f9c7b8  1 pod  outdated   settings-changed; delete the pods; their controller creates new ones
 status  ReplicaSet/web-5d4f9c7b8  1 pod  ready
-
-4 pods: 1 missed, 1 not ready, 1 outdated, 1 ready
 "
         )
     );

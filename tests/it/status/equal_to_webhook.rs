@@ -81,8 +81,10 @@ impl Expected {
         let ran = folder.run_with(&arguments, &list);
         let report: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
         let mut wrong = Vec::new();
+        let mut listed = 0;
         for row in report["workloads"].as_array().unwrap() {
             for name in row["pods"].as_array().unwrap() {
+                listed += 1;
                 let index: usize = name.as_str().unwrap()["pod-".len()..].parse().unwrap();
                 if row["state"] != self.states[index] {
                     let pod = &self.pods[index]["metadata"];
@@ -93,6 +95,11 @@ impl Expected {
                 }
             }
         }
+        assert_eq!(
+            listed,
+            self.pods.len(),
+            "each of them has or is to have an agent"
+        );
         wrong
     }
 }

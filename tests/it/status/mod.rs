@@ -117,6 +117,9 @@ fn list(objects: impl IntoIterator<Item = Living>) -> String {
     serde_json::to_string_pretty(&list).unwrap() + "\n"
 }
 
+/// The report where the configuration gives no pod an agent.
+const NONE: &str = "no pod of the input has or is to have the agent\n";
+
 /// Runs `status` over a list on stdin.
 fn status(arguments: &[&str], objects: impl IntoIterator<Item = Living>) -> Ran {
     status_of(arguments, &list(objects))
@@ -127,12 +130,14 @@ fn status_of(arguments: &[&str], text: &str) -> Ran {
     Folder::with(&[]).run_with(&arguments, text)
 }
 
-/// The rows of the table with `-v`, without the totals, their columns joined by one blank.
+/// The rows of the table, their columns joined by bars.
 fn rows(arguments: &[&str], objects: impl IntoIterator<Item = Living>) -> Vec<String> {
-    let ran = status(&[&["-v"], arguments].concat(), objects);
+    let ran = status(arguments, objects);
     assert_eq!(ran.stderr, "");
-    let (rows, _) = ran.stdout.split_once("\n\n").unwrap_or_default();
-    let rows = rows.lines().map(|row| {
+    if ran.stdout == NONE {
+        return Vec::new();
+    }
+    let rows = ran.stdout.lines().map(|row| {
         let columns = row.split("  ").map(str::trim);
         let columns: Vec<&str> = columns.filter(|column| !column.is_empty()).collect();
         columns.join(" | ")
