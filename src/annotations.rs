@@ -12,12 +12,12 @@ use crate::report::ReasonSet;
 use invalid::{conflicting, invalid};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use variable::VariableName;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
 pub use invalid::{InvalidAnnotation, InvalidAnnotations};
 pub(crate) use unknown_key::is_misspelt_request;
 pub use unknown_key::{is_unknown, meant};
+pub(crate) use variable::VariableName;
 
 /// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);

@@ -32,8 +32,7 @@ pub enum ForeignAgents {
     /// Skip the template (`agent-present`).
     #[default]
     Respect,
-    /// Replace it in place. Uninjection does not restore it. Refuse the template (`adopt-refused`) if what the agent runs, reads or
-    /// mounts would be lost.
+    /// Replace it in place. Uninjection does not restore it. Refuse the template (`adopt-refused`) if a field would be lost.
     Adopt,
     /// Replace it in place, whatever is lost.
     AdoptLossy,

@@ -8,9 +8,8 @@ use crate::decide::{Decision, decide};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::options::Direction;
 use crate::reconcile::drift::Drift;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
+use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 
@@ -70,10 +69,9 @@ impl Reviewer {
             path: "",
         };
         match (existing, plan.agent()) {
-            (None, _) => {
-                let positions = ListPositions::default();
-                target.insertion(plan, positions, &self.records).map(Some)
-            }
+            (None, _) => target
+                .insertion(plan, AgentPlace::Last, &self.records)
+                .map(Some),
             (Some(existing), Some(agent)) => {
                 target.completion(existing, agent, &self.records).map(Some)
             }
@@ -93,7 +91,7 @@ pub(crate) fn copied_record(
     let is_absent = existing.kinds().contains(ComponentKind::Agent)
         && existing.container(ComponentKind::Agent).is_none();
     let drift = Drift::detect(existing).filter(|_| is_absent)?;
-    let description = drift.describe(tree, existing, None, Direction::Inject);
+    let description = drift.describe(tree, existing, None);
     let pointer = format!("{at}{}", description.pointer);
     let help = format!(
         "to get the agent, remove the annotation `{}`",

@@ -9,7 +9,7 @@ use crate::agent::plan::Plan;
 use crate::decide::{Decision, DecisionReport, decide};
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
+use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
 use crate::report::{Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
@@ -93,7 +93,7 @@ impl Reviewer {
                 template: &template.view,
                 path: &template.pointer,
             };
-            match target.insertion(&alone, ListPositions::default(), &self.records) {
+            match target.insertion(&alone, AgentPlace::Last, &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
                 Err(uneditable) => return Verdict::refuse(uneditable.into()),
             }

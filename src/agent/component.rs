@@ -27,6 +27,8 @@ pub(crate) struct Component {
     pub(crate) volume_list: Arc<Value>,
     /// Names of the pull secrets that the pod lacks. Those of an agent do for the init container beside it.
     pub(crate) pull_secrets: Vec<String>,
+    /// Container and volumes in canonical form, without the names. The digest of this is a record's `value`.
+    pub(crate) canonical: Arc<Value>,
     /// The names that other tools may change.
     pub(crate) names: ReplaceableNames,
     /// Its part of the record, with the list that it is added to.
@@ -73,6 +75,7 @@ impl Component {
             volumes: shared,
             volume_list: Arc::new(Value::Array(values)),
             pull_secrets: Vec::new(),
+            canonical: Arc::new(canonical.value),
             names: canonical.names,
             record,
             needs: Arc::default(),
@@ -81,16 +84,6 @@ impl Component {
             annotated: None,
             endpoints: Vec::new(),
         }
-    }
-
-    /// Returns the canonical form without the names. Its digest is a record's `value`.
-    pub(crate) fn canonical(&self) -> Value {
-        CanonicalForm::of(Value::clone(&self.container), self.volume_values()).value
-    }
-
-    /// Returns the volumes without their names.
-    pub(crate) fn volume_values(&self) -> Vec<Value> {
-        self.volume_list.as_array().cloned().unwrap_or_default()
     }
 
     /// Returns true if the component adds this volume.
@@ -119,7 +112,7 @@ impl Component {
     /// Returns the component with a name that a tool has changed. The record keeps the configured one.
     pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
-        let mut volumes = self.volume_values();
+        let mut volumes = self.volume_list.as_array().cloned().unwrap_or_default();
         let mut names = self.names.clone();
         if let Some(value) = name.find(&mut container, &mut volumes) {
             *value = text.into();

@@ -179,11 +179,6 @@ fn take_status(annotations: &mut Vec<PodAnnotation>) -> bool {
 }
 
 impl ExistingComponent {
-    /// Returns true if the container and every volume is present.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.container.is_some() && self.volumes.iter().all(|(_, volume)| volume.is_some())
-    }
-
     /// Removes a recorded component from the view of a template. If the record cannot be read, the names of the container and of
     /// the volumes identify it.
     fn take_from(

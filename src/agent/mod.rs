@@ -4,7 +4,6 @@ pub(crate) mod canonical;
 pub(crate) mod component;
 pub(crate) mod component_kind;
 pub(crate) mod container;
-pub(crate) mod difference;
 pub(crate) mod endpoint;
 pub(crate) mod environment;
 pub(crate) mod existing;

@@ -3,7 +3,6 @@
 use crate::agent::component::Component;
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::Record;
-use crate::config::WaitForPosition;
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::ContainerList;
 use std::sync::Arc;
@@ -52,14 +51,6 @@ impl Plan {
     pub(crate) fn pull_secrets(&self) -> impl Iterator<Item = &String> {
         let components = self.components.iter();
         components.flat_map(|component| &component.pull_secrets)
-    }
-
-    /// Returns the position of the init containers. An agent alone goes after the others.
-    pub(crate) fn position(&self) -> WaitForPosition {
-        match self.wait_for() {
-            Some(wait_for) => wait_for.record.position,
-            None => WaitForPosition::Last,
-        }
     }
 
     /// Returns the record, as yet without pull secrets and parents.

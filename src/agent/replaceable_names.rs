@@ -69,6 +69,15 @@ impl ReplaceableName {
         }
     }
 
+    /// Returns the name of the field that holds it, in a message.
+    pub(crate) fn field(self) -> String {
+        match self {
+            ReplaceableName::Image => "image".to_owned(),
+            ReplaceableName::Secret => format!("env: {API_KEY}"),
+            ReplaceableName::ConfigMap => format!("{}.configMap", Volume::Config.name()),
+        }
+    }
+
     /// Returns its value in a container or in the volumes.
     pub(crate) fn find<'v>(
         self,

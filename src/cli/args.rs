@@ -81,7 +81,7 @@ Examples:
     Inject {
         #[command(flatten)]
         arguments: InjectArgs,
-        /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if a command, probes or mounts are lost
+        /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if some of their fields are lost
         #[arg(long, value_name = "lossy", num_args = 0..=1, require_equals = true, hide_possible_values = true)]
         adopt: Option<Option<Adoption>>,
     },

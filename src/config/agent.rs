@@ -2,7 +2,7 @@
 
 use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
-use crate::config::setting::{SettingRow, settings};
+use crate::config::setting::settings;
 use crate::config::string_enum::string_enum;
 use crate::config::violation::Violation;
 use crate::mackerel::names::Volume;
@@ -147,17 +147,6 @@ settings! {
 }
 
 impl AgentSettings {
-    /// Returns the setting that gives a field of the container as it is.
-    pub(crate) fn of_field(field: &str) -> Option<&'static SettingRow> {
-        let settings = [
-            Self::image(),
-            Self::image_pull_policy(),
-            Self::resources(),
-            Self::security_context(),
-        ];
-        settings.into_iter().find(|setting| setting.name == field)
-    }
-
     /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.
     pub(crate) fn taken_path(&self, index: usize) -> Option<Violation> {
         let path = &self.volume_mounts.get(index)?.mount_path;
@@ -170,7 +159,7 @@ impl AgentSettings {
     }
 
     /// Returns true for a path at which the injector, or Kubernetes, mounts a volume of its own.
-    pub(crate) fn is_taken(&self, path: &str) -> bool {
+    fn is_taken(&self, path: &str) -> bool {
         let path = real_path(path);
         Volume::ALL.into_iter().any(|volume| {
             let is_mounted = match volume {

@@ -72,11 +72,11 @@ pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, VariableAnnotation, annotation_conflicts};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef, Tmp, real_path};
+pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef};
 pub(crate) use constraint::Constraint;
 pub use example::example;
 pub use origin::Origin;
-pub(crate) use rows::{of_variable, rows, variables};
+pub(crate) use rows::{of_variable, rows};
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,

@@ -18,9 +18,6 @@ pub(crate) const REFERABLE: [&str; 2] = [NAMESPACE, POD_NAME];
 /// The variable that names the folder for temporary files.
 pub(crate) const TMPDIR: &str = "TMPDIR";
 
-/// The variables that depend on the platform beside the one that names it.
-pub(crate) const NODE_VARIABLES: [&str; 2] = [NODE_NAME, KUBELET_HOST];
-
 /// The variable that a setting gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable {

@@ -1,9 +1,11 @@
 //! Adopts a foreign agent: the injected agent replaces it at its position.
 //!
 //! The decision is made on the template without the foreign agent, as for an injected one. Its settings are kept as annotations.
-//! Those for which there is none are reported by name, never by value: one may be an API key. Volumes stay, except those that have
+//! An adoption that would lose one for which there is none is refused (`--adopt=lossy` accepts it). Messages name fields, never values:
+//! one may be an API key. Volumes stay, except those that have
 //! the name of an injected volume and that no other container mounts: the injected ones replace them.
 
+use crate::agent::canonical::canonicalize;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::decide::{Decision, DecisionReport};
@@ -12,16 +14,14 @@ use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, mounted_volumes,
 };
 use crate::options::ForeignAgents;
-use crate::reconcile::agent_container::INSECURE_TLS;
 use crate::reconcile::apply::{Action, Addition};
-use crate::reconcile::current::others;
+use crate::reconcile::differing::{Differing, Side, differing};
 use crate::reconcile::kept_settings::{KeptSetting, Replacement};
-use crate::reconcile::lost_settings::{AdoptionDifferences, LostSetting};
-use crate::reconcile::patch::{AdoptedContainer, ListPositions};
+use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
+use serde_json::Value;
 use std::collections::HashSet;
-use std::mem;
 use std::ops::Range;
 use yaml_json_patch::{Kind, NodeId, Tree, to_json};
 
@@ -67,13 +67,13 @@ impl Adoptable {
         })
     }
 
-    /// Returns the template without the agent, and with annotations that are not there yet.
-    pub(super) fn with_annotations(&self, tree: &Tree<'_>, kept: &[KeptSetting]) -> PodTemplate {
+    /// Returns the template without the agent, and with the annotations that are kept.
+    pub(super) fn with_annotations(&self, tree: &Tree<'_>) -> PodTemplate {
         let mut template = self.without.clone();
         let offset = tree.place(self.old.node).start;
-        for KeptSetting { annotation, value } in kept {
+        for KeptSetting { key, value, .. } in &self.kept {
             template.annotations.push(PodAnnotation {
-                key: annotation.key().to_owned(),
+                key: key.clone(),
                 value: Some(value.clone()),
                 node: None,
                 offset,
@@ -131,22 +131,23 @@ impl Reconciler<'_, '_> {
             return Reconciled::of(refusal, report.warnings);
         }
         let mut warnings = report.warnings;
-        let replacement = self.replacement(adoption, agent);
-        let mut differences = replacement.differences();
-        if self.options.foreign_agents == ForeignAgents::AdoptLossy {
-            let essential = mem::take(&mut differences.essential);
-            differences.lost.splice(0..0, essential);
+        let differences = self.replacement(adoption, agent).differences();
+        if !differences.lost.is_empty() {
+            let name = adoption.name();
+            let lost = listed(&differences.lost);
+            if self.options.foreign_agents != ForeignAgents::AdoptLossy {
+                let message = format!("the adopted container {name} would lose {lost}");
+                let refusal = self.finding_at(old, Reason::AdoptRefused, message);
+                let refusal = refusal.with_help("to keep them, set them in the configuration; to adopt the agent without them, use `inject --adopt=lossy`");
+                return Reconciled::of(refusal, warnings);
+            }
+            let message = format!("the adopted container {name} loses {lost}");
+            let warning = self.finding_at(old, Reason::AdoptLosesSettings, message);
+            warnings.push(warning.with_help(
+                "if the agent needs them, set them in the configuration, or do not adopt it",
+            ));
         }
-        warnings.extend(self.lost_settings(
-            adoption,
-            &differences.lost,
-            &replacement.not_allowed(),
-        ));
-        if !differences.essential.is_empty() {
-            let refusal = self.refuse_loss(old, &differences.essential);
-            return Reconciled::of(refusal, warnings);
-        }
-        let mut message = self.adoption_message(adoption, &replacement, &differences);
+        let mut message = self.adoption_message(adoption, agent, &differences);
         if plan.wait_for().is_some() && self.existing.is_none() {
             let kinds = ComponentKinds::from(ComponentKind::WaitFor);
             message += &format!("; {}", kinds.passive(self.options.tense, "added"));
@@ -158,7 +159,7 @@ impl Reconciler<'_, '_> {
         }
         let addition = Addition {
             plan: plan.clone(),
-            positions: self.positions_of(old),
+            place: self.place_of(old),
         };
         let decision = self.finding_at(old, Reason::Adopted, message);
         Reconciled {
@@ -172,15 +173,13 @@ impl Reconciler<'_, '_> {
         }
     }
 
-    /// Returns the position of the old agent after the removal of the existing injection.
-    fn positions_of(&self, old: &Container) -> ListPositions {
-        let others = others(self.template, old.list);
-        ListPositions {
-            adopted: Some(AdoptedContainer {
-                list: old.list,
-                index: others.filter(|other| *other < old.index).count(),
-            }),
-            ..ListPositions::default()
+    /// Returns the place of the old agent after the removal of the existing injection.
+    fn place_of(&self, old: &Container) -> AgentPlace {
+        let others = self.template.containers.iter();
+        let before = others.filter(|other| other.list == old.list && other.index < old.index);
+        AgentPlace::Adopted {
+            list: old.list,
+            index: before.count(),
         }
     }
 
@@ -195,10 +194,10 @@ impl Reconciler<'_, '_> {
     fn adoption_message(
         &self,
         adoption: &Adoptable,
-        replacement: &Replacement<'_>,
+        agent: &Component,
         differences: &AdoptionDifferences,
     ) -> String {
-        let (old, agent) = (&adoption.old, replacement.agent);
+        let old = &adoption.old;
         let name = adoption.name();
         let mut message = format!(
             "container {name} {} adopted",
@@ -211,26 +210,17 @@ impl Reconciler<'_, '_> {
         if old.list != agent.record.list {
             message += &format!(", moved to `{}`", agent.record.list.field());
         }
-        let AdoptionDifferences {
-            image, stricter, ..
-        } = differences;
-        if !image.is_empty() {
-            message += &format!("; changed: {}", listed(image));
-        }
-        let added = replacement.added_variables();
-        if !added.is_empty() {
-            message += &format!("; added: {}", listed(&added));
-        }
-        if !stricter.is_empty() {
-            message += &format!("; stricter than before: {}", listed(stricter));
+        for (what, names) in [
+            ("changed", &differences.changed),
+            ("added", &differences.added),
+        ] {
+            if !names.is_empty() {
+                message += &format!("; {what}: {}", listed(names));
+            }
         }
         if !adoption.kept.is_empty() {
-            let names = adoption.kept.iter().map(|kept| kept.annotation.name());
-            let names: Vec<&str> = names.collect();
+            let names: Vec<&str> = adoption.kept.iter().map(KeptSetting::name).collect();
             message += &format!("; kept as annotations: {}", names.join(", "));
-        }
-        if let Some(port) = replacement.read_only_port_beside_tls() {
-            message += &format!("; {INSECURE_TLS} has no effect on the read-only port {port}");
         }
         if has_comment(self.tree, old.node) {
             message += "; its comments are lost";
@@ -245,62 +235,51 @@ impl Reconciler<'_, '_> {
         }
         message
     }
+}
 
-    /// Refuses to adopt an agent that would run, read or mount less than before.
-    fn refuse_loss(&self, old: &Container, essential: &[LostSetting]) -> Finding {
-        let name = old.name.as_deref().unwrap_or("without a name");
-        let message = format!(
-            "the adopted container {name} would lose {}",
-            listed(essential)
-        );
-        let lossy = "to adopt the agent without what is lost, use `inject --adopt=lossy`";
-        let help = if essential.iter().any(|lost| lost.setting.is_some()) {
-            format!("to keep a setting, set the field in parentheses after it; {lossy}")
-        } else {
-            lossy.to_owned()
-        };
-        let refusal = self.finding_at(old, Reason::AdoptRefused, message);
-        refusal.with_help(help)
+/// The fields in which an adopted agent and the injected one differ, by name.
+#[derive(Debug, Default)]
+struct AdoptionDifferences {
+    /// Fields of the old one that are neither in the new one nor kept by an annotation.
+    lost: Vec<String>,
+    /// Fields that have another value in the new one.
+    changed: Vec<String>,
+    /// Fields that only the new one has.
+    added: Vec<String>,
+}
+
+impl Replacement<'_> {
+    /// Compares the containers. Below `resources` and `securityContext` another value is a loss; elsewhere, the configuration decides.
+    fn differences(&self) -> AdoptionDifferences {
+        let [old, new] = [&self.old, &*self.agent.container]
+            .map(|container| Value::Array(vec![canonicalize(container)]));
+        let equal = self.equal_in_meaning();
+        let mut found = AdoptionDifferences::default();
+        for Differing { name, side } in differing(&old, &new) {
+            if equal.contains(&name) {
+                continue;
+            }
+            match side {
+                Side::Old => found.lost.push(name),
+                Side::New => found.added.push(name),
+                Side::Both if self.is_lost(&name) => found.lost.push(name),
+                Side::Both => found.changed.push(name),
+            }
+        }
+        found
     }
 
-    /// Warns about the settings that the adoption loses, if any.
-    fn lost_settings(
-        &self,
-        adoption: &Adoptable,
-        lost: &[LostSetting],
-        not_allowed: &[LostSetting],
-    ) -> Option<Finding> {
-        let mut parts = Vec::new();
-        if !lost.is_empty() {
-            parts.push(format!(
-                "settings that no annotation keeps: {}",
-                listed(lost)
-            ));
+    fn is_lost(&self, name: &str) -> bool {
+        match name.strip_prefix("env: ") {
+            Some(variable) => self.has_reference(variable),
+            None => name.starts_with("resources.") || name.starts_with("securityContext."),
         }
-        if !not_allowed.is_empty() {
-            parts.push(format!(
-                "settings whose annotations are not allowed: {}",
-                listed(not_allowed)
-            ));
-        }
-        if parts.is_empty() {
-            return None;
-        }
-        let mut all = lost.iter().chain(not_allowed);
-        let help = if all.any(|lost| lost.setting.is_some()) {
-            "to keep a setting, set the field in parentheses after it; settings without one are lost"
-        } else {
-            "if the agent needs them, do not adopt it"
-        };
-        let message = format!("container {} has {}", adoption.name(), parts.join("; and "));
-        let warning = self.finding_at(&adoption.old, Reason::AdoptLosesSettings, message);
-        Some(warning.with_help(help))
     }
 }
 
-fn listed(settings: &[LostSetting]) -> String {
-    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-    settings.join(", ")
+/// Lists all names: a user must see what is lost.
+fn listed(names: &[String]) -> String {
+    format!("`{}`", names.join("`, `"))
 }
 
 /// True if there is a comment within a node or after it on its last line: a `#` outside of its scalars.

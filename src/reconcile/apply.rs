@@ -6,7 +6,7 @@ use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch, UneditableChange};
+use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{BUG, Finding};
 use json_patch::Patch;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use yaml_json_patch::{
 /// The action for one template, in two steps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Action {
-    /// Removes or replaces the existing injection.
+    /// Removes the existing injection.
     pub(crate) first: TemplatePatch,
     /// Is added afterwards.
     pub(crate) then: Option<Addition>,
@@ -31,11 +31,11 @@ pub(crate) struct Action {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Addition {
     pub(crate) plan: Plan,
-    pub(crate) positions: ListPositions,
+    pub(crate) place: AgentPlace,
 }
 
 impl Action {
-    /// Removes or replaces the existing injection, and adds nothing.
+    /// Removes the existing injection, and adds nothing.
     pub(super) fn remove(first: TemplatePatch) -> Self {
         Self {
             first,
@@ -83,7 +83,7 @@ pub(crate) enum ApplyError {
     Fault { message: String },
 }
 
-/// Applies all changes or none. The first step removes or replaces old components, the second adds new ones to the text without
+/// Applies all changes or none. The first step removes old components, the second adds new ones to the text without
 /// them. So the bytes are those that an injection into the original template gives.
 pub(crate) fn apply_changes(
     tree: &Tree<'_>,
@@ -158,7 +158,7 @@ fn insertion_for(
     change: &PlannedChange,
     records: &RecordCache,
 ) -> Result<TemplatePatch, UneditableChange> {
-    let Some(Addition { plan, positions }) = &change.action.then else {
+    let Some(Addition { plan, place }) = &change.action.then else {
         return Ok(TemplatePatch::default());
     };
     let path = change.path();
@@ -168,7 +168,7 @@ fn insertion_for(
             template: &change.view,
             path: &path,
         };
-        return target.insertion(plan, *positions, records);
+        return target.insertion(plan, *place, records);
     };
     let Some(node) = intermediate.node(&path) else {
         return Err(UneditableChange {
@@ -184,7 +184,7 @@ fn insertion_for(
     };
     // The user never sees the intermediate text.
     let offset = tree.place(change.view.node).start;
-    let inserted = target.insertion(plan, *positions, records);
+    let inserted = target.insertion(plan, *place, records);
     inserted.map_err(|refusal| UneditableChange { offset, ..refusal })
 }
 

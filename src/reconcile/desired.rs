@@ -35,11 +35,9 @@ impl Reconciler<'_, '_> {
             && let Some(agent) = report.decision.agent()
         {
             let replacement = self.replacement(&adoption, agent);
-            let kept = replacement.annotations();
-            let annotated = self.decide(&adoption.with_annotations(self.tree, &kept));
-            if !kept.is_empty() && annotated.decision.agent().is_some() {
-                adoption.kept = kept;
-                report = annotated;
+            adoption.kept = replacement.annotations();
+            if !adoption.kept.is_empty() {
+                report = self.decide(&adoption.with_annotations(self.tree));
             }
         }
         let report = self.refuse_foreign_agent(report);

@@ -7,12 +7,8 @@ use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::mounts;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
-use crate::reconcile::drift::{Drift, NamedEdits};
+use crate::reconcile::drift::Drift;
 use crate::report::{Finding, Reason};
-
-/// The advice for the removal of an agent whose edits are unknown.
-const WITH_CONFIGURATION: &str =
-    "to see what was edited, run `uninject --config FILE` with the configuration of the injection";
 
 impl Reconciler<'_, '_> {
     /// Returns the drift that must not be overwritten: any without `--force`, and always that of a later version's record.
@@ -31,10 +27,10 @@ impl Reconciler<'_, '_> {
         wanted: Option<&Plan>,
     ) -> Finding {
         let direction = self.options.direction;
-        let description = drift.describe(self.tree, existing, wanted, direction);
+        let description = drift.describe(self.tree, existing, wanted);
         let renamed = match drift {
             Drift::Gone => self.renamed_agent(existing),
-            Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed(_) => None,
+            Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed => None,
         };
         let help = match (renamed, direction) {
             (Some(renamed), Direction::Inject) => format!(
@@ -43,20 +39,7 @@ impl Reconciler<'_, '_> {
             (Some(renamed), Direction::Uninject) => {
                 format!("{renamed}; otherwise, run `uninject --force` on the file")
             }
-            (None, Direction::Inject) => {
-                let mut settings = Vec::new();
-                for setting in &description.settings {
-                    settings.push(setting.name(self.template, self.context.config));
-                }
-                drift.help_to_inject(&settings)
-            }
-            (None, Direction::Uninject) => {
-                let help = drift.help_to_uninject(existing, wanted);
-                match description.edits {
-                    NamedEdits::All => help,
-                    NamedEdits::Unknown => format!("{help}; {WITH_CONFIGURATION}"),
-                }
-            }
+            (None, _) => drift.help(direction),
         };
         let pointer = format!("{}{}", self.at, description.pointer);
         let (message, offset) = (description.message, description.offset);

@@ -15,7 +15,7 @@ use crate::manifest::pod_template::{ContainerList, PodVolume};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
-    ListPositions, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
+    AgentPlace, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -30,13 +30,13 @@ impl<'a> PatchTarget<'a, '_> {
     pub(crate) fn insertion(
         self,
         plan: &Plan,
-        positions: ListPositions,
+        place: AgentPlace,
         records: &RecordCache,
     ) -> Result<TemplatePatch, UneditableChange> {
         let insertion = Insertion {
             target: self,
             plan,
-            positions,
+            place,
             record: plan.record(),
         };
         insertion.patch(records)
@@ -53,11 +53,13 @@ impl<'a> PatchTarget<'a, '_> {
         agent: &Arc<Component>,
         records: &RecordCache,
     ) -> Result<TemplatePatch, UneditableChange> {
-        let mut positions = ListPositions::default();
         // Together, a native agent stands before the init container.
-        if let Some(container) = existing.container(ComponentKind::WaitFor) {
-            positions.init_containers = Some(container.index);
-        }
+        let place = match existing.container(ComponentKind::WaitFor) {
+            Some(container) => AgentPlace::BeforeWaitFor {
+                index: container.index,
+            },
+            None => AgentPlace::Last,
+        };
         let plan = Plan {
             components: vec![Arc::clone(agent)],
         };
@@ -71,7 +73,7 @@ impl<'a> PatchTarget<'a, '_> {
         let insertion = Insertion {
             target: self,
             plan: &plan,
-            positions,
+            place,
             record,
         };
         insertion.patch(records)
@@ -89,8 +91,8 @@ impl<'a> PatchTarget<'a, '_> {
             && !kept.is_empty()
         {
             let mut each = Vec::new();
-            for KeptSetting { annotation, value } in kept {
-                each.push((annotation.key(), Value::from(value.as_str())));
+            for KeptSetting { key, value, .. } in kept {
+                each.push((key.clone(), Value::from(value.as_str())));
             }
             add_annotations(
                 &mut builder,
@@ -107,7 +109,7 @@ impl<'a> PatchTarget<'a, '_> {
 struct Insertion<'a, 't> {
     target: PatchTarget<'a, 't>,
     plan: &'a Plan,
-    positions: ListPositions,
+    place: AgentPlace,
     record: Record,
 }
 
@@ -169,9 +171,10 @@ impl<'a> Insertion<'a, '_> {
             return;
         }
         // The `status` of an adopted agent goes on to be true of the injected one, and is removed with it.
-        if self.positions.adopted.is_none() && self.record.agent.is_some() {
+        let adopts = matches!(self.place, AgentPlace::Adopted { .. });
+        if !adopts && self.record.agent.is_some() {
             self.record.status = Some(OlderStatus::Kept);
-        } else if self.positions.adopted.is_some() && template.annotations.len() == 1 {
+        } else if adopts && template.annotations.len() == 1 {
             self.record.created.insert(Parent::Annotations);
         }
     }
@@ -182,8 +185,8 @@ impl<'a> Insertion<'a, '_> {
         list: ContainerList,
     ) -> Result<Option<ListInsertion<'a>>, UneditableChange> {
         let components: Vec<_> = self.plan.of_list(list).collect();
-        let adopted = match self.positions.adopted {
-            Some(adopted) if adopted.list == list => Some(adopted.index),
+        let adopted = match self.place {
+            AgentPlace::Adopted { list: of, index } if of == list => Some(index),
             _ => None,
         };
         if components.is_empty() && adopted.is_none() {
@@ -234,7 +237,9 @@ impl<'a> Insertion<'a, '_> {
 
     /// Returns the volume of the same name that an adopted agent brought along.
     fn replaced_volume(&self, volume: Volume) -> Option<&'a PodVolume> {
-        self.positions.adopted?;
+        if !matches!(self.place, AgentPlace::Adopted { .. }) {
+            return None;
+        }
         let mut volumes = self.target.template.volumes.iter();
         volumes.find(|other| other.name.as_deref() == Some(volume.name()))
     }
@@ -296,11 +301,12 @@ impl<'a> Insertion<'a, '_> {
     /// Returns the index for new containers; none for the end of the list.
     fn index(&self, list: ContainerList) -> Option<usize> {
         if list != ContainerList::InitContainers {
-            return self.positions.containers;
+            return None;
         }
-        match self.record.position() {
-            WaitForPosition::First => self.positions.init_containers.or(Some(0)),
-            WaitForPosition::Last => self.positions.init_containers,
+        match (self.place, self.record.position()) {
+            (AgentPlace::BeforeWaitFor { index }, _) => Some(index),
+            (_, WaitForPosition::First) => Some(0),
+            (_, WaitForPosition::Last) => None,
         }
     }
 

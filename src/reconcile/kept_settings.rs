@@ -1,28 +1,51 @@
-//! The settings of an adopted agent that annotations keep.
+//! The settings of an adopted agent that annotations keep: its variables in one loop, then what is no variable.
 //!
 //! An annotation is written only if the agent would behave differently without it. The agent's own default counts for the
 //! connection to the kubelet: without a variable, it is the read-only port 10255.
 
 use crate::agent::Component;
-use crate::annotations::{Given, overlay};
+use crate::annotations::{Given, VariableName, overlay};
 use crate::config::{
-    AgentSettings, Config, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef, variables,
+    AgentSettings, Config, Kubelet, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef,
+    of_variable, role_list,
 };
-use crate::mackerel::annotations::Annotation;
+use crate::mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use crate::mackerel::env::{REFERABLE, Variable, VariableForm};
+use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM};
 use crate::manifest::expansion::literal;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
-use crate::reconcile::agent_container::{
-    AgentContainer, INSECURE_TLS, KUBELET_VARIABLES, repository,
-};
-use crate::reconcile::lost_settings::{AdoptionDifferences, LostSetting, setting_of};
+use crate::manifest::quantity::nanos;
 use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The variables of the connection to the kubelet, which depend on each other.
+const KUBELET_VARIABLES: [&str; 3] = [
+    Kubelet::read_only_port().variable_name(),
+    Kubelet::port().variable_name(),
+    Kubelet::insecure_tls().variable_name(),
+];
 
 /// An annotation that keeps a setting of the old agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct KeptSetting {
     pub(super) annotation: Annotation,
+    pub(super) key: String,
     pub(super) value: String,
+}
+
+impl KeptSetting {
+    fn new(annotation: Annotation, value: impl ToString) -> Self {
+        Self {
+            annotation,
+            key: annotation.key().to_owned(),
+            value: value.to_string(),
+        }
+    }
+
+    /// Returns its name without the prefix.
+    pub(super) fn name(&self) -> &str {
+        self.key.strip_prefix(PREFIX).unwrap_or(&self.key)
+    }
 }
 
 /// An agent to adopt, and the one that replaces it.
@@ -40,8 +63,21 @@ pub(super) struct Replacement<'a> {
 impl Replacement<'_> {
     /// Returns the annotations that keep the old agent's settings, and are allowed. Those of the template stay as they are.
     pub(super) fn annotations(&self) -> Vec<KeptSetting> {
-        let mut kept = self.wanted();
-        kept.retain(|kept| self.config.allows(kept.annotation));
+        let mut kept = self.variables();
+        kept.extend(self.names());
+        kept.extend(self.agent_config());
+        kept.extend(self.kubelet());
+        kept.extend(self.amounts("cpu", Annotation::CpuRequest, Annotation::CpuLimit));
+        kept.extend(self.amounts("memory", Annotation::MemoryRequest, Annotation::MemoryLimit));
+        let is_native = self.old_list == ContainerList::InitContainers
+            && text(&self.old, "restartPolicy") == Some("Always");
+        let has_native = self.config.spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
+        if is_native && has_native && self.agent.record.list == ContainerList::Containers {
+            kept.push(KeptSetting::new(Annotation::Sidecar, "native"));
+        }
+        kept.retain(|kept| self.config.allows(kept.annotation) && !self.is_given(kept));
+        kept.sort_by_key(|kept| kept.annotation);
+        // An injection must take them: together, else those that it takes alone.
         if !self.is_valid(&kept) {
             kept.retain(|one| self.is_valid(std::slice::from_ref(one)));
         }
@@ -51,206 +87,115 @@ impl Replacement<'_> {
         kept
     }
 
-    /// Returns true if an injection would take the annotations.
     fn is_valid(&self, kept: &[KeptSetting]) -> bool {
         let mut given: Vec<Given<'_>> = Vec::new();
-        for KeptSetting { annotation, value } in kept {
-            given.push((annotation.key(), value, 0));
+        for KeptSetting { key, value, .. } in kept {
+            given.push((key, value, 0));
         }
         overlay(self.config, &given).is_ok()
     }
 
-    /// Returns the annotations that would keep more of the old agent's settings, each with the setting, if they were allowed.
-    pub(super) fn not_allowed(&self) -> Vec<LostSetting> {
-        let mut lost = Vec::new();
-        for KeptSetting { annotation, .. } in self.wanted() {
-            let setting = annotation.setting();
-            if setting.is_some() && !self.config.allows(annotation) {
-                let name = annotation.name().to_owned();
-                lost.push(LostSetting { name, setting });
-            }
-        }
-        lost
-    }
-
-    /// Returns the annotations that would keep every setting of the old agent.
-    fn wanted(&self) -> Vec<KeptSetting> {
-        let mut kept = Comparison {
-            old: AgentContainer(&self.old),
-            new: AgentContainer(&self.agent.container),
-            config: self.config,
-            kept: Vec::new(),
-        };
-        kept.variables();
-        kept.names();
-        kept.agent_config(&self.volumes);
-        kept.kubelet();
-        kept.amounts("cpu", Annotation::CpuRequest, Annotation::CpuLimit);
-        kept.amounts("memory", Annotation::MemoryRequest, Annotation::MemoryLimit);
-        let is_native = self.old_list == ContainerList::InitContainers
-            && self.old.get("restartPolicy").and_then(Value::as_str) == Some("Always");
-        let has_native = self.config.spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
-        if is_native && has_native && self.agent.record.list == ContainerList::Containers {
-            kept.keep(Annotation::Sidecar, "native");
-        }
-        let mut kept = kept.kept;
-        kept.retain(|kept| !self.is_given(kept.annotation));
-        kept.sort_by_key(|kept| kept.annotation);
-        kept
-    }
-
-    /// Returns true if the template has the annotation, and it has an effect.
-    fn is_given(&self, annotation: Annotation) -> bool {
+    /// Returns true if the template has the annotation, perhaps under its other name.
+    fn is_given(&self, kept: &KeptSetting) -> bool {
         let mut given = self.template.annotations.iter();
-        self.config.allows(annotation)
-            && given.any(|given| Annotation::of(&given.key) == Some(annotation))
+        given.any(|given| match kept.annotation {
+            Annotation::Env => given.key == kept.key,
+            annotation => Annotation::of(&given.key) == Some(annotation),
+        })
     }
 
-    /// Returns the read-only port of an old agent that sets INSECURE_TLS too: that port has no TLS.
-    pub(super) fn read_only_port_beside_tls(&self) -> Option<u16> {
-        let old = AgentContainer(&self.old);
-        old.variable(INSECURE_TLS)?;
-        match old.kubelet()? {
-            KubeletConnection::ReadOnly { port } => Some(port),
-            KubeletConnection::Tls { .. } | KubeletConnection::ApiServer => None,
-        }
-    }
-
-    /// Returns the fields of the old container that the new one changes or lacks, each with the setting that gives it.
-    pub(super) fn differences(&self) -> AdoptionDifferences {
-        AdoptionDifferences::of(
-            &self.old,
-            &self.agent.container,
-            &self.equal_in_meaning(),
-            &self.config.spec.agent,
-        )
-    }
-
-    /// Returns the variables that only the new container has because the configuration sets them.
-    pub(super) fn added_variables(&self) -> Vec<LostSetting> {
-        let [old, new] = [&self.old, &self.agent.container].map(AgentContainer);
-        let equal = self.equal_in_meaning();
-        let mut added = Vec::new();
-        for name in new.variable_names() {
-            let setting = setting_of(name).path;
-            let is_new = old.variable(name).is_none() && !equal.contains(&name);
-            if is_new && self.config.is_explicit(setting) {
-                added.push(LostSetting {
-                    name: format!("env {name}"),
-                    setting: Some(setting),
-                });
-            }
-        }
-        added
-    }
-
-    /// Returns variables, and volumes of mounts, that differ in form only.
-    fn equal_in_meaning(&self) -> Vec<&str> {
-        let (old, new) = (
-            AgentContainer(&self.old),
-            AgentContainer(&self.agent.container),
-        );
-        let mut equal = Vec::new();
-        if old.kubelet().is_some() && old.kubelet() == new.kubelet() {
-            equal.extend(KUBELET_VARIABLES);
-        }
-        for (_, Variable { name, form, .. }) in variables() {
-            let has_forms = matches!(form, VariableForm::List | VariableForm::IgnorePattern);
-            let meaning = old.meaning(name, form);
-            // The own container is always ignored.
-            let is_equal = meaning.is_none() || meaning == new.meaning(name, form);
-            if has_forms && old.value(name).is_some() && is_equal {
-                equal.push(name);
-            }
-        }
-        let injected = self.agent.volume_list.as_array();
-        let injected = injected.map_or(&[][..], Vec::as_slice);
-        if let (Some(old), Some(new)) = (old.config_map(&self.volumes), new.config_map(injected))
-            && old.name == new.name
-            && old.key == new.key
-        {
-            equal.extend([AgentSettings::config().variable_name(), old.volume]);
-        }
-        equal
-    }
-}
-
-/// The old and the new container, and the annotations that keep their differences.
-struct Comparison<'a> {
-    old: AgentContainer<'a>,
-    new: AgentContainer<'a>,
-    /// The configuration of the new one.
-    config: &'a Config,
-    kept: Vec<KeptSetting>,
-}
-
-impl Comparison<'_> {
-    fn keep(&mut self, annotation: Annotation, value: impl ToString) {
-        let value = value.to_string();
-        self.kept.push(KeptSetting { annotation, value });
-    }
-
-    fn variables(&mut self) {
-        for (setting, Variable { name, form, .. }) in variables() {
-            let meaning = self.old.meaning(name, form);
-            if meaning == self.new.meaning(name, form) {
+    /// Keeps the variables that are plain text, each by the annotation of its setting, else by `env.NAME`.
+    fn variables(&self) -> Vec<KeptSetting> {
+        let (old, new) = (&self.old, &*self.agent.container);
+        let mut kept = Vec::new();
+        for name in variable_names(old) {
+            let (form, setting) = match of_variable(name) {
+                Some((setting, variable)) => (variable.form, Some(setting)),
+                None if VariableName::of(name) == VariableName::Free => (VariableForm::Text, None),
+                None => continue,
+            };
+            let meaning = meaning(old, name, form);
+            if meaning == self::meaning(new, name, form) {
                 continue;
             }
             let value = match form {
                 VariableForm::IgnorePattern => meaning.as_deref(),
-                _ => self.old.value(name).filter(is_literal),
+                _ => value(old, name).filter(|value| is_literal(value)),
             };
-            if let (Some(annotation), Some(value)) = (setting.annotation(), value) {
-                self.keep(annotation, value);
+            let Some(value) = value else {
+                continue;
+            };
+            match setting {
+                Some(setting) => {
+                    let annotation = setting.annotation();
+                    kept.extend(annotation.map(|annotation| KeptSetting::new(annotation, value)));
+                }
+                None => kept.push(KeptSetting {
+                    annotation: Annotation::Env,
+                    key: [PREFIX, VARIABLE, name].concat(),
+                    value: value.to_owned(),
+                }),
             }
         }
+        kept
     }
 
     /// Keeps the Secret of the API key, and an image of another repository.
-    fn names(&mut self) {
+    fn names(&self) -> Vec<KeptSetting> {
+        let (old, new) = (&self.old, &*self.agent.container);
+        let mut kept = Vec::new();
         for (setting, field) in [(SecretKeyRef::name(), "name"), (SecretKeyRef::key(), "key")] {
-            if let (Some(annotation), Some(value)) = (setting.annotation(), self.old.secret(field))
-                && Some(value) != self.new.secret(field)
+            if let (Some(annotation), Some(value)) = (setting.annotation(), secret(old, field))
+                && Some(value) != secret(new, field)
             {
-                self.keep(annotation, value);
+                kept.push(KeptSetting::new(annotation, value));
             }
         }
-        let image = self.old.image();
-        if repository(image) != repository(self.new.image()) {
-            self.keep(Annotation::Image, image);
+        let [old_image, new_image] = [old, new].map(|one| text(one, "image").unwrap_or_default());
+        if repository(old_image) != repository(new_image) {
+            kept.push(KeptSetting::new(Annotation::Image, old_image));
         }
+        kept
     }
 
-    fn agent_config(&mut self, volumes: &[Value]) {
+    fn agent_config(&self) -> Vec<KeptSetting> {
         let variable = AgentSettings::config().variable_name();
         let configured = &self.config.spec.agent.config;
-        if let Some(mounted) = self.old.config_map(volumes) {
+        let mut kept = Vec::new();
+        if let Some(mounted) = self.config_map() {
             let name = configured.config_map_key_ref.name.as_deref();
             if configured.location.is_some() || name != Some(mounted.name) {
-                self.keep(Annotation::AgentConfigMapName, mounted.name);
+                kept.push(KeptSetting::new(
+                    Annotation::AgentConfigMapName,
+                    mounted.name,
+                ));
             }
             if configured.config_map_key_ref.key != mounted.key {
-                self.keep(Annotation::AgentConfigMapKey, mounted.key);
+                kept.push(KeptSetting::new(Annotation::AgentConfigMapKey, mounted.key));
             }
-        } else if let Some(location) = self.old.value(variable).filter(is_literal)
-            && self.new.value(variable) != Some(location)
+        } else if let Some(location) = value(&self.old, variable).filter(|value| is_literal(value))
+            && value(&self.agent.container, variable) != Some(location)
         {
-            self.keep(Annotation::AgentConfigLocation, location);
+            kept.push(KeptSetting::new(Annotation::AgentConfigLocation, location));
         }
+        kept
     }
 
-    fn kubelet(&mut self) {
+    fn kubelet(&self) -> Vec<KeptSetting> {
         let configured = self.config.spec.kubelet_connection();
-        let Some(old) = self.old.kubelet().filter(|old| *old != configured) else {
-            return;
+        let mut kept = Vec::new();
+        let Some(old) = kubelet(&self.old).filter(|old| *old != configured) else {
+            return kept;
         };
         if configured == KubeletConnection::ApiServer {
-            self.keep(Annotation::Platform, Platform::Kubernetes);
+            kept.push(KeptSetting::new(Annotation::Platform, Platform::Kubernetes));
         }
         match old {
-            KubeletConnection::ApiServer => self.keep(Annotation::Platform, Platform::EksFargate),
+            KubeletConnection::ApiServer => {
+                kept.push(KeptSetting::new(Annotation::Platform, Platform::EksFargate));
+            }
             KubeletConnection::ReadOnly { port } => {
-                self.keep(Annotation::KubeletReadOnlyPort, port);
+                kept.push(KeptSetting::new(Annotation::KubeletReadOnlyPort, port));
             }
             KubeletConnection::Tls { port, insecure } => {
                 let (configured_port, configured_insecure) = match configured {
@@ -259,40 +204,261 @@ impl Comparison<'_> {
                     KubeletConnection::ApiServer => (Some(10250), false),
                 };
                 if configured_port != Some(port) {
-                    self.keep(Annotation::KubeletPort, port);
+                    kept.push(KeptSetting::new(Annotation::KubeletPort, port));
                 }
                 if configured_insecure != insecure {
-                    self.keep(Annotation::KubeletInsecureTls, insecure);
+                    kept.push(KeptSetting::new(Annotation::KubeletInsecureTls, insecure));
                 }
             }
         }
+        kept
     }
 
     /// Keeps the request and the limit of one resource. A default must not contradict what is kept: a request that would be more
     /// than its limit is set to null.
-    fn amounts(&mut self, resource: &str, request: Annotation, limit: Annotation) {
-        let (old, new) = (self.old, self.new);
-        let [old_request, new_request] = [old, new].map(|one| one.nanos("requests", resource));
-        let [old_limit, new_limit] = [old, new].map(|one| one.nanos("limits", resource));
-        match old.amount("requests", resource) {
-            Some(amount) if old_request != new_request => self.keep(request, amount),
-            None if is_more(new_request, old_limit) => self.keep(request, "null"),
+    fn amounts(&self, resource: &str, request: Annotation, limit: Annotation) -> Vec<KeptSetting> {
+        let (old, new) = (&self.old, &*self.agent.container);
+        let number = |one: &Value, list: &str| nanos(&amount(one, list, resource)?);
+        let [old_request, new_request] = [old, new].map(|one| number(one, "requests"));
+        let [old_limit, new_limit] = [old, new].map(|one| number(one, "limits"));
+        let mut kept = Vec::new();
+        match amount(old, "requests", resource) {
+            Some(amount) if old_request != new_request => {
+                kept.push(KeptSetting::new(request, amount));
+            }
+            None if is_more(new_request, old_limit) => kept.push(KeptSetting::new(request, "null")),
             _ => {}
         }
-        match old.amount("limits", resource) {
-            Some(amount) if old_limit != new_limit => self.keep(limit, amount),
-            None if is_more(old_request, new_limit) => self.keep(limit, "null"),
+        match amount(old, "limits", resource) {
+            Some(amount) if old_limit != new_limit => kept.push(KeptSetting::new(limit, amount)),
+            None if is_more(old_request, new_limit) => kept.push(KeptSetting::new(limit, "null")),
             _ => {}
         }
+        kept
+    }
+
+    /// Returns the names of the fields that the new container has in another form: they may differ, and nothing is lost.
+    pub(super) fn equal_in_meaning(&self) -> Vec<String> {
+        let mut equal = Vec::new();
+        if kubelet(&self.old) == Some(self.config.spec.kubelet_connection()) {
+            equal.extend(KUBELET_VARIABLES.map(|name| format!("env: {name}")));
+        }
+        let (old, new) = (&self.old, &*self.agent.container);
+        for name in variable_names(old) {
+            if let Some((_, Variable { form, .. })) = of_variable(name)
+                && matches!(form, VariableForm::List | VariableForm::IgnorePattern)
+                && meaning(old, name, form) == meaning(new, name, form)
+            {
+                equal.push(format!("env: {name}"));
+            }
+        }
+        let configured = &self.config.spec.agent.config.config_map_key_ref;
+        if let Some(mounted) = self.config_map()
+            && configured.name.as_deref() == Some(mounted.name)
+            && configured.key == mounted.key
+        {
+            equal.push(format!("env: {}", AgentSettings::config().variable_name()));
+            equal.push(format!("volumeMounts: {}", mounted.mount_path));
+        }
+        equal
+    }
+
+    /// Returns true for a variable of the old container whose value refers to another one: as an annotation, that would be text.
+    pub(super) fn has_reference(&self, variable: &str) -> bool {
+        value(&self.old, variable).is_some_and(|value| !is_literal(value))
+    }
+
+    /// Returns the ConfigMap of the old agent's configuration, if it is one.
+    fn config_map(&self) -> Option<MountedConfigMap<'_>> {
+        let path = value(&self.old, AgentSettings::config().variable_name())?;
+        let mut mounts = self.old.get("volumeMounts")?.as_array()?.iter();
+        mounts.find_map(|mount| {
+            let mount_path = text(mount, "mountPath")?;
+            let below = path.strip_prefix(mount_path.trim_end_matches('/'))?;
+            let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
+                (Some(file), None) if below.is_empty() => file,
+                (None, Some(file)) => file,
+                _ => return None,
+            };
+            let volume = find(&self.volumes, "name", text(mount, "name")?)?;
+            let config_map = volume.get("configMap")?;
+            let key = match config_map.get("items").and_then(Value::as_array) {
+                Some(items) => text(find(items, "path", file)?, "key")?,
+                None => file,
+            };
+            Some(MountedConfigMap {
+                name: text(config_map, "name")?,
+                key,
+                mount_path,
+            })
+        })
+    }
+}
+
+/// The ConfigMap that a container reads the agent's configuration from.
+struct MountedConfigMap<'a> {
+    name: &'a str,
+    key: &'a str,
+    mount_path: &'a str,
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field)?.as_str()
+}
+
+fn find<'a>(items: &'a [Value], field: &str, wanted: &str) -> Option<&'a Value> {
+    items.iter().find(|item| text(item, field) == Some(wanted))
+}
+
+fn variable_names(container: &Value) -> BTreeSet<&str> {
+    let variables = container.get("env").and_then(Value::as_array);
+    let variables = variables.into_iter().flatten();
+    variables
+        .filter_map(|variable| text(variable, "name"))
+        .collect()
+}
+
+fn variable<'a>(container: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut variables = container.get("env")?.as_array()?.iter();
+    variables.rfind(|variable| text(variable, "name") == Some(name))
+}
+
+/// Returns the value of a variable. The agent takes an empty one for none.
+fn value<'a>(container: &'a Value, name: &str) -> Option<&'a str> {
+    text(variable(container, name)?, "value").filter(|value| !value.is_empty())
+}
+
+/// Returns the value of a variable in one spelling, to compare it; none for a form that is compared otherwise.
+fn meaning(container: &Value, name: &str, form: VariableForm) -> Option<String> {
+    match form {
+        VariableForm::Text => value(container, name).map(str::to_owned),
+        VariableForm::List => value(container, name).map(role_list),
+        VariableForm::IgnorePattern => ignored(container, name),
+        VariableForm::ConfigFile | VariableForm::SecretKey | VariableForm::Connection => None,
+    }
+}
+
+/// Returns the pattern of other containers to ignore; none if it names the agent alone.
+fn ignored(container: &Value, variable: &str) -> Option<String> {
+    let pattern = value(container, variable)?;
+    let own = format!("^{CONTAINER}$|");
+    let pattern = pattern.strip_prefix(&own).unwrap_or(pattern);
+    for name in [text(container, "name").unwrap_or(CONTAINER), CONTAINER] {
+        if [name, &format!("^{name}$"), &format!("\\A{name}\\z")].contains(&pattern) {
+            return None;
+        }
+    }
+    // In a variable's value, `$$` is a dollar sign.
+    Some(pattern.replace("$$", "$"))
+}
+
+fn secret<'a>(container: &'a Value, field: &str) -> Option<&'a str> {
+    let reference = variable(container, API_KEY)?.pointer("/valueFrom/secretKeyRef")?;
+    text(reference, field)
+}
+
+fn amount(container: &Value, list: &str, resource: &str) -> Option<String> {
+    match container.get("resources")?.get(list)?.get(resource)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Returns an agent's connection to the kubelet; none if a variable cannot be read here.
+fn kubelet(container: &Value) -> Option<KubeletConnection> {
+    let [read_only, tls, insecure] = KUBELET_VARIABLES;
+    let port = |name: &str, default: u16| match variable(container, name) {
+        Some(variable) if variable.get("valueFrom").is_some() => None,
+        _ => value(container, name).map_or(Some(default), |port| port.parse().ok()),
+    };
+    if value(container, PLATFORM) == Some("eks_fargate") {
+        return Some(KubeletConnection::ApiServer);
+    }
+    match port(read_only, 10255)? {
+        0 => Some(KubeletConnection::Tls {
+            port: port(tls, 10250)?,
+            insecure: variable(container, insecure).is_some_and(|variable| {
+                variable.get("valueFrom").is_some() || text(variable, "value") != Some("")
+            }),
+        }),
+        port => Some(KubeletConnection::ReadOnly { port }),
+    }
+}
+
+/// `registry.example:5000/team/agent:v1@sha256:…` -> `registry.example:5000/team/agent`
+fn repository(image: &str) -> &str {
+    let image = image.split('@').next().unwrap_or_default();
+    match image.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => image,
     }
 }
 
 /// Returns true for a variable's value that an annotation may have: a reference to another variable would be text.
-fn is_literal(value: &&str) -> bool {
-    literal(value, &REFERABLE) == *value
+fn is_literal(value: &str) -> bool {
+    literal(value, &REFERABLE) == value
 }
 
 /// Returns true if both amounts exist, and the first is more than the second.
 fn is_more(one: Option<i128>, other: Option<i128>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one > other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kubelet, repository};
+    use crate::config::KubeletConnection;
+    use serde_json::json;
+
+    #[test]
+    fn a_connection_is_read_as_the_agent_reads_it() {
+        let env = |variables: &[(&str, &str)]| {
+            let name = |name: &str| format!("MACKEREL_KUBERNETES_KUBELET_{name}");
+            let variables = variables
+                .iter()
+                .map(|(of, value)| json!({"name": name(of), "value": value}));
+            json!({"env": variables.collect::<Vec<_>>()})
+        };
+        for (variables, expected) in [
+            (&[][..], Some(KubeletConnection::ReadOnly { port: 10255 })),
+            (
+                &[("READ_ONLY_PORT", ""), ("INSECURE_TLS", "true")],
+                Some(KubeletConnection::ReadOnly { port: 10255 }),
+            ),
+            (
+                &[("READ_ONLY_PORT", "0")],
+                Some(KubeletConnection::Tls {
+                    port: 10250,
+                    insecure: false,
+                }),
+            ),
+            (
+                &[
+                    ("READ_ONLY_PORT", "0"),
+                    ("PORT", "1"),
+                    ("INSECURE_TLS", "false"),
+                ],
+                Some(KubeletConnection::Tls {
+                    port: 1,
+                    insecure: true,
+                }),
+            ),
+            (&[("READ_ONLY_PORT", "x")], None),
+        ] {
+            assert_eq!(kubelet(&env(variables)), expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_repository_is_an_image_without_tag_and_digest() {
+        for image in [
+            "r:5000/a/b:v1@sha256:00",
+            "r:5000/a/b:v1",
+            "r:5000/a/b@sha256:00",
+            "r:5000/a/b",
+        ] {
+            assert_eq!(repository(image), "r:5000/a/b");
+        }
+    }
 }

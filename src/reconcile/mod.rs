@@ -1,30 +1,28 @@
 //! Current against desired: compares an existing injection with the decision about its template, and returns the action.
 //!
-//! | step | file | |
+//! | since the injection | the action | file |
 //! | --- | --- | --- |
-//! | current | `agent/existing.rs`, `current.rs` | the existing injection, found by its record |
-//! | desired | `desired.rs`, `adopt.rs` | the plan: the decision about the template without it, with names and settings that are kept |
-//! | difference | `drift.rs`, `edited_fields.rs`, `only_edit.rs` | between the existing injection and its record: an edit by hand. `hand_edits.rs` refuses it, unless `--force` overwrites it or the plan has the same value |
-//! | | `update.rs`, `changed_settings.rs` | between the existing injection and the plan: unchanged, updated or removed |
-//! | operations | `insertion.rs`, `removal.rs`, `apply.rs` | JSON Patch for the difference, and the edits of the text |
+//! | nothing has changed | none: `unchanged`, wherever the agent stands | `current.rs` |
+//! | the configuration or an annotation has changed | `updated`: the old components are removed, then the new ones are added last; the message names the fields | `update.rs`, `current.rs` |
+//! | the agent is no longer wanted | `removed` | `update.rs` |
+//! | a user has changed a field, such as the memory limit | `hand-edited`, refused: the message names the fields that differ from the plan. If none does (an annotation or setting has the same value now), or with `--force`, it is an update | `drift.rs`, `hand_edits.rs` |
+//! | a user has removed or renamed a part | `hand-edited`; `--force` adds it anew | `drift.rs`, `hand_edits.rs` |
+//! | Renovate has changed the image, or kustomize the name of the Secret or ConfigMap | the plan keeps that name (`value-kept`), unless the configuration or an annotation sets it; then as above | `update.rs` (`keep_names`) |
+//! | there is no injection, but a foreign agent | `agent-present`; with `--adopt` the new agent replaces it, and annotations keep its settings | `desired.rs`, `adopt.rs`, `kept_settings.rs` |
 //!
-//! An update removes the old components in memory and then adds the new ones. So a changed configuration gives, by
-//! construction, the bytes that it would have given on the original template. Only components that are not at their default
-//! position (a tool has printed the manifest again, a user has appended a container) are replaced in place.
+//! There is one decision, on the template without the injection (`agent/existing.rs` takes it out of the view by its record), so that a
+//! changed configuration gives the bytes that it would have given on the original template. Whatever is compared, `differing.rs` names
+//! the fields. `removal.rs` and `insertion.rs` write the operations, `apply.rs` makes them the edits of the text.
 
 mod adopt;
-mod agent_container;
 pub(crate) mod apply;
-pub(crate) mod changed_settings;
 mod current;
 mod desired;
+pub(crate) mod differing;
 pub(crate) mod drift;
-mod edited_fields;
 mod hand_edits;
 mod insertion;
 mod kept_settings;
-mod lost_settings;
-mod only_edit;
 pub(crate) mod own_annotations;
 pub(crate) mod patch;
 mod removal;
@@ -42,7 +40,7 @@ use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::options::{Direction, Options};
 use crate::reconcile::desired::Desired;
-use crate::reconcile::patch::{ListPositions, PatchTarget, TemplatePatch};
+use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
 use crate::report::{Cause, Class, Finding, Reason};
 pub(crate) use apply::{Action, Addition};
 use std::sync::Arc;
@@ -144,11 +142,7 @@ impl Reconciler<'_, '_> {
             return Reconciled::of(decision, Vec::new());
         };
         let refusal = match self.protected_drift(existing) {
-            Some(drift) => {
-                // The plan of today shows which field was edited, if it is the recorded one.
-                let decision = self.decide(self.template).decision;
-                Some(self.refuse_drift(drift, existing, decision.plan()))
-            }
+            Some(drift) => Some(self.refuse_drift(drift, existing, None)),
             None => self.refuse_mounted_volume(existing, None),
         };
         if let Some(refusal) = refusal {
@@ -178,7 +172,7 @@ impl Reconciler<'_, '_> {
             first: TemplatePatch::default(),
             then: Some(Addition {
                 plan,
-                positions: ListPositions::default(),
+                place: AgentPlace::Last,
             }),
             unwanted: None,
         });

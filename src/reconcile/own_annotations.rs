@@ -23,7 +23,7 @@ const MAX_CACHED: usize = 1 << 10;
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
     /// Each annotation by itself.
-    pub(super) each: Vec<(&'static str, Arc<Value>)>,
+    pub(super) each: Vec<(String, Arc<Value>)>,
     /// A mapping of all.
     pub(super) mapping: Arc<Value>,
     /// Metadata with that mapping and no other field.
@@ -41,9 +41,9 @@ impl RecordCache {
         let is_short = text.len() <= MAX_CACHED;
         let mut each = Vec::new();
         if record.added_status() {
-            each.push((Annotation::Status.key(), Value::from(INJECTED)));
+            each.push((Annotation::Status.key().to_owned(), Value::from(INJECTED)));
         }
-        each.push((Annotation::Record.key(), Value::from(text)));
+        each.push((Annotation::Record.key().to_owned(), Value::from(text)));
         let annotations = Arc::new(OwnAnnotations::of(each));
         if written.len() < CAPACITY && is_short {
             written.push((record.clone(), Arc::clone(&annotations)));
@@ -53,11 +53,11 @@ impl RecordCache {
 }
 
 impl OwnAnnotations {
-    pub(super) fn of(annotations: Vec<(&'static str, Value)>) -> Self {
+    pub(super) fn of(annotations: Vec<(String, Value)>) -> Self {
         let mut mapping = Map::new();
         let mut each = Vec::new();
         for (key, value) in annotations {
-            mapping.insert(key.to_owned(), value.clone());
+            mapping.insert(key.clone(), value.clone());
             each.push((key, Arc::new(value)));
         }
         Self {

@@ -48,20 +48,15 @@ impl TemplatePatch {
     }
 }
 
-/// An adopted agent. The injected one replaces it, or is added to the other list.
+/// The place of a new agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AdoptedContainer {
-    pub(crate) list: ContainerList,
-    pub(crate) index: usize,
-}
-
-/// The positions of new containers: each an index in a list, or none for the default. This is after all others; with
-/// `waitFor.position: first`, init containers are before them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ListPositions {
-    pub(crate) containers: Option<usize>,
-    pub(crate) init_containers: Option<usize>,
-    pub(crate) adopted: Option<AdoptedContainer>,
+pub(crate) enum AgentPlace {
+    /// Behind the other containers of its list.
+    Last,
+    /// That of an adopted agent, which it replaces, or the end of the other list.
+    Adopted { list: ContainerList, index: usize },
+    /// Before the init container that waits, which is at this index.
+    BeforeWaitFor { index: usize },
 }
 
 /// A change that cannot be made safely.

@@ -1,14 +1,11 @@
-//! The operations that remove an existing injection, or replace it at its positions.
+//! The operations that remove an existing injection.
 
 use crate::agent::existing::ExistingInjection;
-use crate::agent::plan::Plan;
 use crate::agent::record::{Parent, Record};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::ContainerList;
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
-use serde_json::Value;
-use std::sync::Arc;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, NullSource, Operation, Style};
 
@@ -52,38 +49,6 @@ impl PatchTarget<'_, '_> {
             removal.remove_items("imagePullSecrets", indices, None);
         }
         removal.builder.finish()
-    }
-
-    /// Replaces an existing injection at its positions: for a plan with the same components, lists, volumes and pull secrets.
-    pub(super) fn replacement(
-        self,
-        existing: &ExistingInjection,
-        old: &Record,
-        plan: &Plan,
-    ) -> TemplatePatch {
-        let record = Record {
-            agent: plan.record().agent,
-            wait_for: plan.record().wait_for,
-            ..old.clone()
-        };
-        let mut builder = PatchBuilder::new(self.path);
-        let key = escape(Annotation::Record.key());
-        let text = Arc::new(Value::String(record.to_string()));
-        builder.replace(&format!("/metadata/annotations/{key}"), text);
-        for (kind, container) in existing.containers() {
-            if let Some(component) = plan.component(kind) {
-                let path = format!("/spec/{}/{}", container.list.field(), container.index);
-                builder.replace(&path, Arc::clone(&component.container));
-            }
-        }
-        let components = plan.components.iter();
-        let new_volumes = components.flat_map(|component| &component.volumes);
-        for ((_, old), (_, new)) in existing.volumes().zip(new_volumes) {
-            if let Some(old) = old {
-                builder.replace(&format!("/spec/volumes/{}", old.index), Arc::clone(new));
-            }
-        }
-        builder.finish()
     }
 }
 

@@ -4,14 +4,14 @@ use crate::agent::canonical::Digest;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::replaceable_names::{Rename, ReplaceableName};
-use crate::agent::{Component, ComponentKind};
+use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::annotations::Annotation;
 use crate::reconcile::apply::{Action, Addition};
-use crate::reconcile::changed_settings::changed_settings;
-use crate::reconcile::current::CurrentState;
+use crate::reconcile::differing::listed;
 use crate::reconcile::drift::Drift;
+use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler, place};
 use crate::report::{Class, Finding, Reason};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Reconciler<'_, '_> {
         }
     }
 
-    /// Replaces the existing components by those of the plan, unless they are the same.
+    /// Removes the existing components and adds those of the plan, unless they are the same.
     fn replace(
         &self,
         existing: &ExistingInjection,
@@ -59,12 +59,8 @@ impl Reconciler<'_, '_> {
         report: DecisionReport,
     ) -> Reconciled {
         let mut warnings = report.warnings;
-        let state = CurrentState {
-            template: self.template,
-            existing,
-        };
         // With `--force` there may be drift, which the record does not show.
-        if state.is_current(&plan) && Drift::detect(existing).is_none() {
+        if existing.is_current(&plan) && Drift::detect(existing).is_none() {
             // Notes were reported at the injection.
             warnings.retain(|warning| warning.reason.class() != Class::Note);
             return self
@@ -74,35 +70,27 @@ impl Reconciler<'_, '_> {
         if let Some(refusal) = self.refuse_mounted_volume(existing, Some(&plan)) {
             return self.refused(existing, refusal, warnings);
         }
-        let no_agent = report.no_agent.as_ref();
-        let mut update = state.describe_update(self.options.tense, &plan, no_agent);
-        if let Some(settings) = changed_settings(existing, &plan) {
-            update.message += &format!("; changed: {settings}");
-            update.has_details = true;
+        let tense = self.options.tense;
+        let mut message = existing.describe_update(tense, &plan, report.no_agent.as_ref());
+        let changed = existing.changed_fields(&plan);
+        if !changed.is_empty() {
+            message += &format!("; changed: {}", listed(&changed));
         }
-        let mut decision = self.finding(Reason::Updated, update.message);
-        decision.has_details = update.has_details;
+        let said_by_id = ComponentKinds::from(ComponentKind::Agent).passive(tense, "updated");
+        let mut decision = self.finding(Reason::Updated, message);
+        decision.has_details = decision.message != said_by_id;
+        let reconciled =
+            Reconciled::of(decision, warnings).with_components(&plan, report.wait_for_cause);
         Reconciled {
             about: Some(existing.kinds().union(plan.kinds())),
-            action: Some(self.replacement_action(state, &plan)),
-            ..Reconciled::of(decision, warnings).with_components(&plan, report.wait_for_cause)
-        }
-    }
-
-    /// Returns the action that replaces the components in place, or removes the old ones and adds the new ones.
-    fn replacement_action(&self, state: CurrentState<'_>, plan: &Plan) -> Action {
-        let existing = state.existing;
-        if let Some(record) = state.replaceable(plan)
-            && !state.is_at_default_position()
-        {
-            return Action::remove(self.patch_target().replacement(existing, record, plan));
-        }
-        Action {
-            then: Some(Addition {
-                positions: state.positions(plan),
-                plan: plan.clone(),
+            action: Some(Action {
+                then: Some(Addition {
+                    plan,
+                    place: AgentPlace::Last,
+                }),
+                ..Action::remove(self.removal(existing))
             }),
-            ..Action::remove(self.removal(existing))
+            ..reconciled
         }
     }
 

@@ -240,7 +240,7 @@ fn dry_runs_report_in_the_conditional() {
         ]);
         for line in [
             "new.yaml:8:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
-            "old.yaml:8:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated; changed: `agent.image`\n",
+            "old.yaml:8:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated; changed: `image`\n",
             "\n1 would be injected, 1 would be updated; no file was changed\n",
         ] {
             assert!(wanted.contains(line), "{give:?} {wanted}");

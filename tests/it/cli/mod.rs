@@ -436,12 +436,12 @@ fn adopt_refuses_a_loss_that_lossy_accepts() {
     let folder = Folder::with(&[("web.yaml", &by_hand)]);
     let refused = folder.run(&["inject", "-i", "--adopt", "web.yaml"]);
     assert_eq!(refused.code, Some(2));
-    let loss = "error[adopt-refused]: the adopted container mackerel would lose command\n";
+    let loss = "error[adopt-refused]: the adopted container mackerel would lose `command`\n";
     assert!(refused.stderr.contains(loss), "{}", refused.stderr);
     assert_eq!(folder.read("web.yaml"), by_hand);
     let adopted = folder.run(&["inject", "-i", "--adopt=lossy", "web.yaml"]);
     assert_eq!(adopted.code, Some(0));
-    let loss = "warning[adopt-loses-settings]: container mackerel has settings that no annotation keeps: command\n";
+    let loss = "warning[adopt-loses-settings]: the adopted container mackerel loses `command`\n";
     assert!(adopted.stderr.contains(loss), "{}", adopted.stderr);
     assert!(!folder.read("web.yaml").contains("command: [/agent]"));
 }
@@ -461,8 +461,7 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be adopted\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
     let said = "info[adopted]: container mackerel would be adopted, renamed to mackerel-container-agent; \
-                changed: image (`agent.image`); stricter than before: runAsUser, readOnlyRootFilesystem, capabilities.drop \
-                (`agent.securityContext`), limits.memory (`agent.resources`)\n";
+                changed: `image`; added: `env: MACKEREL_APIKEY`, `env: MACKEREL_CONTAINER_PLATFORM`";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
     assert!(

@@ -20,6 +20,8 @@ struct AnnotationPageWords {
     full_stop: &'static str,
     /// The end of a sentence that another one follows.
     end: &'static str,
+    /// The section about fields that messages name.
+    fields: &'static str,
 }
 
 const ENGLISH: AnnotationPageWords = AnnotationPageWords {
@@ -44,6 +46,22 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
     default: "Default: ",
     full_stop: ".",
     end: ". ",
+    fields: "## Fields of the agent\n\nMessages name fields of the agent's container (`hand-edited`, `updated`, `adopt-refused`). These set them:\n\n\
+             | field | annotation | setting |\n\
+             | --- | --- | --- |\n\
+             | `env: MACKEREL_…` | the one whose setting [names the variable](configuration.md#agent), such as `roles` | the same; without one, `agent.env` |\n\
+             | `env: MACKEREL_APIKEY` | `api-key-secret-name`, `api-key-secret-key` | `apiKey` |\n\
+             | `env: MACKEREL_KUBERNETES_KUBELET_…` | `kubelet-port`, `kubelet-read-only-port`, `kubelet-insecure-tls` | `kubelet` |\n\
+             | `env: NAME` | `env.NAME` | `agent.env` |\n\
+             | `image`, `imagePullPolicy` | `image` | `agent.image`, `agent.imagePullPolicy` |\n\
+             | `resources.…` | `cpu-request`, `cpu-limit`, `memory-request`, `memory-limit` | `agent.resources` |\n\
+             | `restartPolicy` | `sidecar` | `sidecar` |\n\
+             | `securityContext.runAsUser` | | `agent.securityContext` |\n\
+             | `volumeMounts: PATH` | | `agent.volumeMounts` |\n\
+             | `mackerel-agent-tmp.emptyDir` | | `agent.tmp` |\n\
+             | `mackerel-agent-token.projected` | | `agent.token` |\n\
+             | `mackerel-agent-config.configMap` | `agent-config-configmap-name`, `agent-config-configmap-key` | `agent.config` |\n\
+             | `args` (of wait-for) | `wait-for` | `waitFor` |\n",
 };
 
 const JAPANESE: AnnotationPageWords = AnnotationPageWords {
@@ -65,6 +83,22 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     default: "既定: ",
     full_stop: "。",
     end: "。",
+    fields: "## エージェントのフィールド\n\nメッセージ（`hand-edited`、`updated`、`adopt-refused`）は、エージェントのコンテナのフィールドを挙げます。それぞれ次のもので設定します。\n\n\
+             | フィールド | アノテーション | 設定 |\n\
+             | --- | --- | --- |\n\
+             | `env: MACKEREL_…` | 設定が[その環境変数を挙げている](configuration.md#agent)もの（`roles` など） | 同じもの。なければ `agent.env` |\n\
+             | `env: MACKEREL_APIKEY` | `api-key-secret-name`、`api-key-secret-key` | `apiKey` |\n\
+             | `env: MACKEREL_KUBERNETES_KUBELET_…` | `kubelet-port`、`kubelet-read-only-port`、`kubelet-insecure-tls` | `kubelet` |\n\
+             | `env: NAME` | `env.NAME` | `agent.env` |\n\
+             | `image`、`imagePullPolicy` | `image` | `agent.image`、`agent.imagePullPolicy` |\n\
+             | `resources.…` | `cpu-request`、`cpu-limit`、`memory-request`、`memory-limit` | `agent.resources` |\n\
+             | `restartPolicy` | `sidecar` | `sidecar` |\n\
+             | `securityContext.runAsUser` | | `agent.securityContext` |\n\
+             | `volumeMounts: PATH` | | `agent.volumeMounts` |\n\
+             | `mackerel-agent-tmp.emptyDir` | | `agent.tmp` |\n\
+             | `mackerel-agent-token.projected` | | `agent.token` |\n\
+             | `mackerel-agent-config.configMap` | `agent-config-configmap-name`、`agent-config-configmap-key` | `agent.config` |\n\
+             | `args`（wait-for） | `wait-for` | `waitFor` |\n",
 };
 
 /// A manifest with some of them, the same in both languages.
@@ -131,8 +165,8 @@ fn setting<'e>(entries: &'e [SettingEntry], path: &str) -> (usize, &'e SettingEn
 fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String {
     let entries = configuration::all();
     let mut page = format!(
-        "# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n",
-        words.title, words.introduction
+        "# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n\n{}",
+        words.title, words.introduction, words.fields
     );
     for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {
         let name = annotation.name();

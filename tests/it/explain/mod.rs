@@ -435,9 +435,9 @@ web.yaml
     assert_eq!(paths, expected);
 }
 
-/// An update names the settings of the components that change, without their values.
+/// An update names the fields of the components that change, without their values.
 #[test]
-fn an_update_names_the_settings_that_differ() {
+fn an_update_names_the_fields_that_differ() {
     let folder = Folder::with(&[("web.yaml", WAITS)]);
     let image = ["--set", "waitFor.image=example/wait:1"];
     let injected = folder.run(&[&["inject", "web.yaml"][..], &image].concat());
@@ -448,10 +448,10 @@ fn an_update_names_the_settings_that_differ() {
             .stdout
     };
     let agent = explain(&image);
-    let changed = "info[updated]: the agent would be updated; changed: `agent.memo`\n";
+    let changed = "info[updated]: the agent would be updated; changed: `env: MACKEREL_MEMO`\n";
     assert!(agent.contains(changed), "{agent}");
     let both = explain(&["--set", "waitFor.image=example/wait:2"]);
-    let changed = "info[updated]: the agent with wait-for would be updated; changed: `agent.memo`, `waitFor.image`\n";
+    let changed = "info[updated]: the agent with wait-for would be updated; changed: `env: MACKEREL_MEMO`, `mackerel-wait-for.image`\n";
     assert!(both.contains(changed), "{both}");
 }
 

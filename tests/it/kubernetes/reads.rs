@@ -65,7 +65,7 @@ fn kubernetes_reads_the_injected_text_as_we_do() {
     let wrong: Vec<String> = wrong.into_values().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(
-        accepted >= 300,
+        accepted >= 250,
         "only {accepted} of {} manifests are complete",
         accepted + refused
     );

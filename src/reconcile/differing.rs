@@ -1,0 +1,155 @@
+//! The fields in which two agents differ, by name: what a hand edit, an update and an adoption change. A message never shows their
+//! values, since a variable may hold a secret.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most names in a message about an edit or update.
+const MAX_NAMES: usize = 5;
+
+/// A field that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Differing {
+    /// `env: TZ`, `image`, `resources.limits.memory`, `mackerel-agent-tmp.emptyDir`
+    pub(crate) name: String,
+    pub(crate) side: Side,
+}
+
+/// The side that has a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Old,
+    New,
+    /// Both, with different values.
+    Both,
+}
+
+/// Fields by name.
+type Fields<'v> = BTreeMap<String, &'v Value>;
+
+/// Compares two components, each a container and its volumes in canonical form. The order of variables and mounts does not count.
+pub(crate) fn differing(old: &Value, new: &Value) -> Vec<Differing> {
+    let mut found = Vec::new();
+    compare(&fields(old), &fields(new), &mut found);
+    found
+}
+
+fn compare(old: &Fields<'_>, new: &Fields<'_>, found: &mut Vec<Differing>) {
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for name in names {
+        let side = match (old.get(name), new.get(name)) {
+            (Some(_), None) => Side::Old,
+            (None, _) => Side::New,
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) => match (below(name, old), below(name, new)) {
+                (Some(old), Some(new)) => {
+                    compare(&old, &new, found);
+                    continue;
+                }
+                _ => Side::Both,
+            },
+        };
+        let name = name.clone();
+        found.push(Differing { name, side });
+    }
+}
+
+/// Returns the fields of a container and its volumes. A component is found by its name, so that is none of them.
+fn fields(component: &Value) -> Fields<'_> {
+    let mut fields = Fields::new();
+    let parts = component.as_array().into_iter().flatten();
+    for (index, part) in parts.enumerate() {
+        for (field, value) in part.as_object().into_iter().flatten() {
+            match index {
+                _ if field == "name" => None,
+                0 => fields.insert(field.clone(), value),
+                _ => fields.insert(format!("{}.{field}", item_name(part)), value),
+            };
+        }
+    }
+    fields
+}
+
+/// Returns the fields below one whose members people edit one by one.
+fn below<'v>(name: &str, value: &'v Value) -> Option<Fields<'v>> {
+    match (name, value) {
+        ("env" | "volumeMounts", Value::Array(items)) => {
+            let items = items.iter();
+            let named = items.map(|item| (format!("{name}: {}", item_name(item)), item));
+            Some(named.collect())
+        }
+        (
+            "resources" | "resources.limits" | "resources.requests" | "securityContext",
+            Value::Object(members),
+        ) => {
+            let members = members.iter();
+            let named = members.map(|(member, value)| (format!("{name}.{member}"), value));
+            Some(named.collect())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the key of a list's item: the path of a mount, the name of anything else.
+fn item_name(item: &Value) -> &str {
+    let key = item.get("mountPath").or_else(|| item.get("name"));
+    key.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `` `env: TZ`, `image` and 2 more``
+pub(crate) fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(MAX_NAMES);
+    let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Differing, Side, differing, listed};
+    use serde_json::json;
+
+    #[test]
+    fn a_field_is_named_down_to_what_people_edit() {
+        let old = json!([{
+            "name": "agent", "image": "a:1", "args": ["x"],
+            "env": [{"name": "A", "value": "1"}, {"name": "TZ", "value": "UTC"}],
+            "volumeMounts": [{"name": "logs", "mountPath": "/logs"}],
+            "resources": {"limits": {"memory": "1"}},
+            "securityContext": {"privileged": true},
+        }, {"name": "tmp", "emptyDir": {"medium": "Memory"}}]);
+        let new = json!([{
+            "name": "agent", "image": "a:2", "args": ["x"],
+            "env": [{"name": "TZ", "value": "UTC"}, {"name": "A", "value": "2"}],
+            "volumeMounts": [{"name": "logs", "mountPath": "/log"}],
+            "resources": {"limits": {"memory": "2", "cpu": "1"}},
+        }, {"name": "tmp", "emptyDir": {}}]);
+        let found = differing(&old, &new);
+        let found: Vec<_> = found
+            .iter()
+            .map(|Differing { name, side }| (&**name, *side))
+            .collect();
+        let expected = [
+            ("env: A", Side::Both),
+            ("image", Side::Both),
+            ("resources.limits.cpu", Side::New),
+            ("resources.limits.memory", Side::Both),
+            ("securityContext", Side::Old),
+            ("tmp.emptyDir", Side::Both),
+            ("volumeMounts: /log", Side::New),
+            ("volumeMounts: /logs", Side::Old),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(differing(&old, &old), []);
+    }
+
+    #[test]
+    fn a_message_names_five_fields() {
+        let names: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
+        assert_eq!(listed(&names[..2]), "`a`, `b`");
+        assert_eq!(listed(&names), "`a`, `b`, `c`, `d`, `e` and 1 more");
+    }
+}
