@@ -1,7 +1,7 @@
 //! Adds the Mackerel container agent to the pod templates of Kubernetes manifests and changes no other byte.
 //!
-//! This is the library behind the program of the same name. Text goes in, text comes out; nothing here reads a file, a clock or
-//! the environment.
+//! This library is for the program of the same name and its tests alone, and is not published: any version may change it. Text goes
+//! in, text comes out; only [`cli`] and `webhook` read a file, a clock or the environment.
 //!
 //! ```
 //! use mackerel_agent_injector::config::Config;
@@ -107,39 +107,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is public
-//!
-//! | module | for |
-//! | --- | --- |
-//! | [`engine`] | a manifest in, edits and outcomes out |
-//! | [`config`], [`annotations`], [`options`] | the settings, those of one template, and what a caller asks for |
-//! | [`mod@inject`], [`report`] | the outcome of each pod template: the decision, its reason and its cause |
-//! | [`diagnostic`] | errors and warnings, shown with line and caret |
-//! | [`admission`] | an AdmissionReview in, the answer out |
-//! | [`status`] | the pods of a cluster in, a report on their agents out |
-//! | [`manifest`], [`krm_fn`] | documents and lists that need not be read as a whole; function calls |
-//! | [`cli`] | the program itself |
-//!
 //! The text is edited by the crate [`yaml_json_patch`], which knows nothing of Mackerel.
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0; lines and columns count from 1, columns in characters.
 //! Pointers are JSON Pointers (RFC 6901).
-//!
-//! # Stability
-//!
-//! Versions follow Semantic Versioning: before 1.0, a minor version may break things, and the changelog says so.
-//!
-//! - What is listed above is the surface, along with the ids of [`report::Reason`], the words of [`yaml_json_patch::ErrorKind`], and the
-//!   configuration's fields. Types that will grow are `#[non_exhaustive]`.
-//! - Neither the wording of messages nor the bytes of the injected agent are part of it: a newer version may inject another
-//!   one.
-//! - Of other crates' types only these are part of it: `serde_json::Value` (1), [`json_patch::Patch`] (4), those of [`yaml_json_patch`], and the
-//!   traits of `serde` (1). A new major version of one of them is a breaking change here.
-//! - Rust 1.89 or newer; a minor version may ask for a newer one.
-//!
-//! The types of Kubernetes are used inside, through the crate `k8s-openapi`, of which a program can have but one Kubernetes version.
-//! The default feature `k8s-v1_33` chooses it; the other one, `webhook`, is the program's server. A program that chooses one itself
-//! depends on this crate with `default-features = false`.
 
 // In order of dependency: a module names only those above it. ARCHITECTURE.md says what each is for.
 //

@@ -10,10 +10,10 @@ use crate::options::Options;
 use yaml_json_patch::edit::Edit;
 
 /// The output for a blank stream.
-pub(crate) const NOTHING: &str = "# mackerel-agent-injector: no manifests\n";
+pub const NOTHING: &str = "# mackerel-agent-injector: no manifests\n";
 
 /// Injects a rendered chart.
-pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {
+pub fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];
         return Injection {

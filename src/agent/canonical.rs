@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// A short fingerprint. It is no protection against forgery: a user who can edit the manifest can edit the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub(crate) struct Digest(u32);
+pub struct Digest(u32);
 
 impl Digest {
     /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
-    pub(crate) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
@@ -61,7 +61,7 @@ fn is_default(field: &str, value: &Value) -> bool {
 }
 
 /// Returns the canonical form: without defaults and empty values, quantities by value, keys sorted.
-pub(crate) fn canonicalize(value: &Value) -> Value {
+pub fn canonicalize(value: &Value) -> Value {
     canonical_at(value, FieldContext::Other).unwrap_or(Value::Null)
 }
 
@@ -145,16 +145,16 @@ fn by_value(quantity: &str) -> Option<String> {
 
 /// A container and its volumes in canonical form.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct CanonicalForm {
+pub struct CanonicalForm {
     /// The container and the volumes as a list, without the names below.
-    pub(crate) value: Value,
+    pub value: Value,
     /// The digest of the value, which a record has.
-    pub(crate) digest: Digest,
-    pub(crate) names: ReplaceableNames,
+    pub digest: Digest,
+    pub names: ReplaceableNames,
 }
 
 impl CanonicalForm {
-    pub(crate) fn of(mut container: Value, mut volumes: Vec<Value>) -> Self {
+    pub fn of(mut container: Value, mut volumes: Vec<Value>) -> Self {
         let names = take_names(&mut container, &mut volumes);
         let mut parts = vec![canonicalize(&container)];
         parts.extend(volumes.iter().map(canonicalize));
@@ -166,7 +166,7 @@ impl CanonicalForm {
         }
     }
 
-    pub(crate) fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {
+    pub fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {
         let names = self.names.iter();
         names
             .map(|(name, text)| (*name, Digest::of(text)))

@@ -16,38 +16,38 @@ use std::sync::Arc;
 
 /// A component to add: one container with the rest that it takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Component {
-    pub(crate) kind: ComponentKind,
+pub struct Component {
+    pub kind: ComponentKind,
     /// The container, its fields in the usual order.
-    pub(crate) container: Arc<Value>,
+    pub container: Arc<Value>,
     /// The container as the only item of a list.
-    pub(crate) container_list: Arc<Value>,
-    pub(crate) volumes: Vec<(Volume, Arc<Value>)>,
+    pub container_list: Arc<Value>,
+    pub volumes: Vec<(Volume, Arc<Value>)>,
     /// The volumes as a list.
-    pub(crate) volume_list: Arc<Value>,
+    pub volume_list: Arc<Value>,
     /// Names of the pull secrets that the pod lacks. Those of an agent do for the init container beside it.
-    pub(crate) pull_secrets: Vec<String>,
+    pub pull_secrets: Vec<String>,
     /// Container and volumes in canonical form, without the names. The digest of this is a record's `value`.
-    pub(crate) canonical: Arc<Value>,
+    pub canonical: Arc<Value>,
     /// The names that other tools may change.
-    pub(crate) names: ReplaceableNames,
+    pub names: ReplaceableNames,
     /// Its part of the record, with the list that it is added to.
-    pub(crate) record: ComponentRecord,
+    pub record: ComponentRecord,
     /// The objects that it needs.
-    pub(crate) needs: Arc<Prerequisites>,
+    pub needs: Arc<Prerequisites>,
     /// The properties of the pod that it depends on; none for the init container.
-    pub(crate) shape: Option<AgentShape>,
+    pub shape: Option<AgentShape>,
     /// Its access to the kubelet; none for the init container.
-    pub(crate) access: Option<KubeletAccess>,
+    pub access: Option<KubeletAccess>,
     /// Its configuration, if the template's annotations change it.
-    pub(crate) annotated: Option<Arc<Config>>,
+    pub annotated: Option<Arc<Config>>,
     /// The hosts that it waits for; none for the agent.
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<Endpoint>,
 }
 
 impl Component {
     /// Makes a component that needs nothing. `plan` is everything that is added for it.
-    pub(crate) fn new(
+    pub fn new(
         kind: ComponentKind,
         list: ContainerList,
         container: Value,
@@ -87,12 +87,12 @@ impl Component {
     }
 
     /// Returns true if the component adds this volume.
-    pub(crate) fn adds_volume(&self, name: &str) -> bool {
+    pub fn adds_volume(&self, name: &str) -> bool {
         self.volumes.iter().any(|(volume, _)| volume.name() == name)
     }
 
     /// Returns true if its container mounts this volume.
-    pub(crate) fn mounts_volume(&self, name: &str) -> bool {
+    pub fn mounts_volume(&self, name: &str) -> bool {
         let mounts = self.container["volumeMounts"].as_array();
         mounts
             .into_iter()
@@ -101,7 +101,7 @@ impl Component {
     }
 
     /// Returns true if it uses the token that Kubernetes mounts into every container of the pod.
-    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
+    pub fn relies_on_the_pods_token(&self) -> bool {
         let needs_token = matches!(
             self.access,
             Some(KubeletAccess::Kubelet | KubeletAccess::ApiServer)
@@ -110,7 +110,7 @@ impl Component {
     }
 
     /// Returns the component with a name that a tool has changed. The record keeps the configured one.
-    pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
+    pub fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
         let mut volumes = self.volume_list.as_array().cloned().unwrap_or_default();
         let mut names = self.names.clone();

@@ -5,11 +5,11 @@ use crate::manifest::pod_template::ContainerList;
 use crate::options::Tense;
 
 /// Name of the init container that waits.
-pub(crate) const WAIT_FOR_CONTAINER: &str = "mackerel-wait-for";
+pub const WAIT_FOR_CONTAINER: &str = "mackerel-wait-for";
 
 /// The kind of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ComponentKind {
+pub enum ComponentKind {
     Agent,
     /// The init container that waits for hosts.
     WaitFor,
@@ -17,10 +17,10 @@ pub(crate) enum ComponentKind {
 
 impl ComponentKind {
     /// Every kind, in the order of insertion.
-    pub(crate) const ALL: [ComponentKind; 2] = [ComponentKind::Agent, ComponentKind::WaitFor];
+    pub const ALL: [ComponentKind; 2] = [ComponentKind::Agent, ComponentKind::WaitFor];
 
     /// Returns the name of the container.
-    pub(crate) fn container(self) -> &'static str {
+    pub fn container(self) -> &'static str {
         match self {
             ComponentKind::Agent => CONTAINER,
             ComponentKind::WaitFor => WAIT_FOR_CONTAINER,
@@ -28,7 +28,7 @@ impl ComponentKind {
     }
 
     /// Returns the lists of the PodSpec that may hold the container.
-    pub(crate) fn lists(self) -> &'static [ContainerList] {
+    pub fn lists(self) -> &'static [ContainerList] {
         match self {
             ComponentKind::Agent => &[ContainerList::Containers, ContainerList::InitContainers],
             ComponentKind::WaitFor => &[ContainerList::InitContainers],
@@ -36,7 +36,7 @@ impl ComponentKind {
     }
 
     /// Returns the volumes that may be added with the container.
-    pub(crate) fn volumes(self) -> &'static [Volume] {
+    pub fn volumes(self) -> &'static [Volume] {
         match self {
             ComponentKind::Agent => &Volume::ALL,
             ComponentKind::WaitFor => &[],
@@ -46,7 +46,7 @@ impl ComponentKind {
 
 /// A set of components, as the subject of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ComponentKinds {
+pub struct ComponentKinds {
     agent: bool,
     wait_for: bool,
 }
@@ -71,11 +71,11 @@ impl From<ComponentKind> for ComponentKinds {
 }
 
 impl ComponentKinds {
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
-    pub(crate) fn contains(self, kind: ComponentKind) -> bool {
+    pub fn contains(self, kind: ComponentKind) -> bool {
         match kind {
             ComponentKind::Agent => self.agent,
             ComponentKind::WaitFor => self.wait_for,
@@ -83,7 +83,7 @@ impl ComponentKinds {
     }
 
     /// Returns the components of either set.
-    pub(crate) fn union(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self {
             agent: self.agent || other.agent,
             wait_for: self.wait_for || other.wait_for,
@@ -91,7 +91,7 @@ impl ComponentKinds {
     }
 
     /// Returns the subject of a sentence, in the singular.
-    pub(crate) fn subject(self) -> &'static str {
+    pub fn subject(self) -> &'static str {
         match (self.agent, self.wait_for) {
             (true, true) => "the agent with wait-for",
             (false, true) => "wait-for",
@@ -100,7 +100,7 @@ impl ComponentKinds {
     }
 
     /// `the agent was added`, `wait-for would be removed`
-    pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
+    pub fn passive(self, tense: Tense, done: &str) -> String {
         format!("{} {} {done}", self.subject(), tense.auxiliary())
     }
 }

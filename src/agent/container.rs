@@ -24,13 +24,13 @@ const CAPACITY: usize = 64;
 
 /// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Agents {
+pub struct Agents {
     made: RefCell<Vec<(AgentShape, Arc<Component>)>>,
 }
 
 impl Agents {
     /// Returns the agent of this shape. `config` is borrowed if the template's annotations change nothing.
-    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Arc<Component> {
+    pub fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Arc<Component> {
         if let Cow::Owned(config) = config {
             let mut agent = agent(&config, &shape);
             agent.annotated = Some(Arc::new(config));

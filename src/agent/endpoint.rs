@@ -6,17 +6,17 @@ use std::str::FromStr;
 
 /// A host name or an address, and a TCP port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     /// A name or an address; IPv6 without brackets.
-    pub(crate) host: String,
+    pub host: String,
     /// 1 to 65535.
-    pub(crate) port: u16,
+    pub port: u16,
 }
 
 /// The reason why a text is not an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be `host:port`, found `{found}`{why}")]
-pub(crate) struct EndpointError {
+pub struct EndpointError {
     found: String,
     why: &'static str,
 }

@@ -20,28 +20,28 @@ use yaml_json_patch::{Tree, to_json};
 
 /// An existing injection.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ExistingInjection {
-    pub(crate) record: Result<Record, RecordError>,
+pub struct ExistingInjection {
+    pub record: Result<Record, RecordError>,
     /// Byte offset of the record.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// True if `status: injected` is beside the record.
-    pub(crate) status: bool,
+    pub status: bool,
     /// The recorded components; if the record cannot be read, those that are present.
-    pub(crate) components: Vec<ExistingComponent>,
+    pub components: Vec<ExistingComponent>,
     /// The recorded pull secrets; none for an absent one.
-    pub(crate) pull_secrets: Vec<(String, Option<PullSecret>)>,
+    pub pull_secrets: Vec<(String, Option<PullSecret>)>,
 }
 
 /// A component of an existing injection.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ExistingComponent {
-    pub(crate) kind: ComponentKind,
+pub struct ExistingComponent {
+    pub kind: ComponentKind,
     /// Its part of the record; none if the record cannot be read.
-    pub(crate) record: Option<ComponentRecord>,
+    pub record: Option<ComponentRecord>,
     /// None if it is absent.
-    pub(crate) container: Option<Container>,
+    pub container: Option<Container>,
     /// The recorded volumes; none for an absent one.
-    pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
+    pub volumes: Vec<(Volume, Option<PodVolume>)>,
     /// The canonical form of what is present.
     form: Arc<CanonicalForm>,
     /// True if the container and every volume is present and can be read.
@@ -50,7 +50,7 @@ pub(crate) struct ExistingComponent {
 
 /// Records and components that were read before, for reuse: most templates of a stream have the same ones, in the same text.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct EarlierReadings {
+pub struct EarlierReadings {
     records: RefCell<Vec<(String, Record)>>,
     forms: RefCell<Vec<(String, Arc<CanonicalForm>)>>,
 }
@@ -87,7 +87,7 @@ impl EarlierReadings {
 
 impl ExistingInjection {
     /// Returns the recorded components, or those that are present if the record cannot be read.
-    pub(crate) fn kinds(&self) -> ComponentKinds {
+    pub fn kinds(&self) -> ComponentKinds {
         let mut components = self.components.iter();
         match &self.record {
             Ok(record) => record.kinds(),
@@ -98,30 +98,30 @@ impl ExistingInjection {
         }
     }
 
-    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&ExistingComponent> {
+    pub fn component(&self, kind: ComponentKind) -> Option<&ExistingComponent> {
         let mut components = self.components.iter();
         components.find(|component| component.kind == kind)
     }
 
     /// Returns the container of a component, if it is present.
-    pub(crate) fn container(&self, kind: ComponentKind) -> Option<&Container> {
+    pub fn container(&self, kind: ComponentKind) -> Option<&Container> {
         self.component(kind)?.container.as_ref()
     }
 
     /// Returns the containers that are present.
-    pub(crate) fn containers(&self) -> impl Iterator<Item = (ComponentKind, &Container)> {
+    pub fn containers(&self) -> impl Iterator<Item = (ComponentKind, &Container)> {
         let components = self.components.iter();
         components.filter_map(|component| Some((component.kind, component.container.as_ref()?)))
     }
 
     /// Returns the recorded volumes.
-    pub(crate) fn volumes(&self) -> impl Iterator<Item = &(Volume, Option<PodVolume>)> {
+    pub fn volumes(&self) -> impl Iterator<Item = &(Volume, Option<PodVolume>)> {
         let components = self.components.iter();
         components.flat_map(|component| &component.volumes)
     }
 
     /// Returns true if everything that the record names is present and can be read.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let mut components = self.components.iter();
         let mut pull_secrets = self.pull_secrets.iter();
         components.all(|component| component.is_whole)
@@ -129,7 +129,7 @@ impl ExistingInjection {
     }
 
     /// Removes an existing injection from the view of a template, if there is a record.
-    pub(crate) fn take_from(
+    pub fn take_from(
         template: &mut PodTemplate,
         tree: &Tree<'_>,
         earlier: &EarlierReadings,
@@ -215,18 +215,18 @@ impl ExistingComponent {
     }
 
     /// Returns the canonical form; none if the container or a volume is absent.
-    pub(crate) fn value(&self) -> Option<&Value> {
+    pub fn value(&self) -> Option<&Value> {
         self.is_whole.then_some(&self.form.value)
     }
 
     /// Returns true if it has another value than the record says.
-    pub(crate) fn is_changed(&self) -> bool {
+    pub fn is_changed(&self) -> bool {
         let record = self.record.as_ref().filter(|_| self.is_whole);
         record.is_none_or(|record| record.value != self.form.digest)
     }
 
     /// Returns the current names.
-    pub(crate) fn names(&self) -> &ReplaceableNames {
+    pub fn names(&self) -> &ReplaceableNames {
         &self.form.names
     }
 

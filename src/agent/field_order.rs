@@ -34,12 +34,12 @@ const ORDER: &[(&str, &[&str])] = &[
 ];
 
 /// Puts the fields of a container into the usual order.
-pub(crate) fn ordered(container: Value) -> Value {
+pub fn ordered(container: Value) -> Value {
     arrange(container, ORDER)
 }
 
 /// Puts the fields of an object into the order of a table like [`ORDER`].
-pub(crate) fn arrange(mut object: Value, order: &[(&str, &[&str])]) -> Value {
+pub fn arrange(mut object: Value, order: &[(&str, &[&str])]) -> Value {
     for (path, keys) in order {
         arrange_at(&mut object, path, keys);
     }

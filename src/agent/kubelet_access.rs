@@ -8,7 +8,7 @@ use yaml_json_patch::{NodeId, Tree};
 
 /// The kinds of access that differ in permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum KubeletAccess {
+pub enum KubeletAccess {
     /// The read-only port, which does not authenticate.
     ReadOnlyPort,
     /// The kubelet's TLS port. The kubelet has the API server authorize the pod's token.
@@ -18,17 +18,17 @@ pub(crate) enum KubeletAccess {
 }
 
 /// The resource that permits more than the agent needs.
-pub(crate) const NODES_PROXY: &str = "nodes/proxy";
+pub const NODES_PROXY: &str = "nodes/proxy";
 
 /// The risk of `nodes/proxy`, for messages.
-pub(crate) const PERMITS: &str = "it allows running commands in any container on any node";
+pub const PERMITS: &str = "it allows running commands in any container on any node";
 
 /// The advice that avoids `nodes/proxy` on the kubelet's TLS port.
-pub(crate) const LESS: &str = "if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
+pub const LESS: &str = "if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
 
 impl KubeletAccess {
     /// Returns the access that the settings choose.
-    pub(crate) fn of(spec: &Spec) -> Self {
+    pub fn of(spec: &Spec) -> Self {
         match spec.kubelet_connection() {
             KubeletConnection::ReadOnly { .. } => KubeletAccess::ReadOnlyPort,
             KubeletConnection::Tls { .. } => KubeletAccess::Kubelet,
@@ -37,7 +37,7 @@ impl KubeletAccess {
     }
 
     /// Returns the resources that the agent must be permitted to `get`.
-    pub(crate) fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
+    pub fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
         match self {
             KubeletAccess::ReadOnlyPort => &[],
             KubeletAccess::Kubelet if version >= KubernetesVersion::FINE_GRAINED_KUBELET => {
@@ -49,12 +49,12 @@ impl KubeletAccess {
     }
 
     /// True if `nodes/proxy` is among the resources.
-    pub(crate) fn needs_proxy(self, version: KubernetesVersion) -> bool {
+    pub fn needs_proxy(self, version: KubernetesVersion) -> bool {
         self.resources(version).contains(&NODES_PROXY)
     }
 
     /// Returns the last part of the names of its RBAC objects.
-    pub(crate) fn suffix(self) -> &'static str {
+    pub fn suffix(self) -> &'static str {
         match self {
             KubeletAccess::ReadOnlyPort => "read-only-port",
             KubeletAccess::Kubelet => "kubelet",
@@ -65,26 +65,26 @@ impl KubeletAccess {
 
 /// The ServiceAccount that the agent of one pod template authenticates as, and the access that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RbacSubject {
-    pub(crate) access: KubeletAccess,
+pub struct RbacSubject {
+    pub access: KubeletAccess,
     /// The pod's namespace; none if neither the resource nor the configuration names one.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// The byte offset of the namespace in the manifest, else of the resource.
-    pub(crate) namespace_offset: usize,
-    pub(crate) account: PodServiceAccount,
+    pub namespace_offset: usize,
+    pub account: PodServiceAccount,
 }
 
 /// The ServiceAccount of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PodServiceAccount {
-    pub(crate) name: String,
+pub struct PodServiceAccount {
+    pub name: String,
     /// The field of the PodSpec that names it, and the byte offset of its value; none for the account `default`.
-    pub(crate) field: Option<(&'static str, usize)>,
+    pub field: Option<(&'static str, usize)>,
 }
 
 impl PodServiceAccount {
     /// Reads a PodSpec. `serviceAccount` is the deprecated name of the field.
-    pub(crate) fn of(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> Self {
+    pub fn of(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> Self {
         let named = |key: &'static str| {
             let name = tree
                 .member_text(pod_spec?, key)

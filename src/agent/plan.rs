@@ -9,37 +9,37 @@ use std::sync::Arc;
 
 /// The components to add, in the order of insertion; never empty.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Plan {
-    pub(crate) components: Vec<Arc<Component>>,
+pub struct Plan {
+    pub components: Vec<Arc<Component>>,
 }
 
 impl Plan {
-    pub(crate) fn kinds(&self) -> ComponentKinds {
+    pub fn kinds(&self) -> ComponentKinds {
         let kinds = self.components.iter().map(|component| component.kind);
         kinds.collect()
     }
 
-    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&Arc<Component>> {
+    pub fn component(&self, kind: ComponentKind) -> Option<&Arc<Component>> {
         let mut components = self.components.iter();
         components.find(|component| component.kind == kind)
     }
 
-    pub(crate) fn agent(&self) -> Option<&Arc<Component>> {
+    pub fn agent(&self) -> Option<&Arc<Component>> {
         self.component(ComponentKind::Agent)
     }
 
-    pub(crate) fn wait_for(&self) -> Option<&Arc<Component>> {
+    pub fn wait_for(&self) -> Option<&Arc<Component>> {
         self.component(ComponentKind::WaitFor)
     }
 
     /// Returns the components to add to one list of containers.
-    pub(crate) fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Arc<Component>> {
+    pub fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Arc<Component>> {
         let components = self.components.iter();
         components.filter(move |component| component.record.list == list)
     }
 
     /// Returns the volumes to add.
-    pub(crate) fn volumes(&self) -> impl Iterator<Item = Volume> {
+    pub fn volumes(&self) -> impl Iterator<Item = Volume> {
         let volumes = self
             .components
             .iter()
@@ -48,13 +48,13 @@ impl Plan {
     }
 
     /// Returns the names of the pull secrets that the pod lacks.
-    pub(crate) fn pull_secrets(&self) -> impl Iterator<Item = &String> {
+    pub fn pull_secrets(&self) -> impl Iterator<Item = &String> {
         let components = self.components.iter();
         components.flat_map(|component| &component.pull_secrets)
     }
 
     /// Returns the record, as yet without pull secrets and parents.
-    pub(crate) fn record(&self) -> Record {
+    pub fn record(&self) -> Record {
         let recorded = |kind: ComponentKind| Some(self.component(kind)?.record.clone());
         Record {
             agent: recorded(ComponentKind::Agent),

@@ -33,19 +33,19 @@ impl fmt::Display for KeyRef {
 
 /// The prerequisites of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Prerequisites {
+pub struct Prerequisites {
     /// Keys of objects, without duplicates, the API key's first.
-    pub(crate) objects: Vec<KeyRef>,
+    pub objects: Vec<KeyRef>,
     /// The agent's configuration file, if it is in a ConfigMap.
-    pub(crate) agent_config: Option<KeyRef>,
+    pub agent_config: Option<KeyRef>,
     /// Variables whose references the user has marked `optional`.
-    pub(crate) optional: Vec<String>,
+    pub optional: Vec<String>,
 }
 
 impl Prerequisites {
     /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional: `optional` has
     /// the variables that the user has marked so.
-    pub(crate) fn of(container: &Value, volumes: &Value, optional: Vec<String>) -> Self {
+    pub fn of(container: &Value, volumes: &Value, optional: Vec<String>) -> Self {
         let mut needs = Self {
             optional,
             ..Self::default()
@@ -55,7 +55,7 @@ impl Prerequisites {
     }
 
     /// Collects the objects that the container and its volumes name.
-    pub(crate) fn find_objects(&mut self, container: &Value, volumes: &[Value]) {
+    pub fn find_objects(&mut self, container: &Value, volumes: &[Value]) {
         let mut objects = Vec::new();
         for variable in container["env"].as_array().into_iter().flatten() {
             if self.optional.iter().any(|name| variable["name"] == **name) {
@@ -135,7 +135,7 @@ pub enum Presence {
 
 impl Presence {
     /// Returns the word in reports for programs.
-    pub(crate) fn id(self) -> &'static str {
+    pub fn id(self) -> &'static str {
         match self {
             Presence::Absent => "absent",
             Presence::Present { .. } => "present",
@@ -144,7 +144,7 @@ impl Presence {
     }
 
     /// Returns the words for reports.
-    pub(crate) fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Presence::Absent => "not in the input",
             Presence::Present { .. } => "in the input",

@@ -23,42 +23,42 @@ use yaml_json_patch::{Kind, NodeId, NullSource, ScalarValue, Tree, scalar_value}
 /// The additions of one injection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Record {
+pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) agent: Option<ComponentRecord>,
+    pub agent: Option<ComponentRecord>,
     /// The init container that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wait_for: Option<ComponentRecord>,
+    pub wait_for: Option<ComponentRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pull_secrets: Option<PullSecrets>,
+    pub pull_secrets: Option<PullSecrets>,
     /// None if there was no `status` annotation before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<OlderStatus>,
+    pub status: Option<OlderStatus>,
     /// Parents that did not exist before.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) created: BTreeSet<Parent>,
+    pub created: BTreeSet<Parent>,
     /// Parents that were null or empty before.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) replaced: BTreeMap<Parent, ReplacedParent>,
+    pub replaced: BTreeMap<Parent, ReplacedParent>,
 }
 
 /// The additions for one component.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct ComponentRecord {
+pub struct ComponentRecord {
     /// The list that has the container.
-    pub(crate) list: ContainerList,
+    pub list: ContainerList,
     /// Its position among the init containers.
     #[serde(default = "last", skip_serializing_if = "is_last")]
-    pub(crate) position: WaitForPosition,
+    pub position: WaitForPosition,
     /// Digest of everything added, byte for byte. Another one means that the configuration has changed.
-    pub(crate) plan: Digest,
+    pub plan: Digest,
     /// Digest of its canonical form without the names. Another one means that it was edited by hand.
-    pub(crate) value: Digest,
+    pub value: Digest,
     /// Digests of the configured names. Another one means that a tool has changed the name.
-    pub(crate) names: BTreeMap<ReplaceableName, Digest>,
+    pub names: BTreeMap<ReplaceableName, Digest>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) volumes: BTreeSet<Volume>,
+    pub volumes: BTreeSet<Volume>,
 }
 
 fn last() -> WaitForPosition {
@@ -73,7 +73,7 @@ fn is_last(position: &WaitForPosition) -> bool {
 /// A `status` annotation that an injection found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum OlderStatus {
+pub enum OlderStatus {
     /// It stays when the injection is removed.
     Kept,
 }
@@ -81,7 +81,7 @@ pub(crate) enum OlderStatus {
 /// A field of the pod template that must exist before something can be added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Parent {
+pub enum Parent {
     /// `/metadata`
     Metadata,
     /// `/metadata/annotations`
@@ -94,7 +94,7 @@ pub(crate) enum Parent {
 
 impl Parent {
     /// JSON Pointer from the pod template.
-    pub(crate) fn pointer(self) -> &'static str {
+    pub fn pointer(self) -> &'static str {
         match self {
             Parent::Metadata => "/metadata",
             Parent::Annotations => "/metadata/annotations",
@@ -107,17 +107,17 @@ impl Parent {
 /// Added pull secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PullSecrets {
+pub struct PullSecrets {
     /// The number of pull secrets before the added ones.
-    pub(crate) after: usize,
+    pub after: usize,
     /// Their names as configured.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 /// The value of a parent before the injection. A null has its source text: see [`NullSource`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum ReplacedParent {
+pub enum ReplacedParent {
     /// `{}` or `[]`, which lines have replaced.
     Empty,
     /// A null in a block mapping.
@@ -140,7 +140,7 @@ impl From<NullSource> for ReplacedParent {
 
 impl ReplacedParent {
     /// Returns the source of a null; none for an empty collection.
-    pub(crate) fn null(&self) -> Option<NullSource> {
+    pub fn null(&self) -> Option<NullSource> {
         match self {
             ReplacedParent::Empty => None,
             ReplacedParent::Block(text) => Some(NullSource::Block(text.clone())),
@@ -196,7 +196,7 @@ fn is_null_node(tree: &Tree<'_>, node: NodeId) -> bool {
 
 /// The reason why a record cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordError {
+pub enum RecordError {
     /// The format is a later version's, whose additions must not be touched.
     Newer,
     /// The text is no record.
@@ -215,7 +215,7 @@ impl Record {
     ///
     /// # Errors
     /// When the text is no record, or of another format.
-    pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
+    pub fn parse(text: &str) -> Result<Self, RecordError> {
         let versioned = text.strip_prefix('v').ok_or(RecordError::Broken)?;
         let end = versioned
             .find(|character: char| !character.is_ascii_digit())
@@ -255,14 +255,14 @@ impl Record {
             && self.replaced.values().all(ReplacedParent::is_valid)
     }
 
-    pub(crate) fn kinds(&self) -> ComponentKinds {
+    pub fn kinds(&self) -> ComponentKinds {
         let kinds = ComponentKind::ALL.into_iter();
         kinds
             .filter(|kind| self.component(*kind).is_some())
             .collect()
     }
 
-    pub(crate) fn component(&self, kind: ComponentKind) -> Option<&ComponentRecord> {
+    pub fn component(&self, kind: ComponentKind) -> Option<&ComponentRecord> {
         match kind {
             ComponentKind::Agent => self.agent.as_ref(),
             ComponentKind::WaitFor => self.wait_for.as_ref(),
@@ -270,7 +270,7 @@ impl Record {
     }
 
     /// Returns the position of the init containers. An agent alone goes after the others.
-    pub(crate) fn position(&self) -> WaitForPosition {
+    pub fn position(&self) -> WaitForPosition {
         match &self.wait_for {
             Some(wait_for) => wait_for.position,
             None => WaitForPosition::Last,
@@ -278,7 +278,7 @@ impl Record {
     }
 
     /// Returns true if a `status` annotation was added. It goes with an agent: the original injector then leaves the pod alone.
-    pub(crate) fn added_status(&self) -> bool {
+    pub fn added_status(&self) -> bool {
         self.agent.is_some() && self.status.is_none()
     }
 }

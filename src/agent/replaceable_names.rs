@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A name that other tools may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum ReplaceableName {
+pub enum ReplaceableName {
     Image,
     /// The Secret that holds the API key.
     Secret,
@@ -20,7 +20,7 @@ pub(crate) enum ReplaceableName {
 
 /// The way from the configured name of a Secret or ConfigMap to the one in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rename {
+pub enum Rename {
     /// kustomize has added the hash of a generator, and perhaps a prefix: `key` -> `production-key-ttmf455g22`
     Generated,
     /// The configured name with a prefix, a suffix or both: `key` -> `production-key`
@@ -34,7 +34,7 @@ const HASH_CHARACTERS: &str = "2456789bcdfghkmt";
 const HASH_LENGTH: usize = 10;
 
 impl Rename {
-    pub(crate) fn of(configured: &str, current: &str) -> Self {
+    pub fn of(configured: &str, current: &str) -> Self {
         if let Some((name, hash)) = current.rsplit_once('-')
             && name.ends_with(configured)
             && hash.len() == HASH_LENGTH
@@ -51,17 +51,17 @@ impl Rename {
 }
 
 /// The names of one component. An absent or empty name is left out: the API server refuses the pod.
-pub(crate) type ReplaceableNames = BTreeMap<ReplaceableName, String>;
+pub type ReplaceableNames = BTreeMap<ReplaceableName, String>;
 
 impl ReplaceableName {
-    pub(crate) const ALL: [ReplaceableName; 3] = [
+    pub const ALL: [ReplaceableName; 3] = [
         ReplaceableName::Image,
         ReplaceableName::Secret,
         ReplaceableName::ConfigMap,
     ];
 
     /// Returns the setting that gives it.
-    pub(crate) fn setting(self) -> &'static SettingRow {
+    pub fn setting(self) -> &'static SettingRow {
         match self {
             ReplaceableName::Image => AgentSettings::image(),
             ReplaceableName::Secret => SecretKeyRef::name(),
@@ -70,7 +70,7 @@ impl ReplaceableName {
     }
 
     /// Returns the name of the field that holds it, in a message.
-    pub(crate) fn field(self) -> String {
+    pub fn field(self) -> String {
         match self {
             ReplaceableName::Image => "image".to_owned(),
             ReplaceableName::Secret => format!("env: {API_KEY}"),
@@ -79,7 +79,7 @@ impl ReplaceableName {
     }
 
     /// Returns its value in a container or in the volumes.
-    pub(crate) fn find<'v>(
+    pub fn find<'v>(
         self,
         container: &'v mut Value,
         volumes: &'v mut [Value],
@@ -104,7 +104,7 @@ fn named<'v>(items: &'v mut [Value], name: &str) -> Option<&'v mut Value> {
 }
 
 /// Removes the names from a container and its volumes, and returns them.
-pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
+pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
     let mut names = ReplaceableNames::new();
     for name in ReplaceableName::ALL {
         if let Some(value) = name.find(container, volumes)

@@ -5,18 +5,18 @@ use k8s_openapi::api::core::v1::VolumeMount;
 
 /// The pod's properties that an agent depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AgentShape {
-    pub(crate) sidecar: Sidecar,
-    pub(crate) token: Token,
-    pub(crate) amounts: AgentResources,
-    pub(crate) pull_secrets: Vec<String>,
+pub struct AgentShape {
+    pub sidecar: Sidecar,
+    pub token: Token,
+    pub amounts: AgentResources,
+    pub pull_secrets: Vec<String>,
     /// The mounts of `agent.volumeMounts` whose volumes the pod has.
-    pub(crate) volume_mounts: Vec<VolumeMount>,
+    pub volume_mounts: Vec<VolumeMount>,
 }
 
 /// The source of the token that the agent shows to the kubelet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
+pub enum Token {
     /// The ServiceAccount admission plugin, which mounts it into every container; or none is needed.
     Mounted,
     /// An injected volume, because the pod turns that off or the configuration asks for one.
@@ -25,7 +25,7 @@ pub(crate) enum Token {
 
 /// The agent's requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AgentResources {
+pub enum AgentResources {
     /// The configured ones.
     Configured,
     /// Those of annotations alone: the pod has resources of its own for all containers, which the others may exceed.

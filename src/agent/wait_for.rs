@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 
 /// The properties that do not come from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WaitForShape {
-    pub(crate) image: String,
-    pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) amounts: WaitForResources,
+pub struct WaitForShape {
+    pub image: String,
+    pub endpoints: Vec<Endpoint>,
+    pub amounts: WaitForResources,
     /// Empty beside an agent, which has its own.
-    pub(crate) pull_secrets: Vec<String>,
+    pub pull_secrets: Vec<String>,
 }
 
 /// Its requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WaitForResources {
+pub enum WaitForResources {
     /// Small ones of its own.
     Own,
     /// None: the pod has resources of its own for all containers.
@@ -29,7 +29,7 @@ pub(crate) enum WaitForResources {
 }
 
 /// Makes the init container of one shape.
-pub(crate) fn wait_for(config: &Config, shape: WaitForShape) -> Component {
+pub fn wait_for(config: &Config, shape: WaitForShape) -> Component {
     let container = container(config, &shape);
     let position = config.spec.wait_for.position;
     let plan = json!([position, container, shape.pull_secrets]);
@@ -69,12 +69,12 @@ fn container(config: &Config, shape: &WaitForShape) -> Value {
 ///
 /// # Errors
 /// When an item is no endpoint.
-pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, EndpointError> {
+pub fn endpoints(value: &str) -> Result<Vec<Endpoint>, EndpointError> {
     items(value).map(str::parse).collect()
 }
 
 /// True for a value without endpoints: empty, or commas only.
-pub(crate) fn asks_for_nothing(value: &str) -> bool {
+pub fn asks_for_nothing(value: &str) -> bool {
     items(value).next().is_none()
 }
 

@@ -11,8 +11,8 @@ mod nothing_selected;
 mod objects;
 mod service_account;
 
-pub(crate) use nothing_selected::TemplateNames;
-pub(crate) use objects::{Object, Objects};
+pub use nothing_selected::TemplateNames;
+pub use objects::{Object, Objects};
 
 use crate::agent::prerequisites::{Prerequisites, Presence, Requirement};
 use crate::config::Config;
@@ -24,28 +24,28 @@ use std::collections::HashSet;
 
 /// One text of a run and its result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProcessedText<'r> {
+pub struct ProcessedText<'r> {
     /// The name of its file, `<stdin>` for stdin.
-    pub(crate) name: &'r str,
+    pub name: &'r str,
     /// The text.
-    pub(crate) text: &'r str,
+    pub text: &'r str,
     /// Its result.
-    pub(crate) injection: &'r Injection,
+    pub injection: &'r Injection,
 }
 
 /// The result of the checks.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Checked {
+pub struct Checked {
     /// The objects that the injected pods need: by namespace, then in the order of the texts.
-    pub(crate) requirements: Vec<Requirement>,
+    pub requirements: Vec<Requirement>,
     /// Warnings about objects of the input, each with the index of its text.
-    pub(crate) remarks: Vec<(usize, Remark)>,
+    pub remarks: Vec<(usize, Remark)>,
     /// The ranges of the input's autoscalers, if explanations are asked for, each with the index of its text.
-    pub(crate) scalings: Vec<(usize, Scaling)>,
+    pub scalings: Vec<(usize, Scaling)>,
 }
 
 /// Checks the resources that the injected pods of all texts of a run need.
-pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
+pub fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
     let agents = agent_groups(inputs, config);
     if agents.is_empty() {
         return Checked::default();

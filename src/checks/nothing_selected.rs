@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// The namespaces and kinds of the pod templates of a run.
 #[derive(Debug, Default)]
-pub(crate) struct TemplateNames {
+pub struct TemplateNames {
     namespaces: BTreeSet<String>,
     kinds: BTreeSet<GroupKind>,
     /// True if the namespace of a pod template is unknown, so that a list of namespaces may match it.
@@ -18,17 +18,17 @@ pub(crate) struct TemplateNames {
 
 /// A list that matches nothing.
 #[derive(Debug)]
-pub(crate) struct UnmatchedList {
+pub struct UnmatchedList {
     /// The place of the list: `agent-injector.yaml:5:12`.
-    pub(crate) origin: String,
-    pub(crate) finding: Finding,
+    pub origin: String,
+    pub finding: Finding,
     /// True if the input has a namespace that resembles one of the list.
-    pub(crate) is_misspelt: bool,
+    pub is_misspelt: bool,
 }
 
 impl TemplateNames {
     /// Adds the resource of a pod template.
-    pub(crate) fn add(&mut self, identity: &Identity, config: &Config) {
+    pub fn add(&mut self, identity: &Identity, config: &Config) {
         let select = &config.spec.select;
         if select.kinds.is_empty() && select.namespaces.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl TemplateNames {
     }
 
     /// Returns the lists of `select` that match none of the pod templates.
-    pub(crate) fn unmatched_lists(&self, config: &Config) -> Vec<UnmatchedList> {
+    pub fn unmatched_lists(&self, config: &Config) -> Vec<UnmatchedList> {
         let mut lists = Vec::new();
         if self.kinds.is_empty() || config.spec.injection == InjectionMode::Disabled {
             return lists;

@@ -112,36 +112,36 @@ fn may_spell_otherwise(text: &str) -> bool {
 
 /// One object of the input, read.
 #[derive(Debug)]
-pub(crate) struct Object {
-    pub(crate) kind: RelatedKind,
-    pub(crate) input: usize,
-    pub(crate) identity: Identity,
+pub struct Object {
+    pub kind: RelatedKind,
+    pub input: usize,
+    pub identity: Identity,
     /// The name by which pods refer to it: its own, or one that kustomize has changed.
-    pub(crate) name: String,
+    pub name: String,
     /// Its own namespace, else the configured one.
-    pub(crate) namespace: Option<String>,
-    pub(crate) file: Option<(String, Option<i64>)>,
+    pub namespace: Option<String>,
+    pub file: Option<(String, Option<i64>)>,
     /// Offset in its text.
-    pub(crate) offset: usize,
-    pub(crate) entries: Vec<DataEntry>,
+    pub offset: usize,
+    pub entries: Vec<DataEntry>,
     /// True if a controller makes the Secret from this resource, so its keys are unknown.
-    pub(crate) is_source: bool,
+    pub is_source: bool,
 }
 
 /// A key with its value: of a Secret, ConfigMap or ServiceAccount, or an autoscaler's `spec` and target.
 #[derive(Debug, Clone)]
-pub(crate) struct DataEntry {
-    pub(crate) key: String,
+pub struct DataEntry {
+    pub key: String,
     /// Its value; none if that is not text.
-    pub(crate) value: Option<String>,
+    pub value: Option<String>,
     /// Offset of its value in the text.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// JSON Pointer from the object.
-    pub(crate) pointer: String,
+    pub pointer: String,
 }
 
 /// The objects in the order of the texts, and by name.
-pub(crate) struct Objects<'o> {
+pub struct Objects<'o> {
     all: &'o [Object],
     named: HashMap<ObjectKey<'o>, Vec<&'o Object>>,
 }
@@ -157,12 +157,12 @@ impl<'o> Objects<'o> {
     }
 
     /// All objects of one kind.
-    pub(crate) fn of(&self, kind: RelatedKind) -> impl Iterator<Item = &'o Object> {
+    pub fn of(&self, kind: RelatedKind) -> impl Iterator<Item = &'o Object> {
         self.all.iter().filter(move |object| object.kind == kind)
     }
 
     /// All objects of a name; the input may hold several.
-    pub(crate) fn named<'a>(
+    pub fn named<'a>(
         &'a self,
         kind: RelatedKind,
         namespace: Option<&'a str>,
@@ -174,7 +174,7 @@ impl<'o> Objects<'o> {
     }
 
     /// The objects that a requirement refers to.
-    pub(crate) fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
+    pub fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
         let Requirement {
             namespace, need, ..
         } = requirement;
@@ -196,7 +196,7 @@ impl Object {
     }
 
     /// A remark on this object, with the index of its text.
-    pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
+    pub fn remark(&self, finding: Finding) -> (usize, Remark) {
         let (identity, file) = (self.identity.clone(), self.file.clone());
         (
             self.input,

@@ -5,7 +5,7 @@ use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
 /// Returns a warning about a resource that a controller owns: the controller or the API server rejects edits of it.
-pub(crate) fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
+pub fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
     let (index, owner) = resource.controller(tree)?;
     let field = |key: &str| tree.member_text(owner, key).unwrap_or_default();
     let message = format!(

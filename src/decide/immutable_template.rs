@@ -7,12 +7,7 @@ use yaml_json_patch::Tree;
 
 /// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and a
 /// tool may delete the old object first: no warning.
-pub(crate) fn immutable(
-    tree: &Tree<'_>,
-    resource: &Resource,
-    at: &str,
-    offset: usize,
-) -> Option<Finding> {
+pub fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let is_immutable = matches!(
         (gvk.group.as_str(), gvk.kind.as_str()),

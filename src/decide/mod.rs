@@ -21,18 +21,18 @@
 //! existing templates, whatever the decision is.
 
 mod annotations;
-pub(crate) mod controller_owned;
+pub mod controller_owned;
 mod existing_agent;
-pub(crate) mod immutable_template;
+pub mod immutable_template;
 mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
 mod patches;
-pub(crate) mod plain_api_key;
+pub mod plain_api_key;
 mod pod_warnings;
 mod pull_secrets;
 mod qos;
-pub(crate) mod record_lost;
+pub mod record_lost;
 mod scope;
 mod token;
 mod volume_mounts;
@@ -57,7 +57,7 @@ use yaml_json_patch::{NodeId, Tree};
 
 /// A decision about a template. It is made on the view without an existing injection.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Decision {
+pub enum Decision {
     /// Add these components.
     Add(Plan),
     /// Add nothing; nothing more is requested.
@@ -68,7 +68,7 @@ pub(crate) enum Decision {
 
 impl Decision {
     /// Returns the components to add, if any.
-    pub(crate) fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&Plan> {
         match self {
             Decision::Add(plan) => Some(plan),
             Decision::Skip(_) | Decision::Refuse(_) => None,
@@ -76,26 +76,26 @@ impl Decision {
     }
 
     /// Returns the agent to add, if any.
-    pub(crate) fn agent(&self) -> Option<&Arc<Component>> {
+    pub fn agent(&self) -> Option<&Arc<Component>> {
         self.plan().and_then(Plan::agent)
     }
 }
 
 /// A decision with its cause and warnings.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct DecisionReport {
-    pub(crate) decision: Decision,
-    pub(crate) warnings: Vec<Finding>,
-    pub(crate) cause: Cause,
+pub struct DecisionReport {
+    pub decision: Decision,
+    pub warnings: Vec<Finding>,
+    pub cause: Cause,
     /// The reason why a template that gets the init container gets no agent.
-    pub(crate) no_agent: Option<Finding>,
+    pub no_agent: Option<Finding>,
     /// The annotation that requests the init container.
-    pub(crate) wait_for_cause: Option<Cause>,
+    pub wait_for_cause: Option<Cause>,
 }
 
 impl DecisionReport {
     /// Returns the finding about a foreign agent, the reason why no agent is added.
-    pub(crate) fn foreign_agent(&self) -> Option<&Finding> {
+    pub fn foreign_agent(&self) -> Option<&Finding> {
         let skip = match &self.decision {
             Decision::Skip(skip) => Some(skip),
             Decision::Add(_) | Decision::Refuse(_) => self.no_agent.as_ref(),
@@ -106,12 +106,12 @@ impl DecisionReport {
 
 /// The inputs of a decision that are the same for all templates of a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct DecisionContext<'a> {
-    pub(crate) config: &'a Config,
+pub struct DecisionContext<'a> {
+    pub config: &'a Config,
     /// Agents that were made before.
-    pub(crate) agents: &'a Agents,
+    pub agents: &'a Agents,
     /// The entry of a kustomization that names the text's file as a patch.
-    pub(crate) patch: Option<&'a NamedPatch>,
+    pub patch: Option<&'a NamedPatch>,
 }
 
 /// The reason why a rule adds nothing.
@@ -170,7 +170,7 @@ struct Additions {
 }
 
 /// Decides about one template; `at` is the JSON Pointer from the resource to it.
-pub(crate) fn decide(
+pub fn decide(
     tree: &Tree<'_>,
     resource: &Resource,
     at: &str,
@@ -211,7 +211,7 @@ pub(crate) fn decide(
 }
 
 /// Marks the warnings that the template's annotation acknowledges.
-pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
+pub fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
     if warnings.is_empty() {
         return;
     }
@@ -222,7 +222,7 @@ pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
 }
 
 /// Returns the warnings that the template's annotation acknowledges.
-pub(crate) fn acknowledged(template: &PodTemplate) -> ReasonSet {
+pub fn acknowledged(template: &PodTemplate) -> ReasonSet {
     match template.annotation(Annotation::IgnoreWarnings.key()) {
         Some(_) => ignored_warnings(&annotations::given(template)).unwrap_or_default(),
         None => ReasonSet::default(),

@@ -9,7 +9,7 @@ use yaml_json_patch::{NodeId, Tree};
 
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the
 /// resource to the template. Adoption removes the key.
-pub(crate) fn findings(
+pub fn findings(
     tree: &Tree<'_>,
     at: &str,
     template: &PodTemplate,

@@ -10,7 +10,7 @@ use yaml_json_patch::pointer::escape;
 
 /// Finds an injected agent in a template without a record; `at` is the JSON Pointer from the resource to the template, and `decision`
 /// the decision about it.
-pub(crate) fn finding(
+pub fn finding(
     tree: &Tree<'_>,
     at: &str,
     template: &PodTemplate,

@@ -4,7 +4,7 @@
 pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 
 /// Beginning of the names that set a variable.
-pub(crate) const VARIABLE: &str = "env.";
+pub const VARIABLE: &str = "env.";
 
 macro_rules! annotations {
     ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal;)*) => {
@@ -105,14 +105,14 @@ impl Annotation {
     }
 
     /// Returns the name of the variable that a full key sets: `…/env.HTTPS_PROXY` -> `HTTPS_PROXY`
-    pub(crate) fn variable(key: &str) -> Option<&str> {
+    pub fn variable(key: &str) -> Option<&str> {
         let is_variable = Annotation::of(key) == Some(Annotation::Env);
         let name = key.strip_prefix(PREFIX)?.strip_prefix(VARIABLE)?;
         is_variable.then_some(name)
     }
 
     /// Returns its name in `annotations.allow`.
-    pub(crate) fn allowed_name(self) -> &'static str {
+    pub fn allowed_name(self) -> &'static str {
         match self {
             Annotation::Env => "env.*",
             other => other.name(),
@@ -130,7 +130,7 @@ impl Annotation {
     }
 
     /// Returns its name and its alias, without the prefix.
-    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name()).chain(self.alias())
     }
 }

@@ -1,34 +1,34 @@
 //! The agent's environment variables, as the rows of the settings name them.
 
 /// The variable that names the pod's node, for the API server.
-pub(crate) const NODE_NAME: &str = "MACKEREL_KUBERNETES_NODE_NAME";
+pub const NODE_NAME: &str = "MACKEREL_KUBERNETES_NODE_NAME";
 
 /// The variable that has the address of the kubelet.
-pub(crate) const KUBELET_HOST: &str = "MACKEREL_KUBERNETES_KUBELET_HOST";
+pub const KUBELET_HOST: &str = "MACKEREL_KUBERNETES_KUBELET_HOST";
 
 /// The variable that names the pod's namespace.
-pub(crate) const NAMESPACE: &str = "MACKEREL_KUBERNETES_NAMESPACE";
+pub const NAMESPACE: &str = "MACKEREL_KUBERNETES_NAMESPACE";
 
 /// The variable that names the pod.
-pub(crate) const POD_NAME: &str = "MACKEREL_KUBERNETES_POD_NAME";
+pub const POD_NAME: &str = "MACKEREL_KUBERNETES_POD_NAME";
 
 /// The variables that texts of annotations may refer to: `$(MACKEREL_KUBERNETES_POD_NAME)`.
-pub(crate) const REFERABLE: [&str; 2] = [NAMESPACE, POD_NAME];
+pub const REFERABLE: [&str; 2] = [NAMESPACE, POD_NAME];
 
 /// The variable that names the folder for temporary files.
-pub(crate) const TMPDIR: &str = "TMPDIR";
+pub const TMPDIR: &str = "TMPDIR";
 
 /// The variable that a setting gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Variable {
-    pub(crate) name: &'static str,
-    pub(crate) form: VariableForm,
-    pub(crate) env_override: EnvOverride,
+pub struct Variable {
+    pub name: &'static str,
+    pub form: VariableForm,
+    pub env_override: EnvOverride,
 }
 
 /// The form in which a variable holds its setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VariableForm {
+pub enum VariableForm {
     /// The setting's value.
     Text,
     /// The items, separated by commas.
@@ -45,7 +45,7 @@ pub(crate) enum VariableForm {
 
 /// Permission for `agent.env` to have a variable that a setting gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EnvOverride {
+pub enum EnvOverride {
     /// Allowed if the setting is unset: one of the two would have no effect.
     IfUnset,
     /// Forbidden: the setting also controls other things, such as permissions and warnings.
@@ -54,7 +54,7 @@ pub(crate) enum EnvOverride {
 
 impl Variable {
     /// A variable that holds the setting's value.
-    pub(crate) const fn named(name: &'static str) -> Self {
+    pub const fn named(name: &'static str) -> Self {
         Variable {
             name,
             form: VariableForm::Text,

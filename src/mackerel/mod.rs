@@ -1,5 +1,5 @@
 //! Facts about the Mackerel container agent and the annotations. A new version of the agent is entered here.
 
-pub(crate) mod annotations;
-pub(crate) mod env;
-pub(crate) mod names;
+pub mod annotations;
+pub mod env;
+pub mod names;

@@ -3,26 +3,26 @@
 use serde::{Deserialize, Serialize};
 
 /// Name of the agent's container, native or not.
-pub(crate) const CONTAINER: &str = "mackerel-container-agent";
+pub const CONTAINER: &str = "mackerel-container-agent";
 
 /// The variable that holds the API key.
-pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
+pub const API_KEY: &str = "MACKEREL_APIKEY";
 
 /// The variable that says where the agent runs. The agent requires it, and nothing else reads it.
-pub(crate) const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
+pub const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
 
 /// The beginning of the names of variables about the kubelet and the pod, which only the agent reads.
-pub(crate) const KUBERNETES_VARIABLES: &str = "MACKEREL_KUBERNETES_";
+pub const KUBERNETES_VARIABLES: &str = "MACKEREL_KUBERNETES_";
 
 /// The value of the annotation `status`: the original injector skips pods that have it.
-pub(crate) const INJECTED: &str = "injected";
+pub const INJECTED: &str = "injected";
 
 /// The last segment of an image's path by which a container is recognised as an agent.
-pub(crate) const IMAGE_NAME: &str = "mackerel-container-agent";
+pub const IMAGE_NAME: &str = "mackerel-container-agent";
 
 /// The list of the PodSpec that holds the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sidecar {
+pub enum Sidecar {
     /// A container beside the others.
     Container,
     /// An init container with `restartPolicy: Always`: starts before the others, ends after them, lets Jobs complete.
@@ -32,7 +32,7 @@ pub(crate) enum Sidecar {
 /// The volumes that the injector adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Volume {
+pub enum Volume {
     /// `/var/tmp`, the one writable folder, where the agent's plugins keep state.
     Tmp,
     /// The ServiceAccount's token, for pods that do not mount it.
@@ -43,10 +43,10 @@ pub(crate) enum Volume {
 
 impl Volume {
     /// Every volume, in the order of insertion.
-    pub(crate) const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
+    pub const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
 
     /// Returns the volume's name in the pod.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Volume::Tmp => "mackerel-agent-tmp",
             Volume::Token => "mackerel-agent-token",
@@ -55,7 +55,7 @@ impl Volume {
     }
 
     /// Returns the folder at which the agent has it.
-    pub(crate) const fn folder(self) -> &'static str {
+    pub const fn folder(self) -> &'static str {
         match self {
             Volume::Tmp => "/var/tmp",
             Volume::Token => "/var/run/secrets/kubernetes.io/serviceaccount",
@@ -65,7 +65,7 @@ impl Volume {
 }
 
 /// Returns true for an agent's image: `registry.example/team/mackerel-container-agent:v1@sha256:…`.
-pub(crate) fn is_agent_image(image: &str) -> bool {
+pub fn is_agent_image(image: &str) -> bool {
     let path = image.split('@').next().unwrap_or_default();
     let last = path.rsplit('/').next().unwrap_or_default();
     last.split(':').next() == Some(IMAGE_NAME)

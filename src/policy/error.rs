@@ -2,7 +2,7 @@
 
 /// The reason why a configuration has no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PolicyError {
+pub enum PolicyError {
     /// Nothing is to be injected.
     #[error(
         "`injection` is `disabled`, so the policy would inject nothing; delete it from the cluster, or set `injection`"

@@ -8,13 +8,13 @@ use yaml_json_patch::{Context, quote};
 
 /// The request for the policies of one configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct PolicyRequest {
+pub struct PolicyRequest {
     /// The name of the policies and their bindings.
-    pub(crate) name: String,
+    pub name: String,
     /// Further conditions on the labels of namespaces.
-    pub(crate) namespace_selector: LabelSelector,
+    pub namespace_selector: LabelSelector,
     /// Further conditions on the labels of pods.
-    pub(crate) object_selector: LabelSelector,
+    pub object_selector: LabelSelector,
 }
 
 /// A policy and its binding.

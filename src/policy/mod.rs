@@ -25,16 +25,16 @@ mod report;
 use crate::config::{Config, InjectionMode, KubernetesVersion, Select, Spec, WaitForSettings};
 use agent::RenderedAgents;
 
-pub(crate) use error::PolicyError;
-pub(crate) use manifest::PolicyRequest;
+pub use error::PolicyError;
+pub use manifest::PolicyRequest;
 
 /// The policies.
 #[derive(Debug)]
-pub(crate) struct Policies {
+pub struct Policies {
     /// The manifests, as a stream of YAML.
-    pub(crate) text: String,
+    pub text: String,
     /// Messages about settings that have no effect, or not the usual one.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The first version of Kubernetes whose API server has MutatingAdmissionPolicies by default.
@@ -44,7 +44,7 @@ const FIRST_VERSION: KubernetesVersion = KubernetesVersion { minor: 36 };
 ///
 /// # Errors
 /// If nothing is to be injected, or the API server would refuse the policy.
-pub(crate) fn policies(config: &Config, request: &PolicyRequest) -> Result<Policies, PolicyError> {
+pub fn policies(config: &Config, request: &PolicyRequest) -> Result<Policies, PolicyError> {
     if config.spec.injection == InjectionMode::Disabled {
         return Err(PolicyError::Disabled);
     }

@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The ServiceAccounts of one namespace whose agents reach the kubelet in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Grant<'g> {
+pub struct Grant<'g> {
     /// The agents' connection to the kubelet; never the read-only port.
-    pub(crate) access: KubeletAccess,
+    pub access: KubeletAccess,
     /// Their namespace.
-    pub(crate) namespace: &'g str,
+    pub namespace: &'g str,
     /// Their names, sorted.
-    pub(crate) service_accounts: &'g BTreeSet<String>,
+    pub service_accounts: &'g BTreeSet<String>,
 }
 
 /// The permissions that all templates of a run need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Grants {
+pub struct Grants {
     needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
     /// The number of templates whose agents use the read-only port.
     without: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Grants {
 
 impl Grants {
     /// Adds the templates that have an agent after the run. Refuses those whose permissions cannot be printed, and warns of `nodes/proxy`.
-    pub(crate) fn take(&mut self, outcomes: &mut [Outcome], config: &Config) {
+    pub fn take(&mut self, outcomes: &mut [Outcome], config: &Config) {
         for outcome in outcomes {
             let reason = outcome.decision.reason;
             if reason.class() != Class::Done || reason == Reason::Removed {
@@ -55,7 +55,7 @@ impl Grants {
     }
 
     /// Returns the grants by namespace, then by access.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
         self.needed
             .iter()
             .map(|((namespace, access), service_accounts)| Grant {
@@ -66,7 +66,7 @@ impl Grants {
     }
 
     /// Returns the number of ServiceAccounts that need a permission.
-    pub(crate) fn service_accounts(&self) -> usize {
+    pub fn service_accounts(&self) -> usize {
         let mut accounts = BTreeSet::new();
         for grant in self.iter() {
             for name in grant.service_accounts {
@@ -77,7 +77,7 @@ impl Grants {
     }
 
     /// Returns a sentence on the agents that need no permission; none if all need one.
-    pub(crate) fn without(&self) -> Option<String> {
+    pub fn without(&self) -> Option<String> {
         let templates = match self.without {
             0 => return None,
             1 => "1 pod template reads".to_owned(),
@@ -89,7 +89,7 @@ impl Grants {
     }
 
     /// Returns the reason why no permission is needed; none if one is.
-    pub(crate) fn nothing(&self) -> Option<String> {
+    pub fn nothing(&self) -> Option<String> {
         if !self.needed.is_empty() {
             return None;
         }

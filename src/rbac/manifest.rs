@@ -17,7 +17,7 @@ const HEAD: &str = "\
 const SUBJECTS: &str = "the ServiceAccounts of the pods with an agent; any other container in these pods can use the same token";
 
 /// Returns the output of the command `rbac`: every object of the grants, with comments.
-pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
+pub fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
     if let Some(why) = grants.nothing() {
         text.push_str(&format!("#\n# No RBAC permission is needed: {why}.\n"));

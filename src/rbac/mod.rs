@@ -9,6 +9,6 @@ mod grants;
 mod manifest;
 mod objects;
 
-pub(crate) use grants::{Grant, Grants};
-pub(crate) use manifest::manifest;
-pub(crate) use objects::has_objects;
+pub use grants::{Grant, Grants};
+pub use manifest::manifest;
+pub use objects::has_objects;

@@ -37,7 +37,7 @@ const ORDER: &[(&str, &[&str])] = &[
 ];
 
 /// Returns true if a text has a ClusterRole or binding with such a name, which kustomize's `namePrefix` may have changed.
-pub(crate) fn has_objects(text: &str, related: &[Location]) -> bool {
+pub fn has_objects(text: &str, related: &[Location]) -> bool {
     let permissions = related
         .iter()
         .filter(|location| location.kind == RelatedKind::Permission);

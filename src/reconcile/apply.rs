@@ -18,20 +18,20 @@ use yaml_json_patch::{
 
 /// The action for one template, in two steps.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Action {
+pub struct Action {
     /// Removes the existing injection.
-    pub(crate) first: TemplatePatch,
+    pub first: TemplatePatch,
     /// Is added afterwards.
-    pub(crate) then: Option<Addition>,
+    pub then: Option<Addition>,
     /// The finding of the decision if the existing injection is no longer wanted: reported when it cannot be removed.
-    pub(crate) unwanted: Option<Finding>,
+    pub unwanted: Option<Finding>,
 }
 
 /// Components to add.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Addition {
-    pub(crate) plan: Plan,
-    pub(crate) place: AgentPlace,
+pub struct Addition {
+    pub plan: Plan,
+    pub place: AgentPlace,
 }
 
 impl Action {
@@ -47,17 +47,17 @@ impl Action {
 
 /// The change of one template of a document.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PlannedChange {
+pub struct PlannedChange {
     /// Index of its outcome.
-    pub(crate) outcome: usize,
+    pub outcome: usize,
     /// JSON Pointer from the document's root to the resource.
-    pub(crate) resource: String,
+    pub resource: String,
     /// JSON Pointer from the resource to the template.
-    pub(crate) template: String,
+    pub template: String,
     /// The template as it is.
-    pub(crate) view: PodTemplate,
-    pub(crate) existing: Option<ExistingInjection>,
-    pub(crate) action: Action,
+    pub view: PodTemplate,
+    pub existing: Option<ExistingInjection>,
+    pub action: Action,
 }
 
 impl PlannedChange {
@@ -68,15 +68,15 @@ impl PlannedChange {
 }
 
 /// The edits of applied changes.
-pub(crate) struct AppliedChanges {
+pub struct AppliedChanges {
     /// The edits of the source.
-    pub(crate) edits: Vec<Edit>,
+    pub edits: Vec<Edit>,
     /// One per change, with pointers from the resource; empty unless the caller asks for patches.
-    pub(crate) patches: Vec<Patch>,
+    pub patches: Vec<Patch>,
 }
 
 /// The reason why no change was applied.
-pub(crate) enum ApplyError {
+pub enum ApplyError {
     /// These changes cannot be made safely.
     Refused(Vec<(usize, UneditableChange)>),
     /// The result is not what the patch says: a bug of this program.
@@ -85,7 +85,7 @@ pub(crate) enum ApplyError {
 
 /// Applies all changes or none. The first step removes old components, the second adds new ones to the text without
 /// them. So the bytes are those that an injection into the original template gives.
-pub(crate) fn apply_changes(
+pub fn apply_changes(
     tree: &Tree<'_>,
     changes: &[PlannedChange],
     keep: Patches,

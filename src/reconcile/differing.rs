@@ -9,15 +9,15 @@ const MAX_NAMES: usize = 5;
 
 /// A field that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Differing {
+pub struct Differing {
     /// `env: TZ`, `image`, `resources.limits.memory`, `mackerel-agent-tmp.emptyDir`
-    pub(crate) name: String,
-    pub(crate) side: Side,
+    pub name: String,
+    pub side: Side,
 }
 
 /// The side that has a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     Old,
     New,
     /// Both, with different values.
@@ -28,7 +28,7 @@ pub(crate) enum Side {
 type Fields<'v> = BTreeMap<String, &'v Value>;
 
 /// Compares two components, each a container and its volumes in canonical form. The order of variables and mounts does not count.
-pub(crate) fn differing(old: &Value, new: &Value) -> Vec<Differing> {
+pub fn differing(old: &Value, new: &Value) -> Vec<Differing> {
     let mut found = Vec::new();
     compare(&fields(old), &fields(new), &mut found);
     found
@@ -97,7 +97,7 @@ fn item_name(item: &Value) -> &str {
 }
 
 /// `` `env: TZ`, `image` and 2 more``
-pub(crate) fn listed(names: &[String]) -> String {
+pub fn listed(names: &[String]) -> String {
     let shown = names.iter().take(MAX_NAMES);
     let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
     let shown = shown.join(", ");

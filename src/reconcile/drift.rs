@@ -26,7 +26,7 @@ const KEEP: &str =
 
 /// The kind of difference between an existing injection and its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drift {
+pub enum Drift {
     /// A later version of this program wrote the record; its additions are never touched, even with `--force`.
     NewerRecord,
     /// The record cannot be parsed.
@@ -39,17 +39,17 @@ pub(crate) enum Drift {
 
 /// The message about a drift, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DriftDescription {
-    pub(crate) message: String,
+pub struct DriftDescription {
+    pub message: String,
     /// Byte offset of the first field that differs, else of the record.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// JSON Pointer from the template to the same.
-    pub(crate) pointer: String,
+    pub pointer: String,
 }
 
 impl Drift {
     /// Compares an existing injection with its record.
-    pub(crate) fn detect(existing: &ExistingInjection) -> Option<Self> {
+    pub fn detect(existing: &ExistingInjection) -> Option<Self> {
         match existing.record {
             Err(RecordError::Newer) => return Some(Drift::NewerRecord),
             Err(RecordError::Broken) => return Some(Drift::BrokenRecord),
@@ -66,7 +66,7 @@ impl Drift {
 
     /// Describes the drift. The message names the fields that differ from `wanted`, the plan of today, if there is one: the record
     /// has a digest alone, which does not show the fields that were edited.
-    pub(crate) fn describe(
+    pub fn describe(
         self,
         tree: &Tree<'_>,
         existing: &ExistingInjection,
@@ -98,7 +98,7 @@ impl Drift {
     }
 
     /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit.
-    pub(crate) fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
+    pub fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
         let mut edited = existing.components.iter().filter(|old| old.is_changed());
         self == Drift::Changed && edited.all(|old| old.is_wanted(plan))
     }

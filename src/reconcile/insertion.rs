@@ -27,7 +27,7 @@ impl<'a> PatchTarget<'a, '_> {
     ///
     /// # Errors
     /// When `metadata`, `annotations`, `volumes` or a list of containers is of the wrong kind.
-    pub(crate) fn insertion(
+    pub fn insertion(
         self,
         plan: &Plan,
         place: AgentPlace,
@@ -47,7 +47,7 @@ impl<'a> PatchTarget<'a, '_> {
     ///
     /// # Errors
     /// As [`PatchTarget::insertion`].
-    pub(crate) fn completion(
+    pub fn completion(
         self,
         existing: &ExistingInjection,
         agent: &Arc<Component>,

@@ -15,16 +15,16 @@
 //! the fields. `removal.rs` and `insertion.rs` write the operations, `apply.rs` makes them the edits of the text.
 
 mod adopt;
-pub(crate) mod apply;
+pub mod apply;
 mod current;
 mod desired;
-pub(crate) mod differing;
-pub(crate) mod drift;
+pub mod differing;
+pub mod drift;
 mod hand_edits;
 mod insertion;
 mod kept_settings;
-pub(crate) mod own_annotations;
-pub(crate) mod patch;
+pub mod own_annotations;
+pub mod patch;
 mod removal;
 mod update;
 
@@ -42,31 +42,31 @@ use crate::options::{Direction, Options};
 use crate::reconcile::desired::Desired;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
 use crate::report::{Cause, Class, Finding, Reason};
-pub(crate) use apply::{Action, Addition};
+pub use apply::{Action, Addition};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 
 /// The decision as it is reported, and the action that follows from it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reconciled {
-    pub(crate) decision: Finding,
-    pub(crate) warnings: Vec<Finding>,
+pub struct Reconciled {
+    pub decision: Finding,
+    pub warnings: Vec<Finding>,
     /// None if nothing changes.
-    pub(crate) action: Option<Action>,
-    pub(crate) cause: Option<Cause>,
+    pub action: Option<Action>,
+    pub cause: Option<Cause>,
     /// The agent that the template has afterwards.
-    pub(crate) agent: Option<Arc<Component>>,
+    pub agent: Option<Arc<Component>>,
     /// The init container that waits which the template has afterwards.
-    pub(crate) wait_for: Option<Waiting>,
+    pub wait_for: Option<Waiting>,
     /// The components that the decision is about; none if there are none and none are added.
-    pub(crate) about: Option<ComponentKinds>,
+    pub about: Option<ComponentKinds>,
 }
 
 /// An init container that waits, and the annotation that requests it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Waiting {
-    pub(crate) wait_for: Arc<Component>,
-    pub(crate) cause: Cause,
+pub struct Waiting {
+    pub wait_for: Arc<Component>,
+    pub cause: Cause,
 }
 
 impl Reconciled {
@@ -95,22 +95,22 @@ impl Reconciled {
 }
 
 /// One template, and what it is reconciled with.
-pub(crate) struct Reconciler<'a, 't> {
-    pub(crate) tree: &'a Tree<'t>,
-    pub(crate) resource: &'a Resource,
+pub struct Reconciler<'a, 't> {
+    pub tree: &'a Tree<'t>,
+    pub resource: &'a Resource,
     /// JSON Pointer from the resource to the template.
-    pub(crate) at: &'a str,
+    pub at: &'a str,
     /// JSON Pointer from the root of the tree to the template.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
     /// The template without the existing injection.
-    pub(crate) template: &'a PodTemplate,
-    pub(crate) existing: Option<&'a ExistingInjection>,
-    pub(crate) context: DecisionContext<'a>,
-    pub(crate) options: Options,
+    pub template: &'a PodTemplate,
+    pub existing: Option<&'a ExistingInjection>,
+    pub context: DecisionContext<'a>,
+    pub options: Options,
 }
 
 impl Reconciler<'_, '_> {
-    pub(crate) fn reconcile(&self) -> Reconciled {
+    pub fn reconcile(&self) -> Reconciled {
         let mut reconciled = match self.options.direction {
             Direction::Inject => self.inject(),
             Direction::Uninject => self.uninject(),
@@ -250,7 +250,7 @@ impl Reconciler<'_, '_> {
 }
 
 /// Returns the place of a finding as the cause of a decision.
-pub(crate) fn place(finding: &Finding) -> Option<Cause> {
+pub fn place(finding: &Finding) -> Option<Cause> {
     let offset = finding.offset?;
     let pointer = finding.pointer.clone();
     Some(Cause::Manifest { offset, pointer })

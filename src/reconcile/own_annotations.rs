@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The annotations of earlier records, for reuse: most templates of a stream get the same record.
 #[derive(Debug, Default)]
-pub(crate) struct RecordCache {
+pub struct RecordCache {
     written: RefCell<Vec<(Record, Arc<OwnAnnotations>)>>,
 }
 

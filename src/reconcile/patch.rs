@@ -13,21 +13,21 @@ use yaml_json_patch::{
 
 /// Operations on one template.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct TemplatePatch {
+pub struct TemplatePatch {
     /// Pointers from the document's root.
-    pub(crate) operations: Vec<Operation>,
+    pub operations: Vec<Operation>,
 }
 
 impl TemplatePatch {
     /// Returns these operations followed by the others.
-    pub(crate) fn then(&self, other: &Self) -> Self {
+    pub fn then(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.operations.extend(other.operations.iter().cloned());
         both
     }
 
     /// Makes the pointers relative to the resource at `prefix`.
-    pub(crate) fn seen_from(self, prefix: &str) -> Patch {
+    pub fn seen_from(self, prefix: &str) -> Patch {
         let mut operations = Vec::with_capacity(self.operations.len());
         for operation in self.operations {
             let mut operation = PatchOperation::from(operation);
@@ -50,7 +50,7 @@ impl TemplatePatch {
 
 /// The place of a new agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AgentPlace {
+pub enum AgentPlace {
     /// Behind the other containers of its list.
     Last,
     /// That of an adopted agent, which it replaces, or the end of the other list.
@@ -61,11 +61,11 @@ pub(crate) enum AgentPlace {
 
 /// A change that cannot be made safely.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UneditableChange {
-    pub(crate) message: String,
-    pub(crate) help: String,
+pub struct UneditableChange {
+    pub message: String,
+    pub help: String,
     /// Byte offset in the source.
-    pub(crate) offset: usize,
+    pub offset: usize,
 }
 
 impl From<UneditableChange> for Finding {
@@ -76,12 +76,12 @@ impl From<UneditableChange> for Finding {
 
 /// A template that operations are made for.
 #[derive(Clone, Copy)]
-pub(crate) struct PatchTarget<'a, 't> {
-    pub(crate) tree: &'a Tree<'t>,
+pub struct PatchTarget<'a, 't> {
+    pub tree: &'a Tree<'t>,
     /// The template without an existing injection.
-    pub(crate) template: &'a PodTemplate,
+    pub template: &'a PodTemplate,
     /// JSON Pointer from the document's root to the template.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
 }
 
 /// The state of a mapping or list that must exist before something is added to it.
@@ -261,6 +261,6 @@ impl<'a> PatchBuilder<'a> {
 }
 
 /// Parses a pointer of constants, indices and escaped keys, which is always valid.
-pub(crate) fn pointer(text: &str) -> PointerBuf {
+pub fn pointer(text: &str) -> PointerBuf {
     PointerBuf::parse(text).unwrap_or_default()
 }

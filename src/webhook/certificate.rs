@@ -16,36 +16,36 @@ use yasna::{ASN1Error, ASN1Result, BERReader, Tag};
 
 /// The contents of the certificate's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pem {
+pub struct Pem {
     /// Certificates, the server's own first.
-    pub(crate) chain: Vec<u8>,
-    pub(crate) key: Vec<u8>,
+    pub chain: Vec<u8>,
+    pub key: Vec<u8>,
     /// Certificates of authorities; empty where there is no such file.
-    pub(crate) authorities: Vec<u8>,
+    pub authorities: Vec<u8>,
     /// Certificates of the authorities of clients; none if clients need no certificate.
-    pub(crate) client_ca: Option<Vec<u8>>,
+    pub client_ca: Option<Vec<u8>>,
 }
 
 /// A certificate with its key, ready to be served.
 #[derive(Debug, Clone)]
-pub(crate) struct Certificate {
-    pub(crate) tls: Arc<ServerConfig>,
-    pub(crate) validity: Validity,
+pub struct Certificate {
+    pub tls: Arc<ServerConfig>,
+    pub validity: Validity,
     /// The date of the authority that issued it; none where its certificate is not known.
-    pub(crate) authority: Option<Validity>,
+    pub authority: Option<Validity>,
     misnamed: Option<NotValid>,
 }
 
 /// Seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Validity {
-    pub(crate) not_before: i64,
-    pub(crate) not_after: i64,
+pub struct Validity {
+    pub not_before: i64,
+    pub not_after: i64,
 }
 
 /// Reasons for which a certificate cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub enum Unusable {
     #[error("the certificate file is not valid PEM: {0}")]
     Chain(rustls::pki_types::pem::Error),
     #[error("the certificate file has no certificate")]
@@ -70,7 +70,7 @@ pub(crate) enum Unusable {
 
 /// A certificate that clients refuse: for another name, or outside its dates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotValid {
+pub enum NotValid {
     /// Its names do not fit the one by which the server is called.
     Misnamed {
         found: Vec<String>,
@@ -102,7 +102,7 @@ impl fmt::Display for NotValid {
 impl Validity {
     /// # Errors
     /// [`NotValid`] outside the dates.
-    pub(crate) fn check(self, now: SystemTime) -> Result<(), NotValid> {
+    pub fn check(self, now: SystemTime) -> Result<(), NotValid> {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(since.as_secs()).unwrap_or(0);
         if now < self.not_before {
@@ -120,7 +120,7 @@ impl Certificate {
     ///
     /// # Errors
     /// [`Unusable`].
-    pub(crate) fn read(pem: &Pem, name: Option<&ServerName<'static>>) -> Result<Self, Unusable> {
+    pub fn read(pem: &Pem, name: Option<&ServerName<'static>>) -> Result<Self, Unusable> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
         let chain = chain.map_err(Unusable::Chain)?;
         let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?)
@@ -161,7 +161,7 @@ impl Certificate {
 
     /// # Errors
     /// [`NotValid`] if it has another name, or is outside its dates.
-    pub(crate) fn check(&self, now: SystemTime) -> Result<(), NotValid> {
+    pub fn check(&self, now: SystemTime) -> Result<(), NotValid> {
         match &self.misnamed {
             Some(misnamed) => Err(misnamed.clone()),
             None => self.validity.check(now),
@@ -204,7 +204,7 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
 ///
 /// # Errors
 /// [`Unusable`].
-pub(crate) fn check_authorities(pem: &str) -> Result<(), Unusable> {
+pub fn check_authorities(pem: &str) -> Result<(), Unusable> {
     if pem.contains("PRIVATE KEY") {
         return Err(Unusable::HasKey);
     }

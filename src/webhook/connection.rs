@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 /// Progress of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Until TLS is set up.
     Handshake,
     /// No byte of the next request has come.
@@ -127,7 +127,7 @@ impl ConnectionState {
 
 /// The order in which connections close for new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Eviction {
+pub enum Eviction {
     /// The client does not read its answer.
     Unread,
     /// No whole request has come.
@@ -143,24 +143,24 @@ pub(crate) enum Eviction {
 }
 
 /// A connection that may close for a new one.
-pub(crate) struct Candidate<'c> {
-    pub(crate) eviction: Eviction,
-    pub(crate) delay: Duration,
-    pub(crate) since: Instant,
-    pub(crate) connection: &'c Arc<Connection>,
+pub struct Candidate<'c> {
+    pub eviction: Eviction,
+    pub delay: Duration,
+    pub since: Instant,
+    pub connection: &'c Arc<Connection>,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) peer: IpAddr,
+pub struct Connection {
+    pub peer: IpAddr,
     state: Mutex<ConnectionState>,
     close: Notify,
     evict: Notify,
 }
 
 impl Connection {
-    pub(crate) fn new(phase: Phase, peer: IpAddr) -> Self {
+    pub fn new(phase: Phase, peer: IpAddr) -> Self {
         let state = ConnectionState {
             phase,
             since: Instant::now(),
@@ -178,13 +178,13 @@ impl Connection {
         }
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    pub fn enter(&self, phase: Phase) {
         let mut state = lock(&self.state);
         (state.phase, state.since) = (phase, Instant::now());
     }
 
     /// Notes the head of a request whose body has this length. Returns false if the answer before it has not left: then it has no answer.
-    pub(crate) fn begin(&self, length: Option<u64>) -> bool {
+    pub fn begin(&self, length: Option<u64>) -> bool {
         let mut state = lock(&self.state);
         if state.phase == Phase::Answer {
             return false;
@@ -194,14 +194,14 @@ impl Connection {
     }
 
     /// Notes that the answer is ready. Returns true if it is the last one of the connection.
-    pub(crate) fn answer(&self) -> bool {
+    pub fn answer(&self) -> bool {
         let mut state = lock(&self.state);
         (state.phase, state.since, state.delay) = (Phase::Answer, Instant::now(), Duration::ZERO);
         state.is_last_answer()
     }
 
     /// Notes that bytes have come: in an idle connection, those of a head.
-    pub(crate) fn received(&self, bytes: &[u8]) {
+    pub fn received(&self, bytes: &[u8]) {
         let mut state = lock(&self.state);
         state.received.add(bytes);
         if state.phase == Phase::Idle {
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Notes that everything written so far has left: the answer, if there was one.
-    pub(crate) fn flushed(&self) {
+    pub fn flushed(&self) {
         let mut state = lock(&self.state);
         if state.phase != Phase::Answer {
             return;
@@ -229,27 +229,27 @@ impl Connection {
     }
 
     /// Returns false if a request has come since the connection was idle, and was chosen to close: it has an answer before.
-    pub(crate) fn must_close(&self) -> bool {
+    pub fn must_close(&self) -> bool {
         let state = lock(&self.state);
         let is_left = matches!(state.phase, Phase::Idle | Phase::Answer);
         is_left || !state.is_evicted || !state.delay.is_zero()
     }
 
     /// Returns when the connection must close.
-    pub(crate) async fn closed(&self) {
+    pub async fn closed(&self) {
         self.close.notified().await;
     }
 
     /// Returns when the review must wait no longer.
-    pub(crate) async fn evicted(&self) {
+    pub async fn evicted(&self) {
         self.evict.notified().await;
     }
 
-    pub(crate) fn is_evicted(&self) -> bool {
+    pub fn is_evicted(&self) -> bool {
         lock(&self.state).is_evicted
     }
 
-    pub(crate) fn candidate(self: &Arc<Self>) -> Option<Candidate<'_>> {
+    pub fn candidate(self: &Arc<Self>) -> Option<Candidate<'_>> {
         let state = lock(&self.state);
         Some(Candidate {
             eviction: state.eviction()?,
@@ -259,7 +259,7 @@ impl Connection {
         })
     }
 
-    pub(crate) fn evict(&self, eviction: Eviction) {
+    pub fn evict(&self, eviction: Eviction) {
         lock(&self.state).is_evicted = true;
         match eviction {
             Eviction::Waiting => self.evict.notify_one(),
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// Counts a tick, and closes the connection if its phase takes too long.
-    pub(crate) fn tick(&self) {
+    pub fn tick(&self) {
         let mut state = lock(&self.state);
         if state.waits_for_client() {
             state.delay += TICK;
@@ -282,7 +282,7 @@ impl Connection {
 }
 
 /// Locks a mutex, also after a panic: the data of this module is consistent after every statement.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -294,16 +294,16 @@ pub(super) mod tests {
         Connection::new(Phase::Idle, IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))
     }
 
-    pub(crate) fn is_closing(connection: &Connection) -> bool {
+    pub fn is_closing(connection: &Connection) -> bool {
         let close = std::pin::pin!(connection.closed());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         close.poll(&mut context).is_ready()
     }
 
-    pub(crate) const REQUEST: &[u8] = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    pub const REQUEST: &[u8] = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
 
     /// Returns true if the answer was the last.
-    pub(crate) fn serve(connection: &Connection, bytes: &[u8]) -> bool {
+    pub fn serve(connection: &Connection, bytes: &[u8]) -> bool {
         connection.received(bytes);
         assert!(connection.begin(Some(2)));
         let is_last = connection.answer();

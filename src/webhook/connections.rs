@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 /// The open connections of a port.
 #[derive(Debug)]
-pub(crate) struct Connections {
+pub struct Connections {
     max: usize,
     open: Mutex<OpenConnections>,
     /// A place may have become free.
@@ -26,7 +26,7 @@ struct OpenConnections {
 
 /// An open connection, counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct OpenConnection {
+pub struct OpenConnection {
     number: u64,
     connection: Arc<Connection>,
     connections: Arc<Connections>,
@@ -34,7 +34,7 @@ pub(crate) struct OpenConnection {
 
 /// A new connection among the open ones.
 #[derive(Debug)]
-pub(crate) enum Opened {
+pub enum Opened {
     /// There was room.
     Open(OpenConnection),
     /// Another one closes for it.
@@ -42,7 +42,7 @@ pub(crate) enum Opened {
 }
 
 impl Connections {
-    pub(crate) fn new(max: usize) -> Arc<Self> {
+    pub fn new(max: usize) -> Arc<Self> {
         Arc::new(Self {
             max,
             open: Mutex::default(),
@@ -52,7 +52,7 @@ impl Connections {
 
     /// Counts a new connection. Where there are too many, another one closes for it. Where none may, the new one waits for a tick or
     /// for an end: the others are as new, or their reviews run.
-    pub(crate) async fn open(self: &Arc<Self>, phase: Phase, peer: IpAddr) -> Opened {
+    pub async fn open(self: &Arc<Self>, phase: Phase, peer: IpAddr) -> Opened {
         loop {
             match self.try_open(phase, peer) {
                 Some(opened) => return opened,
@@ -89,14 +89,14 @@ impl Connections {
 
     /// Counts the time of all connections. The task that calls it waits for its turn as those of the connections do: so the time passes
     /// only as fast as the server reads.
-    pub(crate) fn tick(&self) {
+    pub fn tick(&self) {
         for connection in lock(&self.open).connections.values() {
             connection.tick();
         }
         self.freed.notify_one();
     }
 
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         lock(&self.open).count()
     }
 }
@@ -130,7 +130,7 @@ impl OpenConnections {
 }
 
 impl OpenConnection {
-    pub(crate) fn connection(&self) -> &Arc<Connection> {
+    pub fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
 }

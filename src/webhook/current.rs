@@ -4,18 +4,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The current value. Work in progress keeps the one that it began with.
 #[derive(Debug)]
-pub(crate) struct Current<T>(RwLock<Arc<T>>);
+pub struct Current<T>(RwLock<Arc<T>>);
 
 impl<T> Current<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self(RwLock::new(Arc::new(value)))
     }
 
-    pub(crate) fn get(&self) -> Arc<T> {
+    pub fn get(&self) -> Arc<T> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn set(&self, value: T) {
+    pub fn set(&self, value: T) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(value);
     }
 }

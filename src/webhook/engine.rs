@@ -21,10 +21,10 @@ const STACK: usize = 8 << 20;
 const MAX_SHARED_REVIEWS: usize = 1000;
 
 /// Decides about one review. Tests give one that panics.
-pub(crate) type Decide = fn(&Reviewer, Hook, &[u8]) -> Result<Answer, Malformed>;
+pub type Decide = fn(&Reviewer, Hook, &[u8]) -> Result<Answer, Malformed>;
 
 /// Answers reviews.
-pub(crate) struct Engine {
+pub struct Engine {
     /// Works on the thread of the connections: to wake another one takes longer than to decide about a small review.
     small: RefCell<Worker>,
     ordinary: Threads,
@@ -32,24 +32,24 @@ pub(crate) struct Engine {
 }
 
 /// A review, in flight until it is dropped.
-pub(crate) struct Review {
-    pub(crate) hook: Hook,
-    pub(crate) body: Body,
-    pub(crate) _in_flight: InFlight,
+pub struct Review {
+    pub hook: Hook,
+    pub body: Body,
+    pub _in_flight: InFlight,
 }
 
 /// The answer to a review.
 #[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) body: Vec<u8>,
-    pub(crate) decision: &'static str,
-    pub(crate) is_dry_run: bool,
-    pub(crate) line: DecisionLine,
+pub struct Reply {
+    pub body: Vec<u8>,
+    pub decision: &'static str,
+    pub is_dry_run: bool,
+    pub line: DecisionLine,
 }
 
 /// The line of the log about a decision, which is written when it is dropped: also for a client that has left.
 #[derive(Debug)]
-pub(crate) struct DecisionLine {
+pub struct DecisionLine {
     hook: Hook,
     decision: &'static str,
     subject: Subject,
@@ -59,7 +59,7 @@ pub(crate) struct DecisionLine {
 
 /// Reviews that are not answered.
 #[derive(Debug)]
-pub(crate) enum Unanswered {
+pub enum Unanswered {
     /// There was no turn in time.
     Busy,
     Malformed(Malformed),
@@ -68,7 +68,7 @@ pub(crate) enum Unanswered {
 }
 
 /// The place where a review is decided.
-pub(crate) enum Turn<'e> {
+pub enum Turn<'e> {
     /// The caller's thread.
     Here(&'e RefCell<Worker>),
     /// A free thread.
@@ -79,7 +79,7 @@ pub(crate) enum Turn<'e> {
 }
 
 /// The threads for the reviews of one size.
-pub(crate) struct Threads {
+pub struct Threads {
     free: Arc<Semaphore>,
     jobs: Sender<Job>,
 }
@@ -91,7 +91,7 @@ struct Job {
 }
 
 /// Decides about reviews on one thread, and shares work between them.
-pub(crate) struct Worker {
+pub struct Worker {
     config: Arc<Current<Config>>,
     decide: Decide,
     reviewer: Reviewer,
@@ -104,7 +104,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the system gives no threads.
-    pub(crate) fn start(config: &Arc<Current<Config>>, decide: Decide) -> io::Result<Self> {
+    pub fn start(config: &Arc<Current<Config>>, decide: Decide) -> io::Result<Self> {
         let threads = |count| Threads::start(count, config, decide);
         Ok(Self {
             small: RefCell::new(Worker::new(Arc::clone(config), decide)),
@@ -117,7 +117,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Unanswered::Busy`].
-    pub(crate) async fn turn(&self, size: Size) -> Result<Turn<'_>, Unanswered> {
+    pub async fn turn(&self, size: Size) -> Result<Turn<'_>, Unanswered> {
         let threads = match size {
             Size::Small => return Ok(Turn::Here(&self.small)),
             Size::Ordinary => &self.ordinary,
@@ -137,7 +137,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// [`Unanswered`].
-    pub(crate) async fn review(self, review: Review) -> Result<Reply, Unanswered> {
+    pub async fn review(self, review: Review) -> Result<Reply, Unanswered> {
         let answer = match self {
             Turn::Here(worker) => worker.borrow_mut().review(&review),
             Turn::Thread { threads, permit } => {

@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 /// The state that the plain port shows.
-pub(crate) struct Health {
-    pub(crate) certificate: Arc<Current<Certificate>>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) is_draining: Arc<AtomicBool>,
+pub struct Health {
+    pub certificate: Arc<Current<Certificate>>,
+    pub metrics: Arc<Metrics>,
+    pub is_draining: Arc<AtomicBool>,
 }
 
 impl Health {
     /// Answers one request.
-    pub(crate) fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    pub fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return plain(
                 StatusCode::METHOD_NOT_ALLOWED,

@@ -18,30 +18,30 @@ const AUTHORITY_KEY: &str = "ca.crt";
 
 /// The server of a certificate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CertificateRequest<'a> {
+pub struct CertificateRequest<'a> {
     /// Name of the Service.
-    pub(crate) service: &'a str,
+    pub service: &'a str,
     /// Namespace of the Service.
-    pub(crate) namespace: &'a str,
+    pub namespace: &'a str,
     /// Days for which the certificate is valid.
-    pub(crate) days: u32,
-    pub(crate) now: SystemTime,
+    pub days: u32,
+    pub now: SystemTime,
 }
 
 /// PEM texts.
 #[derive(Debug)]
-pub(crate) struct Issued {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+pub struct Issued {
+    pub certificate: String,
+    pub key: String,
     /// The authority's certificate.
-    pub(crate) authority: String,
+    pub authority: String,
 }
 
 /// Makes an authority and has it issue a certificate.
 ///
 /// # Errors
 /// Returns the errors of rcgen: the name is no DNS name, or the system has no randomness.
-pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::Error> {
+pub fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::Error> {
     let CertificateRequest {
         service,
         namespace,
@@ -87,7 +87,7 @@ pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::E
 ///
 /// # Errors
 /// Fails if the Secret cannot be written as YAML.
-pub(crate) fn manifest(
+pub fn manifest(
     request: &CertificateRequest<'_>,
     issued: Issued,
     old: &str,

@@ -5,28 +5,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Time for the TLS handshake.
-pub(crate) const MAX_HANDSHAKE_TIME: Duration = Duration::from_secs(5);
+pub const MAX_HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 /// Time for the head of a request, from its first byte.
-pub(crate) const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
+pub const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
 /// Time for the body of a request, from the end of the head.
-pub(crate) const MAX_BODY_TIME: Duration = Duration::from_secs(5);
+pub const MAX_BODY_TIME: Duration = Duration::from_secs(5);
 /// Time for the client to read the answer.
-pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
+pub const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Time that a client may let the server wait until its connection is no longer new, or its answer counts as unread.
-pub(crate) const MAX_NEW_DELAY: Duration = Duration::from_millis(100);
+pub const MAX_NEW_DELAY: Duration = Duration::from_millis(100);
 /// The time between two checks of the phases of connections.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
+pub const TICK: Duration = Duration::from_millis(50);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
-pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
+pub const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
 /// Time for a review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
 /// API server's timeout.
-pub(crate) const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
+pub const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
 /// Time for reviews in flight when the drain is over.
-pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
+pub const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 
 /// Bytes of a request's head, and of what is read of a body at once. Those of kube-apiserver have less than 1 KiB.
-pub(crate) const MAX_HEAD: usize = 16 << 10;
+pub const MAX_HEAD: usize = 16 << 10;
 /// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two. What comes after them is not kept.
 const MAX_BODY: usize = 7 << 20;
 /// Bytes that are kept of a longer body: what comes before the object, and all annotations, which have at most 256 KiB.
@@ -46,7 +46,7 @@ const MAX_SMALL_ANSWER: usize = 16 << 10;
 /// Bytes of all other answers that clients have not read yet.
 const MAX_ANSWERS: usize = 8 << 20;
 /// Bytes of TLS records that wait for a client to read them.
-pub(crate) const MAX_TLS_BUFFER: usize = 16 << 10;
+pub const MAX_TLS_BUFFER: usize = 16 << 10;
 
 /// Memory for a review that is not large.
 const MAX_ORDINARY_COST: usize = 8 << 20;
@@ -61,13 +61,13 @@ const COST_OF_ITEM: usize = 400;
 const MAX_CONNECTIONS: usize = 1024;
 
 /// Threads for ordinary reviews.
-pub(crate) const ORDINARY_THREADS: usize = 7;
+pub const ORDINARY_THREADS: usize = 7;
 /// Threads for large reviews.
-pub(crate) const LARGE_THREADS: usize = 1;
+pub const LARGE_THREADS: usize = 1;
 
 /// The size of a review: larger ones have threads of their own, so that they cannot take everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
+pub enum Size {
     /// The size of nearly all pods.
     Small,
     /// More than [`MAX_SMALL_BODY`] or [`MAX_SMALL_ITEMS`].
@@ -80,14 +80,14 @@ pub(crate) enum Size {
 
 /// Bytes in memory for all clients.
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     bodies: AtomicUsize,
     answers: AtomicUsize,
 }
 
 /// A body that is read or reviewed, counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub struct Body {
     bytes: Vec<u8>,
     /// Items of lists and mappings that the bytes can make.
     items: usize,
@@ -100,7 +100,7 @@ pub(crate) struct Body {
 
 /// An answer that the client has not read yet, counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct UnreadAnswer {
+pub struct UnreadAnswer {
     bytes: Vec<u8>,
     /// Bytes counted in [`Traffic::answers`].
     counted: usize,
@@ -109,10 +109,10 @@ pub(crate) struct UnreadAnswer {
 
 /// Bytes that cannot be taken, because too many are in flight.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoRoom;
+pub struct NoRoom;
 
 impl Body {
-    pub(crate) fn new(content_length: Option<usize>, traffic: &Arc<Traffic>) -> Self {
+    pub fn new(content_length: Option<usize>, traffic: &Arc<Traffic>) -> Self {
         // The caller may promise bytes and send none: memory is taken as they come.
         let bytes = Vec::with_capacity(content_length.unwrap_or_default().min(MAX_SMALL_BODY));
         Self {
@@ -125,7 +125,7 @@ impl Body {
     }
 
     /// Returns the size of the review, before anything of it is read.
-    pub(crate) fn size(&self) -> Size {
+    pub fn size(&self) -> Size {
         if self.is_cut {
             return Size::TooLarge;
         }
@@ -142,17 +142,17 @@ impl Body {
         }
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Returns true if only the beginning of a body that is too long is kept.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
     /// Adds bytes that have come.
-    pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+    pub fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let length = self.bytes.len() + bytes.len();
         if self.is_cut || length > MAX_BODY {
             self.cut();
@@ -194,7 +194,7 @@ impl Drop for Body {
 }
 
 impl UnreadAnswer {
-    pub(crate) fn new(bytes: Vec<u8>, traffic: &Arc<Traffic>) -> Result<Self, NoRoom> {
+    pub fn new(bytes: Vec<u8>, traffic: &Arc<Traffic>) -> Result<Self, NoRoom> {
         let counted = if bytes.len() > MAX_SMALL_ANSWER {
             bytes.len()
         } else {
@@ -234,7 +234,7 @@ fn take(bytes: &AtomicUsize, more: usize, limit: usize) -> Result<(), NoRoom> {
 
 /// Raises the limit of open files to what the system allows, as Go's runtime does, and returns for how many connections to each of the
 /// two ports it leaves room.
-pub(crate) fn connections() -> usize {
+pub fn connections() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // Beside connections: standard streams, listeners, the runtime's own, certificate and configuration while they are read.
     const OTHER_FILES: usize = 64;

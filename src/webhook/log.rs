@@ -9,7 +9,7 @@ use tracing_subscriber::fmt;
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// One JSON object per line
     Json,
     /// For people
@@ -27,7 +27,7 @@ static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 
 /// Writes events from here on, on a thread of its own, until the guard is dropped; panics by their place alone: their messages may
 /// quote values of a pod.
-pub(crate) fn init(format: LogFormat) -> WorkerGuard {
+pub fn init(format: LogFormat) -> WorkerGuard {
     let (writer, guard) = NonBlockingBuilder::default()
         .buffered_lines_limit(MAX_LINES)
         .finish(io::stderr());
@@ -57,7 +57,7 @@ pub(crate) fn init(format: LogFormat) -> WorkerGuard {
 
 /// Lets one of many equal lines through every ten seconds: clients cause them as often as they like.
 #[derive(Debug)]
-pub(crate) struct Throttle(Mutex<LastLine>);
+pub struct Throttle(Mutex<LastLine>);
 
 #[derive(Debug)]
 struct LastLine {
@@ -69,7 +69,7 @@ struct LastLine {
 impl Throttle {
     const WINDOW: Duration = Duration::from_secs(10);
 
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self(Mutex::new(LastLine {
             at: None,
             left_out: 0,
@@ -77,7 +77,7 @@ impl Throttle {
     }
 
     /// Returns the number of lines that were left out before this one; none if this one is left out too.
-    pub(crate) fn left_out(&self) -> Option<u64> {
+    pub fn left_out(&self) -> Option<u64> {
         self.left_out_at(Instant::now())
     }
 
@@ -102,14 +102,14 @@ impl Throttle {
 }
 
 /// The number of lines dropped so far.
-pub(crate) fn dropped_lines() -> u64 {
+pub fn dropped_lines() -> u64 {
     DROPPED
         .get()
         .map_or(0, |dropped| dropped.dropped_lines() as u64)
 }
 
 /// The place of this thread's last panic.
-pub(crate) fn panic_place() -> Option<String> {
+pub fn panic_place() -> Option<String> {
     PANIC.take()
 }
 

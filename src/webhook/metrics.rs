@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The content type of [`Metrics::text`].
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds: 50 µs to 1 s.
 const BUCKETS: [f64; 14] = [
@@ -26,25 +26,25 @@ type Labels<const N: usize> = [(&'static str, &'static str); N];
 
 /// The server's metrics.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<Labels<3>, Counter>,
     refused: Family<Labels<1>, Counter>,
     shed: Family<Labels<1>, Counter>,
     duration: Family<Labels<1>, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
-    pub(crate) connections: Gauge,
+    pub connections: Gauge,
     handshake_failures: Family<Labels<1>, Counter>,
     reloads: Family<Labels<2>, Counter>,
     reload_failing: Family<Labels<1>, Gauge>,
-    pub(crate) certificate_expiry: Gauge,
-    pub(crate) ca_expiry: Gauge,
+    pub certificate_expiry: Gauge,
+    pub ca_expiry: Gauge,
     dropped_lines: Counter,
 }
 
 /// A limit that a request or a connection ran into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub enum Limit {
     /// Bytes of bodies in flight.
     Bodies,
     /// Bytes of answers that are not read.
@@ -75,7 +75,7 @@ impl Limit {
 
 /// A review that waits or runs, counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct InFlight(Gauge);
+pub struct InFlight(Gauge);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
@@ -85,7 +85,7 @@ impl Drop for InFlight {
 
 /// A reason for which a TLS handshake failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HandshakeFailure {
+pub enum HandshakeFailure {
     /// The client does not trust the server's certificate: the `caBundle` is another authority's.
     CertificateRefused,
     /// The client has no certificate of `--client-ca`.
@@ -101,7 +101,7 @@ impl HandshakeFailure {
         Self::Other,
     ];
 
-    pub(crate) fn of(error: Option<&rustls::Error>) -> Self {
+    pub fn of(error: Option<&rustls::Error>) -> Self {
         match error {
             Some(rustls::Error::AlertReceived(alert)) if is_about_certificate(*alert) => {
                 Self::CertificateRefused
@@ -122,7 +122,7 @@ impl HandshakeFailure {
     }
 
     /// Returns the line of the log; none if operators have nothing to do.
-    pub(crate) fn line(self) -> Option<&'static str> {
+    pub fn line(self) -> Option<&'static str> {
         match self {
             Self::CertificateRefused => Some("a client refused the certificate"),
             Self::ClientCertificate => Some("a client has no certificate of the client CA"),
@@ -148,7 +148,7 @@ fn is_about_certificate(alert: AlertDescription) -> bool {
 
 /// A file that is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReloadSource {
+pub enum ReloadSource {
     /// Certificate and key.
     Certificate,
     /// The configuration.
@@ -156,7 +156,7 @@ pub(crate) enum ReloadSource {
 }
 
 impl ReloadSource {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ReloadSource::Certificate => "certificate",
             ReloadSource::Configuration => "configuration",
@@ -172,7 +172,7 @@ fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, 
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut registry = Registry::with_prefix("mackerel_agent_injector");
         let metrics = Self {
             requests: registered(
@@ -265,7 +265,7 @@ impl Metrics {
     }
 
     /// Counts an answered review.
-    pub(crate) fn reviewed(
+    pub fn reviewed(
         &self,
         hook: &'static str,
         decision: &'static str,
@@ -282,42 +282,42 @@ impl Metrics {
     }
 
     /// Counts a review that waits or runs.
-    pub(crate) fn in_flight(&self) -> InFlight {
+    pub fn in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
     /// Counts a request that was answered without a review.
-    pub(crate) fn refused(&self, code: &'static str) {
+    pub fn refused(&self, code: &'static str) {
         self.refused.get_or_create(&[("code", code)]).inc();
     }
 
-    pub(crate) fn handshake_failed(&self, failure: HandshakeFailure) {
+    pub fn handshake_failed(&self, failure: HandshakeFailure) {
         self.handshake_failures
             .get_or_create(&[("reason", failure.name())])
             .inc();
     }
 
-    pub(crate) fn shed(&self, limit: Limit) {
+    pub fn shed(&self, limit: Limit) {
         self.shed.get_or_create(&[("limit", limit.name())]).inc();
     }
 
     /// Counts a changed file that was, or could not be, put to use.
-    pub(crate) fn reloaded(&self, source: ReloadSource, is_done: bool) {
+    pub fn reloaded(&self, source: ReloadSource, is_done: bool) {
         let result = if is_done { "done" } else { "failed" };
         self.reloads
             .get_or_create(&[("source", source.name()), ("result", result)])
             .inc();
     }
 
-    pub(crate) fn reload_failing(&self, source: ReloadSource, is_failing: bool) {
+    pub fn reload_failing(&self, source: ReloadSource, is_failing: bool) {
         self.reload_failing
             .get_or_create(&[("source", source.name())])
             .set(i64::from(is_failing));
     }
 
     /// Returns all metrics.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.dropped_lines
             .inner()
             .store(log::dropped_lines(), Ordering::Relaxed);

@@ -8,17 +8,17 @@
 //! - `reload`, `current`: certificate and configuration, read again and replaced
 //! - `limits`, `metrics`, `log`: the limits for requests, the metrics, the log
 
-pub(crate) mod certificate;
+pub mod certificate;
 mod connection;
 mod connections;
 mod current;
 mod engine;
 mod health;
-pub(crate) mod issue;
+pub mod issue;
 mod limits;
-pub(crate) mod log;
+pub mod log;
 mod metrics;
-pub(crate) mod reload;
+pub mod reload;
 mod respond;
-pub(crate) mod server;
+pub mod server;
 mod stream;

@@ -23,27 +23,27 @@ const SECOND_LOOK: Duration = Duration::from_millis(100);
 
 /// The files of the certificate, and the requirements for both sides of a connection.
 #[derive(Debug, Clone)]
-pub(crate) struct CertificateFiles {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
+pub struct CertificateFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
     /// The name that the certificate must have, if it is known.
-    pub(crate) server_name: Option<ServerName<'static>>,
+    pub server_name: Option<ServerName<'static>>,
     /// Path of the authorities of clients; none if clients need no certificate.
-    pub(crate) client_ca: Option<PathBuf>,
+    pub client_ca: Option<PathBuf>,
 }
 
 /// The configuration's file, and the settings of the command line, which replace those of the file.
 #[derive(Debug, Clone)]
-pub(crate) struct ConfigurationFile {
-    pub(crate) path: PathBuf,
-    pub(crate) set: Vec<String>,
-    pub(crate) namespace: Option<String>,
+pub struct ConfigurationFile {
+    pub path: PathBuf,
+    pub set: Vec<String>,
+    pub namespace: Option<String>,
 }
 
 impl CertificateFiles {
     /// # Errors
     /// The first file that cannot be read.
-    pub(crate) fn read(&self) -> Result<Pem, String> {
+    pub fn read(&self) -> Result<Pem, String> {
         // cert-manager, the chart and `webhook certificate` put it there; it is for a metric alone.
         let authorities = fs::read(self.certificate.with_file_name("ca.crt")).unwrap_or_default();
         let client_ca = self.client_ca.as_deref().map(read_file).transpose()?;
@@ -88,12 +88,12 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Reads certificate and configuration again for as long as the server lives, on a thread of its own.
-pub(crate) struct Reload {
-    pub(crate) certificate_files: CertificateFiles,
-    pub(crate) certificate: Arc<Current<Certificate>>,
-    pub(crate) configuration_file: Option<ConfigurationFile>,
-    pub(crate) config: Arc<Current<Config>>,
-    pub(crate) metrics: Arc<Metrics>,
+pub struct Reload {
+    pub certificate_files: CertificateFiles,
+    pub certificate: Arc<Current<Certificate>>,
+    pub configuration_file: Option<ConfigurationFile>,
+    pub config: Arc<Current<Config>>,
+    pub metrics: Arc<Metrics>,
 }
 
 impl Reload {
@@ -101,7 +101,7 @@ impl Reload {
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.
-    pub(crate) fn start(self, pem: Pem) -> io::Result<()> {
+    pub fn start(self, pem: Pem) -> io::Result<()> {
         self.show_expiry();
         let work = move || {
             let mut certificate = Seen::new(ReloadSource::Certificate, Some(pem));

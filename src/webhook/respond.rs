@@ -19,12 +19,12 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 /// Shared by the requests of all connections.
-pub(crate) struct Responder {
-    pub(crate) engine: Engine,
-    pub(crate) traffic: Arc<Traffic>,
-    pub(crate) metrics: Arc<Metrics>,
+pub struct Responder {
+    pub engine: Engine,
+    pub traffic: Arc<Traffic>,
+    pub metrics: Arc<Metrics>,
     /// Connections are to close, so that clients come back to another server.
-    pub(crate) is_draining: Arc<AtomicBool>,
+    pub is_draining: Arc<AtomicBool>,
 }
 
 /// A request that is answered without a review.
@@ -90,7 +90,7 @@ impl RequestError {
 
 impl Responder {
     /// Answers one request.
-    pub(crate) async fn respond(
+    pub async fn respond(
         &self,
         request: Request<Incoming>,
         connection: &Connection,
@@ -234,13 +234,13 @@ fn text(error: RequestError) -> Response<Full<Bytes>> {
 }
 
 /// One sentence.
-pub(crate) fn plain(status: StatusCode, sentence: String) -> Response<Full<Bytes>> {
+pub fn plain(status: StatusCode, sentence: String) -> Response<Full<Bytes>> {
     let mut response = with_content_type((sentence + "\n").into(), "text/plain; charset=utf-8");
     *response.status_mut() = status;
     response
 }
 
-pub(crate) fn with_content_type(body: Bytes, content_type: &'static str) -> Response<Full<Bytes>> {
+pub fn with_content_type(body: Bytes, content_type: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     response
         .headers_mut()

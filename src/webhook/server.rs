@@ -40,22 +40,22 @@ use tokio_rustls::TlsAcceptor;
 
 /// Arguments of the server.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) listen: SocketAddr,
-    pub(crate) metrics_listen: SocketAddr,
-    pub(crate) certificate_files: CertificateFiles,
+pub struct Settings {
+    pub listen: SocketAddr,
+    pub metrics_listen: SocketAddr,
+    pub certificate_files: CertificateFiles,
     /// The configuration at the start.
-    pub(crate) config: Config,
+    pub config: Config,
     /// The file of the configuration; none if all settings have their defaults.
-    pub(crate) configuration_file: Option<ConfigurationFile>,
-    pub(crate) drain: Duration,
+    pub configuration_file: Option<ConfigurationFile>,
+    pub drain: Duration,
 }
 
 /// Serves until a signal ends it.
 ///
 /// # Errors
 /// Fails if the certificate cannot be used, or a port cannot be opened.
-pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
+pub fn serve(settings: Settings) -> anyhow::Result<()> {
     let files = settings.certificate_files;
     let pem = files.read().map_err(anyhow::Error::msg)?;
     let certificate = Arc::new(Current::new(first_certificate(&files, &pem)?));

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-pub(crate) struct ObservedStream<S> {
+pub struct ObservedStream<S> {
     stream: S,
     connection: Arc<Connection>,
 }
 
 impl<S> ObservedStream<S> {
-    pub(crate) fn new(stream: S, connection: Arc<Connection>) -> Self {
+    pub fn new(stream: S, connection: Arc<Connection>) -> Self {
         Self { stream, connection }
     }
 }

@@ -67,6 +67,8 @@
 //!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
 
+#![warn(missing_docs, unreachable_pub)]
+
 // In order of dependency: a module names only those above it.
 mod tree;
 

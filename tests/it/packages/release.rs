@@ -1,4 +1,4 @@
-//! The files of a release, as `.ci/release` makes them, and what goes to crates.io.
+//! The files of a release, as `.ci/release` makes them.
 
 use super::helm_plugins::{packages, platform};
 use super::static_program::{root, script, static_program};
@@ -168,27 +168,4 @@ fn the_same_programs_give_the_same_files() {
         compared += 1;
     }
     assert_eq!(compared, 5);
-}
-
-/// The package of crates.io holds the sources and the documents for users, and neither tests nor examples.
-#[test]
-fn the_crate_holds_no_test_data() {
-    let mut list = Command::new(env!("CARGO"));
-    let list = script(list.args(["package", "--list", "--allow-dirty", "--offline"]));
-    let sources = |name: &&str| name.starts_with("src/") && name.ends_with(".rs");
-    let others: BTreeSet<&str> = list
-        .lines()
-        .filter(|name| !sources(name) && *name != ".cargo_vcs_info.json")
-        .collect();
-    let expected = [
-        "CHANGELOG.md",
-        "Cargo.lock",
-        "Cargo.toml",
-        "Cargo.toml.orig",
-        "LICENSE",
-        "README.ja.md",
-        "README.md",
-    ];
-    assert_eq!(others, expected.into());
-    assert!(list.lines().any(|name| name == "src/main.rs"));
 }
