@@ -100,9 +100,10 @@ impl Kustomizations {
     }
 
     /// Returns the place of the first annotation of this program that each kustomization sets, itself or by a file that it names as a
-    /// patch.
+    /// patch. One that runs this program as a transformer does so behind its patches.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = String> {
-        self.layers.iter().filter_map(Layer::annotation)
+        let layers = self.layers.iter().filter(|layer| !layer.injects());
+        layers.filter_map(Layer::annotation)
     }
 }
 
@@ -116,6 +117,14 @@ impl Layer {
             root: root.to_owned(),
             content: kustomization::read(&text),
             text,
+        })
+    }
+
+    /// Returns true if a file of its `transformers` is a configuration of this program.
+    fn injects(&self) -> bool {
+        self.content.transformers.iter().any(|entry| {
+            let file = read_found(&self.folder.join(entry), &self.root);
+            file.is_ok_and(|file| file.text.contains(API_VERSION))
         })
     }
 

@@ -240,6 +240,19 @@ fn the_annotation_of_an_overlay_is_warned_of_whatever_is_decided() {
     );
 }
 
+#[test]
+fn an_annotation_has_its_effect_where_the_kustomization_runs_the_injector() {
+    let folder = with_overlay(OF_FILE);
+    let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+    folder.write("overlay/injector.yaml", config);
+    let kustomization = folder.read("overlay/kustomization.yaml");
+    let with = |entry: &str| format!("{kustomization}transformers: [{entry}]\n");
+    folder.write("overlay/kustomization.yaml", &with("labels.yaml"));
+    assert_eq!(remarks(&folder, &["."]).len(), 1);
+    folder.write("overlay/kustomization.yaml", &with("injector.yaml"));
+    assert_eq!(remarks(&folder, &["."]), [""; 0]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_kustomization_that_is_a_link_is_one() {
