@@ -2,8 +2,8 @@
 //!
 //! The decision is made on the template without the foreign agent, as for an injected one. Its settings are kept as annotations.
 //! An adoption that would lose one for which there is none is refused (`--adopt=lossy` accepts it). Messages name fields, never values:
-//! one may be an API key. Volumes stay, except those that have
-//! the name of an injected volume and that no other container mounts: the injected ones replace them.
+//! one may be an API key. Volumes stay, except those that have the name of an injected volume and that no other container mounts: the
+//! injected ones replace them.
 
 use crate::agent::canonical::canonicalize;
 use crate::agent::existing::ExistingInjection;
