@@ -29,8 +29,8 @@ pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
 Without a command, the agent is injected into stdin: a ResourceList of kustomize or kpt
 (KRM function), or manifests of Helm (post-renderer).
 
-Exit codes: 0 success, 1 `--check` found a change, a missing agent or an agent without
-its `record`, 2 error."
+Exit codes: 0 success, 1 `--check` found a change, a missing agent or an injected agent
+without its `record`, 2 error."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -104,7 +104,9 @@ Examples:
 Examples:
   mackerel-agent-injector rbac -n shop deploy/ > rbac.yaml
   mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
-  helm template web ./web | mackerel-agent-injector rbac -n shop -")]
+  helm template web ./web | mackerel-agent-injector rbac -n shop -
+
+Keep the output beside the manifests; for a chart, as one of its manifests.")]
     Rbac(ReadArgs),
     /// Show which pods of a cluster lack the agent, and what to restart
     #[command(after_help = "\

@@ -56,7 +56,7 @@ use std::process::ExitCode;
 enum Exit {
     /// Success.
     Done,
-    /// `--check` found a change, a missing agent or an agent without its `record`; or `status` found a pod without its agent.
+    /// `--check` found a change, a missing agent or an injected agent without its `record`; or `status` found a pod without its agent.
     Found,
     /// An error: wrong usage, unreadable input, or a refusal.
     Trouble,

@@ -72,13 +72,13 @@ impl GroupKind {
         })
     }
 
-    /// Returns `the kind App (example.com) is unknown`.
-    fn is_unknown(&self) -> String {
+    /// Returns `its place in the kind App (example.com) is unknown`, of a pod template.
+    fn place_is_unknown(&self) -> String {
         let group = match &*self.group {
             "" => "the core API group",
             group => group,
         };
-        format!("the kind {} ({group}) is unknown", self.kind)
+        format!("its place in the kind {} ({group}) is unknown", self.kind)
     }
 
     /// Returns the advice to configure the paths of its pod templates.
@@ -137,8 +137,8 @@ pub(crate) fn unknown_kind(
         Some(components) => requesting(tree, template, *components, &kind).with_help(help),
         None => {
             let message = format!(
-                "not injected: {}, but seems to have a pod template",
-                kind.is_unknown()
+                "not injected: seems to have a pod template, but {}",
+                kind.place_is_unknown()
             );
             let start = tree.place(template.node).start;
             Finding::new(Reason::UnknownTemplate, message, start, &template.pointer)
@@ -166,7 +166,7 @@ fn requesting(
     let message = format!(
         "a pod template requests {}, but {}",
         components.subject(),
-        kind.is_unknown()
+        kind.place_is_unknown()
     );
     Finding::new(Reason::UnknownKind, message, offset, &template.pointer)
 }

@@ -3,20 +3,22 @@
 //! The decision is made on the template without the foreign agent, as for an injected one. Its settings are kept as annotations.
 //! An adoption that would lose one for which there is none is refused (`--adopt=lossy` accepts it). Messages name fields, never values:
 //! one may be an API key. Volumes stay, except those that have the name of an injected volume and that no other container mounts: the
-//! injected ones replace them.
+//! injected ones replace them, and are compared with them.
 
 use crate::agent::canonical::canonicalize;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
+use crate::annotations::VariableName;
 use crate::decide::{Decision, DecisionReport};
-use crate::mackerel::names::{CONTAINER, Volume};
+use crate::mackerel::env::TMPDIR;
+use crate::mackerel::names::{API_KEY, CONTAINER, Volume};
 use crate::manifest::pod_template::{
     Container, ContainerList, PodAnnotation, PodTemplate, mounted_volumes,
 };
 use crate::options::ForeignAgents;
 use crate::reconcile::apply::{Action, Addition};
-use crate::reconcile::differing::{Differing, Side, differing};
-use crate::reconcile::kept_settings::{KeptSetting, Replacement};
+use crate::reconcile::differing::{Differing, Side, differing, listed};
+use crate::reconcile::kept_settings::{KeptSetting, Replacement, text};
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
@@ -138,13 +140,13 @@ impl Reconciler<'_, '_> {
             if self.options.foreign_agents != ForeignAgents::AdoptLossy {
                 let message = format!("the adopted container {name} would lose {lost}");
                 let refusal = self.finding_at(old, Reason::AdoptRefused, message);
-                let refusal = refusal.with_help("to keep them, set them in the configuration; to adopt the agent without them, use `inject --adopt=lossy`");
+                let refusal = refusal.with_help("to adopt the agent without them, use `inject --adopt=lossy`; to keep them, set those that have a setting first");
                 return Reconciled::of(refusal, warnings);
             }
             let message = format!("the adopted container {name} loses {lost}");
             let warning = self.finding_at(old, Reason::AdoptLosesSettings, message);
             warnings.push(warning.with_help(
-                "if the agent needs them, set them in the configuration, or do not adopt it",
+                "if the agent needs them, set those that have a setting, or do not adopt it",
             ));
         }
         let mut message = self.adoption_message(adoption, agent, &differences);
@@ -249,10 +251,20 @@ struct AdoptionDifferences {
 }
 
 impl Replacement<'_> {
-    /// Compares the containers. Below `resources` and `securityContext` another value is a loss; elsewhere, the configuration decides.
+    /// Compares the containers and the volumes that are replaced. What annotations could keep is equal by now.
     fn differences(&self) -> AdoptionDifferences {
-        let [old, new] = [&self.old, &*self.agent.container]
-            .map(|container| Value::Array(vec![canonicalize(container)]));
+        let mut old = vec![&self.old];
+        let mut new = vec![&*self.agent.container];
+        for (volume, added) in &self.agent.volumes {
+            if let Some(replaced) = self.volume(volume.name()) {
+                old.push(replaced);
+                new.push(added);
+            }
+        }
+        let [old, new] = [old, new].map(|parts| {
+            let parts = parts.into_iter().map(canonicalize);
+            Value::Array(parts.collect())
+        });
         let equal = self.equal_in_meaning();
         let mut found = AdoptionDifferences::default();
         for Differing { name, side } in differing(&old, &new) {
@@ -269,17 +281,30 @@ impl Replacement<'_> {
         found
     }
 
+    /// Returns true if a field that the new agent has otherwise is a loss. For image, API key, temporary folder and what only the
+    /// injector sets, the configuration decides.
     fn is_lost(&self, name: &str) -> bool {
-        match name.strip_prefix("env: ") {
-            Some(variable) => self.has_reference(variable),
+        match name.split_once(": ") {
+            Some(("env", variable)) => match VariableName::of(variable) {
+                VariableName::OfSetting(setting) => {
+                    variable != API_KEY && !self.has_annotation_of(setting)
+                }
+                VariableName::Free => variable != TMPDIR,
+                VariableName::Unknown | VariableName::Invalid => false,
+            },
+            Some((_, path)) => !self.is_scratch(path),
             None => name.starts_with("resources.") || name.starts_with("securityContext."),
         }
     }
-}
 
-/// Lists all names: a user must see what is lost.
-fn listed(names: &[String]) -> String {
-    format!("`{}`", names.join("`, `"))
+    /// Returns true if the old agent has an empty folder at a path.
+    fn is_scratch(&self, path: &str) -> bool {
+        let mounts = self.old.get("volumeMounts").and_then(Value::as_array);
+        let mut mounts = mounts.into_iter().flatten();
+        let mount = mounts.find(|mount| text(mount, "mountPath") == Some(path));
+        let volume = mount.and_then(|mount| self.volume(text(mount, "name")?));
+        volume.is_some_and(|volume| volume.get("emptyDir").is_some())
+    }
 }
 
 /// True if there is a comment within a node or after it on its last line: a `#` outside of its scalars.

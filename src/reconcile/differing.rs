@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most names in a message about an edit or update.
+/// The most names in a message about an update.
 const MAX_NAMES: usize = 5;
 
 /// A field that differs.
@@ -96,20 +96,22 @@ fn item_name(item: &Value) -> &str {
     key.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// `` `env: TZ`, `image` and 2 more``
+/// Lists all names, of what is lost or refused: `` `env: TZ`, `image` ``
 pub fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(MAX_NAMES);
-    let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
-    let shown = shown.join(", ");
-    match names.len().saturating_sub(MAX_NAMES) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    format!("`{}`", names.join("`, `"))
+}
+
+/// Lists the first names, of what an update changes: `` `env: TZ`, `image` and 2 more``
+pub fn listed_in_short(names: &[String]) -> String {
+    match names.split_at_checked(MAX_NAMES) {
+        Some((shown, more @ [_, ..])) => format!("{} and {} more", listed(shown), more.len()),
+        _ => listed(names),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Differing, Side, differing, listed};
+    use super::{Differing, Side, differing, listed_in_short};
     use serde_json::json;
 
     #[test]
@@ -147,9 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn a_message_names_five_fields() {
+    fn an_update_names_five_fields() {
         let names: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
-        assert_eq!(listed(&names[..2]), "`a`, `b`");
-        assert_eq!(listed(&names), "`a`, `b`, `c`, `d`, `e` and 1 more");
+        assert_eq!(listed_in_short(&names[..2]), "`a`, `b`");
+        assert_eq!(
+            listed_in_short(&names),
+            "`a`, `b`, `c`, `d`, `e` and 1 more"
+        );
     }
 }

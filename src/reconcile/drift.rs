@@ -14,15 +14,14 @@ use yaml_json_patch::{NodeId, Tree};
 const USE_NEWER: &str = "use that version or a newer one";
 
 /// The advice for an injection.
-const OVERWRITE: &str = "undo the edit, or run `inject --force` on the file to overwrite it";
+const OVERWRITE: &str = "undo the edit, or run `inject --force` on the file to overwrite it (`--force --diff` shows how)";
 
 /// The advice for the removal of an edited agent.
 const REMOVE_EDITED: &str =
     "undo the edit, or run `uninject --force` on the file to remove the agent";
 
 /// The advice to keep an edit.
-const KEEP: &str =
-    "to keep it, set its annotation or setting first (table in `docs/en/annotations.md`)";
+const KEEP: &str = "to keep it, give its annotation or setting the same value first";
 
 /// The kind of difference between an existing injection and its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,25 +140,47 @@ impl ExistingComponent {
         new.is_some_and(|new| self.fields_unlike(new).is_empty())
     }
 
-    /// Returns the node of the volume or the field that a name begins with, and its JSON Pointer from the template; the container
-    /// for an empty name.
+    /// Returns the node of the field that a name leads to, as far as it exists, and its JSON Pointer from the template; the
+    /// container for an empty name.
     fn place(&self, tree: &Tree<'_>, name: &str) -> Option<(NodeId, String)> {
-        let first = name.split(['.', ':']).next()?;
         for (volume, present) in &self.volumes {
             if let Some(present) = present
-                && volume.name() == first
+                && let Some(below) = name.strip_prefix(volume.name())
             {
-                return Some((present.node, format!("/spec/volumes/{}", present.index)));
+                let pointer = format!("/spec/volumes/{}", present.index);
+                return Some(below_node(tree, present.node, pointer, below));
             }
         }
         let container = self.container.as_ref()?;
         let pointer = format!("/spec/{}/{}", container.list.field(), container.index);
-        if first.is_empty() {
-            return Some((container.node, pointer));
-        }
-        let field = tree.member(container.node, first)?;
-        Some((field, format!("{pointer}/{first}")))
+        Some(below_node(tree, container.node, pointer, name))
     }
+}
+
+/// Follows a name such as `env: TZ`, `resources.limits.memory` from a node, as far as it leads.
+fn below_node(tree: &Tree<'_>, node: NodeId, pointer: String, name: &str) -> (NodeId, String) {
+    let name = name.trim_start_matches(['.', ':', ' ']);
+    let node = tree.alias_target(node);
+    for (key, value) in tree.entries(node) {
+        let Some(key) = tree.scalar(key) else {
+            continue;
+        };
+        if let Some(below) = name.strip_prefix(&*key)
+            && (below.is_empty() || below.starts_with(['.', ':']))
+        {
+            let pointer = format!("{pointer}/{}", escape(&key));
+            return below_node(tree, value, pointer, below);
+        }
+    }
+    for (index, item) in tree.items(node).enumerate() {
+        let key = tree
+            .member(item, "mountPath")
+            .or_else(|| tree.member(item, "name"));
+        if key.and_then(|key| tree.scalar(key)).as_deref() == Some(name) {
+            return (item, format!("{pointer}/{index}"));
+        }
+    }
+    (node, pointer)
 }
 
 /// Describes the first part that is absent.

@@ -7,7 +7,7 @@ use crate::agent::Component;
 use crate::annotations::{Given, VariableName, overlay};
 use crate::config::{
     AgentSettings, Config, Kubelet, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef,
-    of_variable, role_list,
+    SettingRow, of_variable, role_list,
 };
 use crate::mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use crate::mackerel::env::{REFERABLE, Variable, VariableForm};
@@ -263,9 +263,18 @@ impl Replacement<'_> {
         equal
     }
 
-    /// Returns true for a variable of the old container whose value refers to another one: as an annotation, that would be text.
-    pub(super) fn has_reference(&self, variable: &str) -> bool {
-        value(&self.old, variable).is_some_and(|value| !is_literal(value))
+    /// Returns true if an annotation of the template gives this setting.
+    pub(super) fn has_annotation_of(&self, setting: &SettingRow) -> bool {
+        let mut given = self.template.annotations.iter();
+        given.any(|given| {
+            Annotation::of(&given.key).is_some()
+                && Annotation::of(&given.key) == setting.annotation()
+        })
+    }
+
+    /// Returns the pod's volume of this name.
+    pub(super) fn volume(&self, name: &str) -> Option<&Value> {
+        find(&self.volumes, "name", name)
     }
 
     /// Returns the ConfigMap of the old agent's configuration, if it is one.
@@ -280,7 +289,7 @@ impl Replacement<'_> {
                 (None, Some(file)) => file,
                 _ => return None,
             };
-            let volume = find(&self.volumes, "name", text(mount, "name")?)?;
+            let volume = self.volume(text(mount, "name")?)?;
             let config_map = volume.get("configMap")?;
             let key = match config_map.get("items").and_then(Value::as_array) {
                 Some(items) => text(find(items, "path", file)?, "key")?,
@@ -302,7 +311,7 @@ struct MountedConfigMap<'a> {
     mount_path: &'a str,
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field)?.as_str()
 }
 

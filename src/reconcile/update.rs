@@ -9,7 +9,7 @@ use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::annotations::Annotation;
 use crate::reconcile::apply::{Action, Addition};
-use crate::reconcile::differing::listed;
+use crate::reconcile::differing::listed_in_short;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler, place};
@@ -74,7 +74,7 @@ impl Reconciler<'_, '_> {
         let mut message = existing.describe_update(tense, &plan, report.no_agent.as_ref());
         let changed = existing.changed_fields(&plan);
         if !changed.is_empty() {
-            message += &format!("; changed: {}", listed(&changed));
+            message += &format!("; changed: {}", listed_in_short(&changed));
         }
         let said_by_id = ComponentKinds::from(ComponentKind::Agent).passive(tense, "updated");
         let mut decision = self.finding(Reason::Updated, message);
@@ -242,7 +242,9 @@ impl Reconciler<'_, '_> {
             format!("keeping `{setting}` at {current}, which was changed after injection");
         let help = match self.is_explicit(name) {
             true => "if kustomize has not added the prefix or suffix, restore the configured name",
-            false => &format!("to override it, set `{setting}` in the configuration"),
+            false => &format!(
+                "set `{setting}` in the configuration: to this value to accept it, to another one to override it"
+            ),
         };
         self.finding(Reason::ValueKept, message).with_help(help)
     }

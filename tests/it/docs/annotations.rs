@@ -56,12 +56,13 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
              | `image`, `imagePullPolicy` | `image` | `agent.image`, `agent.imagePullPolicy` |\n\
              | `resources.…` | `cpu-request`, `cpu-limit`, `memory-request`, `memory-limit` | `agent.resources` |\n\
              | `restartPolicy` | `sidecar` | `sidecar` |\n\
-             | `securityContext.runAsUser` | | `agent.securityContext` |\n\
+             | `securityContext.…` | | `agent.securityContext` |\n\
              | `volumeMounts: PATH` | | `agent.volumeMounts` |\n\
              | `mackerel-agent-tmp.emptyDir` | | `agent.tmp` |\n\
              | `mackerel-agent-token.projected` | | `agent.token` |\n\
              | `mackerel-agent-config.configMap` | `agent-config-configmap-name`, `agent-config-configmap-key` | `agent.config` |\n\
-             | `args` (of wait-for) | `wait-for` | `waitFor` |\n",
+             | `args` (of wait-for) | `wait-for` | `waitFor` |\n\
+             | any other, such as `command` or `envFrom` | | none |\n",
 };
 
 const JAPANESE: AnnotationPageWords = AnnotationPageWords {
@@ -93,12 +94,13 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
              | `image`、`imagePullPolicy` | `image` | `agent.image`、`agent.imagePullPolicy` |\n\
              | `resources.…` | `cpu-request`、`cpu-limit`、`memory-request`、`memory-limit` | `agent.resources` |\n\
              | `restartPolicy` | `sidecar` | `sidecar` |\n\
-             | `securityContext.runAsUser` | | `agent.securityContext` |\n\
+             | `securityContext.…` | | `agent.securityContext` |\n\
              | `volumeMounts: PATH` | | `agent.volumeMounts` |\n\
              | `mackerel-agent-tmp.emptyDir` | | `agent.tmp` |\n\
              | `mackerel-agent-token.projected` | | `agent.token` |\n\
              | `mackerel-agent-config.configMap` | `agent-config-configmap-name`、`agent-config-configmap-key` | `agent.config` |\n\
-             | `args`（wait-for） | `wait-for` | `waitFor` |\n",
+             | `args`（wait-for） | `wait-for` | `waitFor` |\n\
+             | ほかのフィールド（`command`、`envFrom` など） | | なし |\n",
 };
 
 /// A manifest with some of them, the same in both languages.
