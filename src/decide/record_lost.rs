@@ -1,8 +1,9 @@
 //! `record-lost`: an injected agent without its record.
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
+use crate::decide::item_pointer;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{INJECTED, Volume};
+use crate::mackerel::names::{CONTAINER, INJECTED, Volume};
 use crate::manifest::pod_template::{PodTemplate, mounts};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
@@ -16,14 +17,22 @@ pub fn finding(
     template: &PodTemplate,
     decision: Reason,
 ) -> Option<Finding> {
-    let status = template.annotation(Annotation::Status.key())?;
-    if status.value.as_deref() != Some(INJECTED) {
-        return None;
-    }
-    // The original injector sets the same status, but has no such volume.
     let mut containers = template.containers.iter();
-    containers
+    let agent = containers
         .find(|container| container.is_agent && mounts(tree, container, Volume::Tmp.name()))?;
+    let status = template.annotation(Annotation::Status.key());
+    // The original injector sets the same status and has no such volume. Who deletes the record often deletes the status, too.
+    let (offset, pointer) = match status.filter(|one| one.value.as_deref() == Some(INJECTED)) {
+        Some(status) => {
+            let pointer = format!("/metadata/annotations/{}", escape(&status.key));
+            (status.offset, pointer)
+        }
+        None if agent.name.as_deref() == Some(CONTAINER) => {
+            let pointer = item_pointer(agent.list.field(), agent.index);
+            (tree.place(agent.node).start, pointer)
+        }
+        None => return None,
+    };
     let mut containers = template.containers.iter();
     let waits = containers.any(|container| container.name.as_deref() == Some(WAIT_FOR_CONTAINER));
     // `--adopt` takes over an agent, never an init container that waits.
@@ -39,6 +48,6 @@ pub fn finding(
         _ => "restore the annotation, or remove the agent by hand".to_owned(),
     };
     let message = "the agent has no `record` annotation, so it is neither updated nor removed";
-    let pointer = format!("{at}/metadata/annotations/{}", escape(&status.key));
-    Some(Finding::new(Reason::RecordLost, message, status.offset, &pointer).with_help(help))
+    let pointer = format!("{at}{pointer}");
+    Some(Finding::new(Reason::RecordLost, message, offset, &pointer).with_help(help))
 }

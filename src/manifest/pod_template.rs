@@ -288,16 +288,24 @@ impl Container {
     fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
         let [name, image] = tree.member_texts(node, ["name", "image"]);
         let mut variables = tree.member_items(node, "env");
+        let has_image = image.as_deref().is_some_and(is_agent_image);
         Self {
             list,
             index,
             name,
-            is_agent: image.as_deref().is_some_and(is_agent_image)
-                || variables.any(|variable| is_for_agent(tree, variable)),
+            is_agent: variables.any(|variable| is_for_agent(tree, variable))
+                || has_image && may_run_agent(tree, node),
             image,
             node,
         }
     }
+}
+
+/// Returns false for a container with a command of its own and none of the variables without which the agent does not start: jobs run
+/// `mkr` of the agent's image.
+fn may_run_agent(tree: &Tree<'_>, container: NodeId) -> bool {
+    let is_empty = |field: &str| tree.member_items(container, field).next().is_none();
+    is_empty("command") || !is_empty("envFrom")
 }
 
 /// Returns true for a variable that only the agent reads. A registry mirror may have the image under any name, and `envFrom` may bring

@@ -167,6 +167,7 @@ fn labels(selector: &LabelSelector) -> Vec<String> {
 pub(super) fn variables() -> Vec<Named> {
     let has_agent = format!(
         "variables.containers.exists(c, c.?image.orValue('').matches('^([^@]*/)?{IMAGE_NAME}(:[^/@]*)?(@.*)?$')
+  && (size(c.?command.orValue([])) == 0 || size(c.?envFrom.orValue([])) > 0)
   || c.?env.orValue([]).exists(e, e.name == '{PLATFORM}' || e.name.startsWith('{KUBERNETES_VARIABLES}')))"
     );
     vec![
