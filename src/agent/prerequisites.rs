@@ -1,7 +1,7 @@
 //! Objects that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
 use crate::config::AgentSettings;
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::{API_KEY, Volume};
 use crate::manifest::related::Source;
 use serde::Serialize;
 use serde_json::Value;
@@ -34,8 +34,10 @@ impl fmt::Display for KeyRef {
 /// The prerequisites of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prerequisites {
-    /// Keys of objects, without duplicates, the API key's first.
+    /// Keys of objects, without duplicates.
     pub objects: Vec<KeyRef>,
+    /// The API key.
+    pub api_key: Option<KeyRef>,
     /// The agent's configuration file, if it is in a ConfigMap.
     pub agent_config: Option<KeyRef>,
     /// Variables whose references the user has marked `optional`.
@@ -70,7 +72,11 @@ impl Prerequisites {
                     (reference["name"].as_str(), reference["key"].as_str())
                 {
                     let (name, key) = (name.to_owned(), Some(key.to_owned()));
-                    push(&mut objects, KeyRef { source, name, key });
+                    let need = KeyRef { source, name, key };
+                    if variable["name"] == API_KEY {
+                        self.api_key = Some(need.clone());
+                    }
+                    push(&mut objects, need);
                 }
             }
         }

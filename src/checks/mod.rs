@@ -5,6 +5,7 @@
 //! parsed after it.
 
 mod agent_config;
+mod api_key;
 mod autoscaler;
 mod missing_key;
 mod nothing_selected;
@@ -70,6 +71,7 @@ pub fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
         requirement.presence = presence(requirement, &objects);
     }
     let mut remarks = missing_key::remarks(&objects, &requirements);
+    remarks.extend(api_key::remarks(&agents, &objects));
     remarks.extend(agent_config::remarks(&agents, &objects));
     remarks.extend(service_account::remarks(inputs, &objects, config));
     remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));

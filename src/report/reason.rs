@@ -104,6 +104,7 @@ reasons! {
     ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
     InsecureTls = "insecure-tls", Warning, "the agent does not verify the certificate of the kubelet";
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap in the input lacks the key that the agent needs";
+    ApiKeyUnusable = "api-key-unusable", Warning, "the API key in a Secret of the input is none that the agent can send";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent rejects or ignores a part of its configuration file";
     PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
     ShareProcessNamespace = "share-process-namespace", Warning, "other containers of the pod can read the API key of the agent";

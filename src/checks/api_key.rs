@@ -1,0 +1,63 @@
+//! `api-key-unusable`: a Secret whose API key the agent cannot send. It tries for ever, so that its pod is Ready and no host appears.
+
+use crate::checks::objects::DataEntry;
+use crate::checks::{AgentGroup, Objects};
+use crate::inject::outcome::Remark;
+use crate::manifest::related::RelatedKind;
+use crate::report::{Finding, Reason};
+use k8s_openapi::ByteString;
+use serde_json::json;
+use std::collections::HashSet;
+
+pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
+    let mut remarks = Vec::new();
+    let mut known = HashSet::new();
+    for agent in agents {
+        let Some(need) = &agent.needs.api_key else {
+            continue;
+        };
+        if !known.insert((agent.namespace, need)) {
+            continue;
+        }
+        let kind = RelatedKind::Holds(need.source);
+        for object in objects.named(kind, agent.namespace, &need.name) {
+            let mut entries = object.entries.iter();
+            let Some(entry) = entries.rfind(|entry| Some(&entry.key) == need.key.as_ref()) else {
+                continue;
+            };
+            let Some(flaw) = flaw(entry) else { continue };
+            // Its own line would show the key.
+            let offset = object.offset;
+            let message = format!(
+                "the API key `{}` {flaw}, so the agent cannot send it",
+                entry.key
+            );
+            let finding = Finding::new(Reason::ApiKeyUnusable, message, offset, &entry.pointer);
+            remarks.push(object.remark(finding.with_help(
+                "write the key alone, for example by `kubectl create secret generic` with `--from-literal`",
+            )));
+        }
+    }
+    remarks
+}
+
+/// Returns what is wrong with an API key; none for what is no key yet: a placeholder, or what SOPS encrypts.
+fn flaw(entry: &DataEntry) -> Option<&'static str> {
+    let text = entry.value.as_deref()?;
+    let key = match entry.pointer.starts_with("/data/") {
+        true => serde_json::from_value::<ByteString>(json!(text)).ok()?.0,
+        false => text.as_bytes().to_vec(),
+    };
+    if key.iter().any(|byte| b"<>[]{}$".contains(byte)) {
+        return None;
+    }
+    if key.iter().any(|byte| b"\r\n".contains(byte)) {
+        Some("has a line break")
+    } else if key.contains(&b' ') {
+        Some("has a blank")
+    } else if !key.iter().all(u8::is_ascii_graphic) {
+        Some("is no text of ASCII")
+    } else {
+        None
+    }
+}
