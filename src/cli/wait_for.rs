@@ -9,6 +9,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+/// Time between two reports of the hosts that do not accept connections yet.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Timeout of one attempt, after which a host that does not answer is tried again.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -19,7 +22,8 @@ struct Attempt {
     result: io::Result<()>,
 }
 
-/// Waits for all hosts at the same time. Prints a line for each that accepts connections, and an error for each that does not.
+/// Waits for all hosts at the same time. Prints a line for each that accepts connections, every few seconds one for each that does not
+/// yet, at the end how long it took, and an error for each that did not.
 pub(crate) fn wait(
     endpoints: &[Endpoint],
     timeout: Duration,
@@ -35,10 +39,16 @@ pub(crate) fn wait(
             .spawn(move || connect_until_open(host, &endpoint, interval, &sender))?;
     }
     let mut pending: Vec<Option<String>> = vec![Some("no answer".to_owned()); endpoints.len()];
+    let mut next_report = REPORT_INTERVAL;
     while pending.iter().any(Option::is_some) {
-        let rest = timeout.saturating_sub(start.elapsed());
-        let Attempt { host, result } = match attempts.recv_timeout(rest) {
+        let end = timeout.min(next_report);
+        let Attempt { host, result } = match attempts.recv_timeout(end - start.elapsed().min(end)) {
             Ok(attempt) => attempt,
+            Err(RecvTimeoutError::Timeout) if next_report < timeout => {
+                print(waiting(endpoints, &pending));
+                next_report += REPORT_INTERVAL;
+                continue;
+            }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         };
         let (Some(error), Some(endpoint)) = (pending.get_mut(host), endpoints.get(host)) else {
@@ -47,8 +57,7 @@ pub(crate) fn wait(
         match result {
             Ok(()) => {
                 *error = None;
-                // A message that cannot be printed does not end the wait.
-                let _ = stdout::write([&*format!("{endpoint} accepts connections\n")]);
+                print(format!("{endpoint} accepts connections\n"));
             }
             Err(reason) => *error = Some(io_message(&reason)),
         }
@@ -64,8 +73,28 @@ pub(crate) fn wait(
             exit = Exit::Closed { host };
         }
     }
+    if exit == Exit::Done {
+        let seconds = start.elapsed().as_secs();
+        print(format!("all hosts accept connections, after {seconds}s\n"));
+    }
     messages.show(None);
     Ok(exit)
+}
+
+/// Prints lines. Those that cannot be printed do not end the wait.
+fn print(lines: String) {
+    let _ = stdout::write([&*lines]);
+}
+
+/// Returns a line for each host that does not accept connections yet.
+fn waiting(endpoints: &[Endpoint], pending: &[Option<String>]) -> String {
+    let mut lines = String::new();
+    for (endpoint, error) in endpoints.iter().zip(pending) {
+        if let Some(error) = error {
+            lines += &format!("waiting for {endpoint}: {error}\n");
+        }
+    }
+    lines
 }
 
 /// Tries to connect, and sends each attempt, until one succeeds or the receiver is closed.

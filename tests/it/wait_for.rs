@@ -4,7 +4,6 @@ use crate::program::Folder;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::process::Stdio;
-use std::time::Duration;
 
 /// A socket that listens, and its address as the command takes it.
 fn open() -> (TcpListener, String) {
@@ -34,6 +33,7 @@ fn each_that_accepts_has_its_line() {
     let mut lines: Vec<&str> = ran.stdout.lines().collect();
     lines.sort_unstable();
     let mut expected = [
+        "all hosts accept connections, after 0s".to_owned(),
         format!("{first} accepts connections"),
         format!("{second} accepts connections"),
     ];
@@ -59,7 +59,7 @@ fn names_and_ipv6_addresses_are_looked_up() {
     let ran = Folder::with(&[]).run(&[&["wait-for"], &hosts[..], &PATIENT].concat());
     assert_eq!(
         (ran.code, ran.stdout.lines().count()),
-        (Some(0), hosts.len()),
+        (Some(0), hosts.len() + 1),
         "{ran:?}"
     );
 }
@@ -77,13 +77,21 @@ fn a_host_that_opens_later_is_waited_for() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
-    // The first host has answered: now the second is tried, and refused, at least once.
-    std::thread::sleep(Duration::from_millis(300));
+    // The first host has answered: now the second is tried and refused, until a line says so.
+    let line = lines.next().unwrap().unwrap();
+    assert!(
+        line.starts_with(&format!("waiting for {later}: ")),
+        "{line}"
+    );
     // Another test may have got that port for a moment.
     let _late = std::iter::repeat_with(|| TcpListener::bind(&later))
         .find_map(Result::ok)
         .unwrap();
-    assert_eq!((lines.count(), child.wait().unwrap().code()), (1, Some(0)));
+    let end: Vec<String> = lines.map(Result::unwrap).collect();
+    let end = &end[end.len() - 2..];
+    assert_eq!(end[0], format!("{later} accepts connections"));
+    assert!(end[1].starts_with("all hosts accept connections, after "));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
