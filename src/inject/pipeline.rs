@@ -8,7 +8,7 @@ use crate::inject::apply::{Applied, Applier};
 use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::plan::{Planner, Root};
-use crate::inject::refusal::{GENERAL_CORRECTION, MAC, SEPARATE_THEM, correction, is_json_stream};
+use crate::inject::refusal::{GENERAL_CORRECTION, MAC, correction};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
@@ -23,6 +23,7 @@ use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason, SeenMessages};
+use serde::de::IgnoredAny;
 use std::ops::Range;
 use std::sync::Arc;
 use yaml_json_patch::{self as yaml, Buffer, Cache, Tree, YamlError};
@@ -96,6 +97,9 @@ pub(crate) fn inject_templates(
     injection
 }
 
+/// The byte order mark.
+const BOM: char = '\u{feff}';
+
 /// Bytes of a batch of pieces, which one thread takes at a time.
 const BATCH: usize = 1 << 16;
 
@@ -141,6 +145,31 @@ fn append(result: &mut Injection, mut later: Injection, seen: &mut SeenMessages)
         warnings.retain(|warning| warning.first_time(seen));
     }
     result.append(later);
+}
+
+/// Returns the objects of a stream of JSON, as `jq '.items[]'` prints one and kubectl reads it: to YAML, the document is over after the
+/// first. The text of each begins where the one before it ends.
+fn json_objects(text: &str) -> Option<Vec<Range<usize>>> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let mut objects = Vec::new();
+    let mut start = 0;
+    while let Some(value) = values.next() {
+        value.ok()?;
+        let end = values.byte_offset();
+        objects.push(start..end);
+        start = end;
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
+/// Returns the text behind a byte order mark that begins a document behind `---`: files with one that were joined.
+fn behind_bom(text: &str) -> Option<Range<usize>> {
+    let (before, _) = text.split_once(BOM)?;
+    let is_first = !before.is_empty() && prefilter::is_empty(before);
+    is_first.then(|| before.len() + BOM.len_utf8()..text.len())
 }
 
 /// Counts a resource without a pod template.
@@ -200,12 +229,34 @@ impl Pipeline<'_> {
         is_whole.then_some(())
     }
 
-    /// Takes one document of the source.
+    /// Takes one document of the source, which may be several to kubectl.
     fn document(&mut self, source: &str, span: Range<usize>, result: &mut Injection) {
+        let Err(error) = self.read(source, span.clone(), result) else {
+            return;
+        };
         let text = &source[span.clone()];
-        let knows = |kind: &str, version: Option<&str>| self.planner.knows_kind(kind, version);
-        let prefiltered = prefilter::prefilter(text, knows);
-        let kind = match prefiltered {
+        let mut parts = json_objects(text).unwrap_or_default();
+        parts.extend(behind_bom(text));
+        if parts.is_empty() {
+            self.not_read(&error, text, result);
+        }
+        for part in parts {
+            let part = span.start + part.start..span.start + part.end;
+            if let Err(error) = self.read(source, part.clone(), result) {
+                self.not_read(&error, &source[part], result);
+            }
+        }
+    }
+
+    /// Reads a document and takes it.
+    fn read(
+        &mut self,
+        source: &str,
+        span: Range<usize>,
+        result: &mut Injection,
+    ) -> Result<(), YamlError> {
+        let text = &source[span.clone()];
+        let kind = match self.prefilter(text) {
             Prefilter::Skip { kind, api_version }
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
@@ -213,7 +264,7 @@ impl Pipeline<'_> {
                 let related = RelatedKind::of_kind(kind);
                 let location = related.map(|kind| Location::of_document(kind, span));
                 result.related.extend(location);
-                return;
+                return Ok(());
             }
             Prefilter::Skip { kind, .. } => Some(kind),
             Prefilter::Parse { kind } => kind,
@@ -225,9 +276,9 @@ impl Pipeline<'_> {
             && let Some(list) = self.list(source, &cut)
         {
             result.append(list);
-            return;
+            return Ok(());
         }
-        let error = match yaml::read_piece(source, span.clone(), &mut self.buffer) {
+        match yaml::read_piece(source, span, &mut self.buffer) {
             Ok(tree) => {
                 if let Some(node) = tree.root() {
                     let root = Root {
@@ -238,18 +289,26 @@ impl Pipeline<'_> {
                     self.piece(&tree, &root, result);
                 }
                 tree.recycle(&mut self.buffer);
-                return;
+                Ok(())
             }
-            Err(_) if prefilter::is_empty(text) => return,
-            Err(error) => error,
-        };
-        match prefiltered {
+            Err(_) if prefilter::is_empty(text) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn prefilter<'t>(&self, text: &'t str) -> Prefilter<'t> {
+        prefilter::prefilter(text, |kind, version| self.planner.knows_kind(kind, version))
+    }
+
+    /// Counts or reports a document that cannot be read.
+    fn not_read(&self, error: &YamlError, text: &str, result: &mut Injection) {
+        match self.prefilter(text) {
             Prefilter::Skip { kind, api_version }
                 if self.options.direction == Direction::Inject || self.wants_nothing_of(text) =>
             {
                 count(result, kind, api_version);
             }
-            _ => result.findings.push(self.unreadable(&error, text)),
+            _ => result.findings.push(self.unreadable(error, text)),
         }
     }
 
@@ -321,10 +380,6 @@ impl Pipeline<'_> {
         if self.wants_nothing_of(text) {
             let message = format!("skipped a document that is not valid YAML: {message}");
             return Finding::new(Reason::UnreadableDocument, message, *offset, "");
-        }
-        if is_json_stream(text) {
-            let message = "not valid YAML: several JSON documents, one after the other";
-            return Finding::new(Reason::Uneditable, message, *offset, "").with_help(SEPARATE_THEM);
         }
         let message = format!("not valid YAML: {message}");
         let finding = Finding::new(Reason::Uneditable, message, *offset, "");

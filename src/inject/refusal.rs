@@ -7,14 +7,10 @@ use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::patch::UneditableChange;
 use crate::reconcile::place;
 use crate::report::{Finding, Reason};
-use serde::de::IgnoredAny;
 use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 
 /// The help for a document that cannot be read for an unknown reason.
 pub(crate) const GENERAL_CORRECTION: &str = "correct the document";
-
-/// The help for JSON documents one after the other.
-pub(crate) const SEPARATE_THEM: &str = "separate them with a line `---`, or use one file for each";
 
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
 pub(crate) fn correction(text: &str) -> Option<&'static str> {
@@ -42,18 +38,6 @@ pub(crate) fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
         help: correction(text).unwrap_or(GENERAL_CORRECTION).to_owned(),
         offset: error.offset,
     }
-}
-
-/// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and
-/// YAML is over after the first.
-pub(crate) fn is_json_stream(text: &str) -> bool {
-    if !text.trim_start().starts_with('{') {
-        return false;
-    }
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    let is_valid = matches!(documents.next(), Some(Ok(_)));
-    let rest = text.get(documents.byte_offset()..).unwrap_or_default();
-    is_valid && rest.trim_start().starts_with('{')
 }
 
 /// Returns the refusal of a resource with a duplicate key.

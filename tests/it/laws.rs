@@ -10,6 +10,7 @@ use mackerel_agent_injector::inject::{Injection, Outcome, Remark};
 use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches};
 use mackerel_agent_injector::report::{Class, Finding, Reason};
 use serde_json::Value;
+use std::ops::Range;
 use std::sync::LazyLock;
 use yaml_json_patch::documents;
 use yaml_json_patch::edit::{self, Edit};
@@ -178,8 +179,7 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
 /// Checks law 3 on both texts as a whole: the patches of the outcomes, applied to the values of the documents, give the values
 /// of the new documents. A document without an outcome is the same to the byte.
 fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result<(), String> {
-    let spans = |text| documents(text).map(|document| document.span);
-    let (old, new): (Vec<_>, Vec<_>) = (spans(before).collect(), spans(after).collect());
+    let (old, new) = (spans(before), spans(after));
     if old.len() != new.len() {
         return Err(format!(
             "law 3: {} documents became {}",
@@ -250,6 +250,27 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         )),
         None => Ok(()),
     }
+}
+
+/// Returns the documents as kubectl reads them: a text of JSON may hold one object after the other, and a document begin with a BOM.
+fn spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for Range { start, end } in documents(text).map(|document| document.span) {
+        let document = &text[start..end];
+        let marker = document.find("---\n\u{feff}").map_or(0, |at| at + 7);
+        let mut values = serde_json::Deserializer::from_str(document).into_iter::<Value>();
+        let mut ends = Vec::new();
+        while let Some(Ok(_)) = values.next() {
+            ends.push(start + values.byte_offset());
+        }
+        if ends.len() > 1 {
+            let starts = [start].into_iter().chain(ends.clone());
+            spans.extend(starts.zip(ends.clone()).map(|(start, end)| start..end));
+        } else {
+            spans.push(start + marker..end);
+        }
+    }
+    spans
 }
 
 fn json(tree: &Tree<'_>) -> Result<Value, String> {
