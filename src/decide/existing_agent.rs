@@ -1,6 +1,6 @@
 //! `agent-present`: the template has an agent that this program did not inject.
 
-use crate::decide::{Evaluation, item_pointer};
+use crate::decide::Evaluation;
 use crate::report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
@@ -10,7 +10,7 @@ impl Evaluation<'_, '_> {
         let agent = containers.find(|container| container.is_agent)?;
         let name = agent.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent that this tool did not inject");
-        let pointer = item_pointer(agent.list.field(), agent.index);
+        let pointer = agent.pointer();
         let finding = self.finding_at(Reason::AgentPresent, message, agent.node, &pointer);
         Some(finding.with_help("to adopt it, use `inject --adopt`"))
     }

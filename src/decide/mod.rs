@@ -404,8 +404,3 @@ impl<'a> Evaluation<'a, '_> {
         self.tree.scalar(node).unwrap_or_default()
     }
 }
-
-/// Returns the JSON Pointer from a template to an item of a list in its PodSpec.
-fn item_pointer(list: &str, index: usize) -> String {
-    format!("/spec/{list}/{index}")
-}

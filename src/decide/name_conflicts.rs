@@ -1,9 +1,10 @@
 //! `container-conflict`, `volume-conflict`: the user's container or volume has a name that the injection needs.
 
 use crate::agent::Component;
-use crate::decide::{Evaluation, item_pointer};
+use crate::decide::Evaluation;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
+use crate::manifest::pod_template::item_pointer;
 use crate::report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
@@ -36,7 +37,7 @@ impl Evaluation<'_, '_> {
         let container = containers.find(|container| container.name.as_deref() == Some(name))?;
         let image = container.image.as_deref().unwrap_or("no image");
         let message = format!("a container named {name} already exists, with {image}");
-        let pointer = item_pointer(container.list.field(), container.index);
+        let pointer = container.pointer();
         let reason = Reason::ContainerConflict;
         let finding = self.finding_at(reason, message, container.node, &pointer);
         let containers = self.template.containers.iter();

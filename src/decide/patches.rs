@@ -1,6 +1,6 @@
 //! `kustomize-patch`, `patch`: strategic merge patches look like workloads, and are skipped.
 
-use crate::decide::{Evaluation, NoAgent, item_pointer};
+use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::known_kinds::may_lack_images;
 use crate::manifest::strategic_merge::{self, Images, PatchEvidence};
 use crate::report::{Cause, Finding, Reason};
@@ -48,7 +48,7 @@ impl Evaluation<'_, '_> {
                 let message = format!(
                     "container {name} has no `image`, so this is a patch or a partial template"
                 );
-                let pointer = item_pointer(container.list.field(), container.index);
+                let pointer = container.pointer();
                 self.finding_at(Reason::Patch, message, container.node, &pointer)
                     .with_help(HELP_WITHOUT_IMAGE)
             }

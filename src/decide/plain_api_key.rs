@@ -1,6 +1,5 @@
 //! `plain-api-key`: an API key as plain text in a foreign agent.
 
-use crate::decide::item_pointer;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Tense;
@@ -33,8 +32,8 @@ pub fn findings(
         let mut variables = tree.items(tree.alias_target(env)).enumerate();
         let key = variables.find_map(|(index, variable)| Some((index, plain_key(tree, variable)?)));
         if let Some((index, name)) = key {
-            let list = item_pointer(container.list.field(), container.index);
-            let pointer = format!("{at}{list}/env/{index}/value");
+            let container = container.pointer();
+            let pointer = format!("{at}{container}/env/{index}/value");
             let start = tree.place(name).start;
             let finding = Finding::new(Reason::PlainApiKey, message, start, &pointer);
             findings.push(finding.with_help(help));

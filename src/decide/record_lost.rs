@@ -1,7 +1,6 @@
 //! `record-lost`: an injected agent without its record.
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
-use crate::decide::item_pointer;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, INJECTED, Volume};
 use crate::manifest::pod_template::{PodTemplate, mounts};
@@ -28,8 +27,7 @@ pub fn finding(
             (status.offset, pointer)
         }
         None if agent.name.as_deref() == Some(CONTAINER) => {
-            let pointer = item_pointer(agent.list.field(), agent.index);
-            (tree.place(agent.node).start, pointer)
+            (tree.place(agent.node).start, agent.pointer())
         }
         None => return None,
     };

@@ -1,7 +1,7 @@
 //! `volume-missing`, `volume-conflict`: the mounts of `agent.volumeMounts`.
 
 use crate::config::{AgentSettings, Config};
-use crate::decide::{Evaluation, NoAgent, item_pointer};
+use crate::decide::{Evaluation, NoAgent};
 use crate::report::{Finding, Reason};
 use k8s_openapi::api::core::v1::VolumeMount;
 use yaml_json_patch::NodeId;
@@ -73,7 +73,7 @@ impl Evaluation<'_, '_> {
             let devices = self.tree.member_items(container.node, "volumeDevices");
             for (index, node) in devices.enumerate() {
                 if self.tree.member_text(node, "name").as_deref() == Some(name) {
-                    let container = item_pointer(container.list.field(), container.index);
+                    let container = container.pointer();
                     let pointer = format!("{container}/volumeDevices/{index}");
                     return Some(VolumeDevice { node, pointer });
                 }

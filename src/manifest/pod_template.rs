@@ -284,7 +284,17 @@ impl PodTemplate {
     }
 }
 
+/// Returns the JSON Pointer from a template to an item of a list in its PodSpec.
+pub(crate) fn item_pointer(list: &str, index: usize) -> String {
+    format!("/spec/{list}/{index}")
+}
+
 impl Container {
+    /// Returns the JSON Pointer from the template to it.
+    pub(crate) fn pointer(&self) -> String {
+        item_pointer(self.list.field(), self.index)
+    }
+
     fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
         let [name, image] = tree.member_texts(node, ["name", "image"]);
         let mut variables = tree.member_items(node, "env");

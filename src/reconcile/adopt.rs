@@ -187,7 +187,7 @@ impl Reconciler<'_, '_> {
 
     /// Returns a finding at the place of the old agent.
     fn finding_at(&self, old: &Container, reason: Reason, message: String) -> Finding {
-        let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
+        let pointer = [self.at, &old.pointer()].concat();
         let offset = self.tree.place(old.node).start;
         Finding::new(reason, message, offset, &pointer)
     }

@@ -5,6 +5,7 @@ use crate::agent::existing::{ExistingComponent, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::mackerel::annotations::Annotation;
+use crate::manifest::pod_template::item_pointer;
 use crate::options::Direction;
 use crate::reconcile::differing::listed;
 use yaml_json_patch::pointer::escape;
@@ -147,13 +148,12 @@ impl ExistingComponent {
             if let Some(present) = present
                 && let Some(below) = name.strip_prefix(volume.name())
             {
-                let pointer = format!("/spec/volumes/{}", present.index);
+                let pointer = item_pointer("volumes", present.index);
                 return Some(below_node(tree, present.node, pointer, below));
             }
         }
         let container = self.container.as_ref()?;
-        let pointer = format!("/spec/{}/{}", container.list.field(), container.index);
-        Some(below_node(tree, container.node, pointer, name))
+        Some(below_node(tree, container.node, container.pointer(), name))
     }
 }
 

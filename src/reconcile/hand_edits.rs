@@ -66,8 +66,7 @@ impl Reconciler<'_, '_> {
             let name = container.name.as_deref().unwrap_or("without a name");
             let volume = volume.name();
             let message = format!("the container {name} mounts the volume {volume} of the agent");
-            let (list, index) = (container.list.field(), container.index);
-            let pointer = format!("{}/spec/{list}/{index}", self.at);
+            let pointer = [self.at, &container.pointer()].concat();
             let offset = self.tree.place(container.node).start;
             let separate = "add a separate volume for the container";
             let help = match self.renamed_agent(existing) {

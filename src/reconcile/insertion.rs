@@ -11,7 +11,7 @@ use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedPar
 use crate::config::WaitForPosition;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Volume;
-use crate::manifest::pod_template::{ContainerList, PodVolume};
+use crate::manifest::pod_template::{ContainerList, PodVolume, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
@@ -266,21 +266,19 @@ impl<'a> Insertion<'a, '_> {
             if let Some(agent) = components.next_if(|next| next.kind == ComponentKind::Agent) {
                 // The agent replaces the adopted one, and further containers follow it.
                 let container = Arc::clone(&agent.container);
-                builder.replace(&format!("/spec/{field}/{adopted}"), container);
+                builder.replace(&item_pointer(field, adopted), container);
                 index = Some(adopted + 1);
             } else if components.peek().is_none() && self.count(change.list) == 1 {
                 builder.remove(&format!("/spec/{field}"));
             } else {
-                builder.remove(&format!("/spec/{field}/{adopted}"));
+                builder.remove(&item_pointer(field, adopted));
             }
         }
         if change.state.takes_members() {
             for (number, component) in components.enumerate() {
                 let container = Arc::clone(&component.container);
                 match index {
-                    Some(first) => {
-                        builder.add(&format!("/spec/{field}/{}", first + number), container)
-                    }
+                    Some(first) => builder.add(&item_pointer(field, first + number), container),
                     None => builder.add(&["/spec/", field, "/-"].concat(), container),
                 }
             }

@@ -3,7 +3,7 @@
 use crate::agent::existing::ExistingInjection;
 use crate::agent::record::{Parent, Record};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::ContainerList;
+use crate::manifest::pod_template::{ContainerList, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use yaml_json_patch::pointer::escape;
@@ -108,7 +108,7 @@ impl Removal<'_, '_> {
         // From the last to the first, so that each index stays true.
         indices.sort_unstable_by(|a, b| b.cmp(a));
         for index in indices {
-            self.builder.remove(&format!("/spec/{field}/{index}"));
+            self.builder.remove(&item_pointer(field, index));
         }
     }
 
