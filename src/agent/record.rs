@@ -183,8 +183,7 @@ fn is_null_in_brackets(text: &str) -> bool {
 }
 
 fn read_line(text: &str) -> Option<Tree<'_>> {
-    let mut bytes = text.bytes();
-    let is_one_line = bytes.all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+    let is_one_line = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
     yaml_json_patch::read(text).ok().filter(|_| is_one_line)
 }
 

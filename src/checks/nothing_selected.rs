@@ -69,8 +69,7 @@ impl TemplateNames {
             && !self.has_unknown_namespace
             && !self.namespaces.iter().any(is_selected_namespace)
         {
-            let mut patterns = namespaces.iter();
-            let near = patterns.find_map(|pattern| {
+            let near = namespaces.iter().find_map(|pattern| {
                 closest(&pattern.0, self.namespaces.iter().map(String::as_str))
             });
             lists.push(unmatched(Select::namespaces().path, near, config));

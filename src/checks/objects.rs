@@ -101,8 +101,7 @@ impl<'r> Named<'r> {
 
 /// Returns true for a text that may hold an escaped name: `"my\u002dkey"`, or over several lines.
 fn may_spell_otherwise(text: &str) -> bool {
-    let mut escapes = memchr_iter(b'\\', text.as_bytes());
-    escapes.any(|at| {
+    memchr_iter(b'\\', text.as_bytes()).any(|at| {
         matches!(
             text.as_bytes().get(at + 1),
             Some(b'x' | b'u' | b'U' | b'\n' | b'\r')

@@ -6,8 +6,7 @@ use yaml_json_patch::{Kind, NodeId, Tree};
 pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
     // Most resources have none: a search of their bytes takes less time than one of their keys.
     let text = tree.raw(resource);
-    let mut dollars = memchr::memchr_iter(b'$', text.as_bytes());
-    dollars.find(|at| is_directive(&text[*at..]))?;
+    memchr::memchr_iter(b'$', text.as_bytes()).find(|at| is_directive(&text[*at..]))?;
     first_directive(tree, resource)
 }
 

@@ -194,8 +194,7 @@ fn keys(value: &Value) -> Vec<String> {
 
 /// Returns the name by which an item of a list is known: two mounts may have one volume.
 fn name(item: &Value) -> Option<&str> {
-    let name = item.get("mountPath").or_else(|| item.get("name"))?;
-    name.as_str()
+    item.get("mountPath").or_else(|| item.get("name"))?.as_str()
 }
 
 fn names(list: &Value) -> Vec<String> {

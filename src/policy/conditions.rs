@@ -112,8 +112,7 @@ pub(super) fn scope(config: &Config, requested: String) -> Vec<Named> {
 fn is_in(patterns: &[NamespacePattern]) -> String {
     let mut texts = Vec::new();
     for pattern in patterns {
-        let pattern = pattern.to_string();
-        texts.push(pattern.replace('*', ".*").replace('?', "."));
+        texts.push(pattern.to_string().replace('*', ".*").replace('?', "."));
     }
     let pattern = cel::string(&format!("^({})$", texts.join("|")));
     format!("request.namespace.matches({pattern})")

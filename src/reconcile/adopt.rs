@@ -144,8 +144,7 @@ impl Reconciler<'_, '_> {
                 return Reconciled::of(refusal, warnings);
             }
             let message = format!("the adopted container {name} loses {lost}");
-            let warning = self.finding_at(old, Reason::AdoptLosesSettings, message);
-            warnings.push(warning.with_help(
+            warnings.push(self.finding_at(old, Reason::AdoptLosesSettings, message).with_help(
                 "if the agent needs them, set those that have a setting, or do not adopt it",
             ));
         }

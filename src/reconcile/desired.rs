@@ -34,8 +34,7 @@ impl Reconciler<'_, '_> {
         if protected.is_none()
             && let Some(agent) = report.decision.agent()
         {
-            let replacement = self.replacement(&adoption, agent);
-            adoption.kept = replacement.annotations();
+            adoption.kept = self.replacement(&adoption, agent).annotations();
             if !adoption.kept.is_empty() {
                 report = self.decide(&adoption.with_annotations(self.tree));
             }

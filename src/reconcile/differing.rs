@@ -57,8 +57,7 @@ fn compare(old: &Fields<'_>, new: &Fields<'_>, found: &mut Vec<Differing>) {
 /// Returns the fields of a container and its volumes. A component is found by its name, so that is none of them.
 fn fields(component: &Value) -> Fields<'_> {
     let mut fields = Fields::new();
-    let parts = component.as_array().into_iter().flatten();
-    for (index, part) in parts.enumerate() {
+    for (index, part) in component.as_array().into_iter().flatten().enumerate() {
         for (field, value) in part.as_object().into_iter().flatten() {
             match index {
                 _ if field == "name" => None,

@@ -289,8 +289,7 @@ impl Replacement<'_> {
                 (None, Some(file)) => file,
                 _ => return None,
             };
-            let volume = self.volume(text(mount, "name")?)?;
-            let config_map = volume.get("configMap")?;
+            let config_map = self.volume(text(mount, "name")?)?.get("configMap")?;
             let key = match config_map.get("items").and_then(Value::as_array) {
                 Some(items) => text(find(items, "path", file)?, "key")?,
                 None => file,

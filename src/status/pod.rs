@@ -232,8 +232,7 @@ fn is_server(view: &PodTemplate) -> bool {
 
 /// Returns true if the record has the components of the plan. One that only the record or the plan has came with the workload.
 fn is_current(record: &Record, plan: &Plan) -> bool {
-    let mut components = plan.components.iter();
-    components.all(|new| {
+    plan.components.iter().all(|new| {
         let old = record.component(new.kind);
         old.is_none_or(|old| old.plan == new.record.plan)
     })

@@ -399,8 +399,7 @@ mod tests {
     fn a_large_review_waits_a_second_for_its_turn_and_others_do_not_wait_for_it() {
         let engine = Rc::new(engine(slow));
         let plain = REVIEW.replace("PLANTED", "web:1");
-        let local = tokio::task::LocalSet::new();
-        block_on(local.run_until(async {
+        block_on(tokio::task::LocalSet::new().run_until(async {
             let start = |review: Review| {
                 let engine = Rc::clone(&engine);
                 tokio::task::spawn_local(async move { answer(&engine, review).await })
