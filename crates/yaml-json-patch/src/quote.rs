@@ -49,14 +49,7 @@ fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // NEL and the separators are line breaks to YAML 1.1; the rest is refused raw by one reader or another.
-            '\0'..='\u{1f}'
-            | '\u{7f}'..='\u{9f}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{feff}'
-            | '\u{fffe}'
-            | '\u{ffff}' => {
+            _ if needs_escape(character) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(character)));
             }
             _ => out.push(character),
@@ -64,6 +57,20 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// NEL and the separators are line breaks to YAML 1.1; the rest is refused raw by one reader or another.
+fn needs_escape(character: char) -> bool {
+    matches!(
+        character,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+    )
+}
+
+/// True if each line of the text can stand as it is, with tabs.
+pub(crate) fn has_readable_lines(text: &str) -> bool {
+    let is_readable = |character| matches!(character, '\n' | '\t') || !needs_escape(character);
+    text.chars().all(is_readable)
 }
 
 fn is_plain(text: &str) -> bool {
@@ -107,12 +114,13 @@ fn is_reserved(text: &str) -> bool {
 }
 
 /// Anything that could be a number, a date or a time in some dialect: `0777_`, `1_000`, `12:30`, `0x1F`, `1e3`,
-/// `2024-01-01T00:00:00Z`, also `10.0.0.1` (a float in the letter of YAML 1.1). `10m` and `64Mi` are not.
+/// `2024-01-01T00:00:00Z`. `10m`, `64Mi`, `1.2.3` and `1f` are not.
 fn is_numeric(bytes: &[u8]) -> bool {
     let begins = matches!(bytes.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.'));
     let digit = bytes.iter().any(u8::is_ascii_digit);
     begins
         && (digit || bytes.len() == 1)
+        && !is_version_or_hash(bytes)
         && bytes.iter().all(|byte| {
             byte.is_ascii_hexdigit()
                 || matches!(
@@ -132,6 +140,17 @@ fn is_numeric(bytes: &[u8]) -> bool {
                         | b' '
                 )
         })
+}
+
+/// True for `1.2.3` and `1f`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may have
+/// several points, but no reader's do. Go takes `0_x43_1` for a number, and so nothing with `_` counts.
+fn is_version_or_hash(bytes: &[u8]) -> bool {
+    let is_point = |byte: &&u8| **byte == b'.';
+    let is_hex_letter = |byte: &u8| matches!(byte, b'a'..=b'd' | b'f' | b'A'..=b'D' | b'F');
+    let is_prefix = |pair: &[u8]| matches!(pair, [b'0', b'x' | b'X' | b'b' | b'B']);
+    let several_points = bytes.iter().filter(is_point).count() > 1;
+    let hash = bytes.iter().any(is_hex_letter) && !bytes.windows(2).any(is_prefix);
+    (several_points || hash) && !bytes.contains(&b'_')
 }
 
 #[cfg(test)]
@@ -161,7 +180,12 @@ mod tests {
             "v1",
             "e",
             "_",
-            "=x".get(1..).unwrap(),
+            "10.0.0.1",
+            "10.0.0.1:80",
+            "0.1.1",
+            "1.2.3-beta",
+            "1.2.4+5",
+            "1f5e00aa",
         ] {
             assert_eq!(quote(text, Context::Block), text);
         }
@@ -207,7 +231,11 @@ mod tests {
             "1:30:00",
             "2024-01-01",
             "2001-12-14t21:59:43.10-05:00",
-            "10.0.0.1",
+            "1.10",
+            "1.2.3_4",
+            "0_x43_1",
+            "0b1.1",
+            "4225332e04",
             "<<",
             "=",
             "- a",

@@ -31,6 +31,7 @@
 
 pub(crate) mod apply;
 mod block;
+mod block_text;
 mod cache;
 mod carry;
 mod content;

@@ -81,7 +81,9 @@ impl Pair<'_, '_, '_> {
             Overlay::Old(node) => self.untouched(*node, at),
             Overlay::New(value) => {
                 let (column, raw) = (self.new.column(at), self.new.raw(at));
-                if !self.cache.is_verified(value, column, raw) {
+                // At the end of the text, a block scalar of the same characters may be another value.
+                let is_last = self.new.span(at).end == self.new.text().len();
+                if is_last || !self.cache.is_verified(value, column, raw) {
                     self.written(value, at)?;
                     self.cache.remember_verified(value, column, raw);
                 }

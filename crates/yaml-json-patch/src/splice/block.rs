@@ -8,6 +8,7 @@ use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
 use super::writer::{Slot, Writer};
 use crate::tree::{Kind, NodeId, Style};
+use std::ops::Range;
 
 /// Kind and columns of a block collection.
 #[derive(Debug, Clone, Copy)]
@@ -77,10 +78,11 @@ impl Writer<'_, '_> {
         at: usize,
     ) -> Result<usize, SpliceError> {
         let new = plan.insertions_from(at);
+        let steps = at..at + new.len();
         let before = &plan.steps[..at];
         let last = before.iter().rev().find_map(plan::kept);
         let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
-            self.insert_first(shape, plan, before.last(), &new)?;
+            self.insert_first(shape, plan, steps)?;
             return Ok(new.len());
         };
         let below = self.lines.below(last.end)?;
@@ -94,12 +96,31 @@ impl Writer<'_, '_> {
             if shape.kind == Kind::Sequence {
                 return Err(ErrorKind::OpenBlockScalar.at(last.start));
             }
-            self.insert_first(shape, plan, before.last(), &new)?;
+            self.insert_first(shape, plan, steps)?;
             return Ok(new.len());
         }
-        let text = self.lines_of(shape, &new, place, FirstLine::Own)?;
+        let lines = self.new_lines(shape, plan, steps, place);
+        let text = self.lines_of(shape, &new, lines)?;
         self.out.insert(place, text);
         Ok(new.len())
+    }
+
+    /// New lines at a place, for these steps. They are followed by what follows the elements beside that go.
+    fn new_lines(
+        &self,
+        shape: BlockStyle,
+        plan: &SplicePlan<'_>,
+        steps: Range<usize>,
+        place: usize,
+    ) -> NewLines {
+        let below = plan
+            .gone_beside(steps)
+            .filter_map(|gone| self.lines.below(gone.end).ok());
+        let mut text = below.filter(|below| !self.may_follow_block_scalar(*below, shape.column));
+        NewLines {
+            next: text.next().unwrap_or(place),
+            ..NewLines::before(place)
+        }
     }
 
     /// New lines before the first element. That one may be after the dash of a list around it.
@@ -110,9 +131,10 @@ impl Writer<'_, '_> {
         &mut self,
         shape: BlockStyle,
         plan: &SplicePlan<'_>,
-        previous: Option<&SpliceStep<'_>>,
-        new: &[New<'_>],
+        steps: Range<usize>,
     ) -> Result<(), SpliceError> {
+        let new = plan.insertions_from(steps.start);
+        let previous = plan.steps[..steps.start].last();
         let Some(first) = plan.elements.first() else {
             return Ok(());
         };
@@ -122,7 +144,8 @@ impl Writer<'_, '_> {
                 (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
                 _ => line,
             };
-            let text = self.lines_of(shape, new, place, FirstLine::Own)?;
+            let lines = self.new_lines(shape, plan, steps, place);
+            let text = self.lines_of(shape, &new, lines)?;
             self.out.insert(place, text);
             return Ok(());
         }
@@ -134,12 +157,12 @@ impl Writer<'_, '_> {
         if goes && stays {
             return Err(ErrorKind::Layout.at(first.start));
         }
-        let mut text = self.lines_of(
-            shape,
-            new,
-            self.lines.start(first.start),
-            FirstLine::AfterDash,
-        )?;
+        let place = NewLines {
+            at: self.lines.start(first.start),
+            first: FirstLine::AfterDash,
+            ..self.new_lines(shape, plan, steps, first.start)
+        };
+        let mut text = self.lines_of(shape, &new, place)?;
         if stays {
             text.extend(std::iter::repeat_n(' ', shape.column));
         }
@@ -151,16 +174,15 @@ impl Writer<'_, '_> {
         &mut self,
         shape: BlockStyle,
         new: &[New<'_>],
-        place: usize,
-        first_line: FirstLine,
+        place: NewLines,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(place, first_line);
+        let mut block = self.new_block(shape.column, place);
         for new in new {
             let at = BlockPlace {
                 name: new.name,
                 column: shape.column,
                 gap: shape.gap,
-                at: place,
+                at: place.at,
             };
             if let Some(source) = new.source
                 && let Some(text) = self.carried(source, &at, block.layout)
@@ -193,14 +215,24 @@ impl Writer<'_, '_> {
         self.examples.measure(self.tree, &self.path)
     }
 
-    pub(super) fn new_block(&mut self, place: usize, first_line: FirstLine) -> Block {
+    pub(super) fn new_block(&mut self, column: usize, place: NewLines) -> Block {
         let mut block = Block::new(
             self.layout(),
-            self.lines.break_before(place),
-            place.min(self.lines.text.len()),
+            self.lines.break_before(place.at),
+            place.at.min(self.lines.text.len()),
         );
-        block.indented = first_line == FirstLine::AfterDash;
+        block.indented = place.first == FirstLine::AfterDash;
+        block.block_scalars = self.may_follow_block_scalar(place.next, column);
         block
+    }
+
+    /// False if a comment or a blank line from `next` on would be text of a block scalar right above it, in a member or an item
+    /// of the column.
+    pub(super) fn may_follow_block_scalar(&self, next: usize, column: usize) -> bool {
+        let content = self.lines.next_line_with_content(next);
+        let mut blanks = self.lines.slice(next, content).split(['\n', '\r']);
+        // Without a line break at the end of the text, the value has none.
+        next <= self.lines.text.len() && blanks.all(|blank| blank.len() <= column)
     }
 
     /// The beginning of the element's lines; none if something else is before it on its line.
@@ -343,10 +375,35 @@ impl Writer<'_, '_> {
                 gap: 0,
             }
         };
-        let text = self.lines_of(shape, &plan.insertions_from(0), below, FirstLine::Own)?;
+        let text = self.lines_of(shape, &plan.insertions_from(0), NewLines::before(below))?;
         self.out.delete(mark..end);
         self.out.insert(below, text);
         Ok(true)
+    }
+}
+
+/// The place of new lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewLines {
+    pub(super) at: usize,
+    /// The line that follows them.
+    pub(super) next: usize,
+    pub(super) first: FirstLine,
+}
+
+impl NewLines {
+    /// Lines in front of the line at `at`.
+    pub(super) fn before(at: usize) -> Self {
+        Self::instead_of(at..at)
+    }
+
+    /// Lines that replace others.
+    pub(super) fn instead_of(lines: Range<usize>) -> Self {
+        Self {
+            at: lines.start,
+            next: lines.end,
+            first: FirstLine::Own,
+        }
     }
 }
 

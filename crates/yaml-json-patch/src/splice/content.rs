@@ -5,7 +5,9 @@ use super::key::name_of;
 use crate::json::{is_merge_key, to_json};
 use crate::quote::{Context, quote};
 use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// YAML's bound on keys that are written without `? `.
 const MAX_KEY_CHARS: usize = 1024;
@@ -69,6 +71,17 @@ impl<'v> Content<'v> {
                     Kind::Scalar | Kind::Alias => Parts::Scalar,
                 }
             }
+        }
+    }
+
+    /// The characters of a string; none for other values.
+    pub(crate) fn string(self) -> Option<Cow<'v, str>> {
+        match self {
+            Content::Value(value) => value.as_str().map(Cow::Borrowed),
+            Content::Node(tree, node) => match scalar_value(tree, tree.alias_target(node)) {
+                Ok(ScalarValue::Str(text)) => Some(text),
+                _ => None,
+            },
         }
     }
 

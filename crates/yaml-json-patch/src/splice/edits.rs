@@ -172,7 +172,9 @@ impl Removals<'_, '_> {
     /// ```
     fn swallowed(&self, tree: &Tree<'_>) -> Option<usize> {
         let lines = self.lines;
-        let last = block_scalar_before(tree, self.start)?;
+        // The lines of the scalar itself may go.
+        let last =
+            block_scalar_before(tree, self.start).filter(|last| last.end as usize <= self.start)?;
         let header = block_scalar::header(lines.text, last.start as usize);
         let keeps_blanks = header.chomping == Chomping::Keep;
         let has_content = lines.next_line_with_content(header.body) < last.end as usize;

@@ -49,7 +49,11 @@ impl Writer<'_, '_> {
                 self.out.delete(first - indentation.len()..below);
             }
         }
-        self.out.replace(mark..end, raw.clone());
+        if plan::is_inline(self.tree, element.value) {
+            self.replace_value(mark, element, raw.clone());
+        } else {
+            self.out.replace(mark..end, raw.clone());
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! New values as text.
 
+use super::block_text::{BlockText, BlockTextStyle};
 use super::content::{Content, Name, Parts};
 use super::error::SpliceError;
 use super::layout::Layout;
@@ -70,6 +71,7 @@ pub(crate) struct Placement {
     layout: Layout,
     line_break: &'static str,
     indented: bool,
+    block_scalars: bool,
     column: usize,
     gap: usize,
 }
@@ -82,6 +84,8 @@ pub(crate) struct Block {
     at: usize,
     /// The next line is indented already: the first line after a dash.
     pub(crate) indented: bool,
+    /// Strings of several lines are written as block scalars.
+    pub(crate) block_scalars: bool,
     pub(crate) text: String,
 }
 
@@ -92,6 +96,7 @@ impl Block {
             line_break,
             at,
             indented: false,
+            block_scalars: true,
             text: String::new(),
         }
     }
@@ -108,6 +113,7 @@ impl Block {
             layout: self.layout,
             line_break: self.line_break,
             indented: self.indented,
+            block_scalars: self.block_scalars,
             column,
             gap,
         }
@@ -126,6 +132,11 @@ impl Block {
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
         self.key(column, name)?;
+        if let Some(text) = self.block_text(value, column, self.layout.indent) {
+            self.text.push(' ');
+            self.push_block_text(&text);
+            return Ok(());
+        }
         if let Some(inline) = inline(value, self.layout) {
             self.text.push(' ');
             self.text.push_str(&inline);
@@ -191,6 +202,10 @@ impl Block {
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
         self.dash(column, gap);
+        if let Some(text) = self.block_text(value, column, 1 + gap) {
+            self.push_block_text(&text);
+            return Ok(());
+        }
         if let Some(inline) = inline(value, self.layout) {
             self.text.push_str(&inline);
             self.text.push_str(self.line_break);
@@ -198,6 +213,26 @@ impl Block {
         }
         self.indented = true;
         self.parts(column + 1 + gap, value)
+    }
+
+    /// A string of several lines as a block scalar that is indented by `step` from its key or dash.
+    fn block_text(&self, value: Content<'_>, column: usize, step: usize) -> Option<BlockText> {
+        let text = value.string().filter(|text| text.contains('\n'))?;
+        let style = BlockTextStyle {
+            folded: false,
+            step,
+            column: column + step,
+            indicator: false,
+        };
+        style
+            .write(&text, self.line_break)
+            .filter(|_| self.block_scalars)
+    }
+
+    fn push_block_text(&mut self, text: &BlockText) {
+        for part in [&text.header, self.line_break, &text.lines] {
+            self.text.push_str(part);
+        }
     }
 
     /// A dash and the blanks after it.

@@ -1,6 +1,7 @@
 //! Replaces values of block collections, and whole documents.
 
-use super::block::{BlockStyle, FirstLine};
+use super::block::{BlockStyle, FirstLine, NewLines};
+use super::block_text::{BlockText, BlockTextStyle};
 use super::content::Content;
 use super::error::{ErrorKind, SpliceError};
 use super::layout;
@@ -9,10 +10,12 @@ use super::plan::{self, Element, New};
 use super::reading::Source;
 use super::render::{self, BlockPlace};
 use super::writer::Writer;
+use crate::block_scalar;
 use crate::quote::{Context, quote, single_quoted};
 use crate::tree::{Kind, NodeId, Style};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
+use std::ops::Range;
 
 /// A member or item whose value is replaced.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +25,13 @@ struct Replaced {
     mark: usize,
     /// The collection that holds it.
     shape: BlockStyle,
+}
+
+/// A block collection below its key.
+struct ChildLines {
+    /// The end of its anchor and tag, or else the place after the colon.
+    head: usize,
+    lines: Range<usize>,
 }
 
 impl Writer<'_, '_> {
@@ -60,6 +70,11 @@ impl Writer<'_, '_> {
             if shape.kind == Kind::Mapping && self.replace_carried(replaced, source)? {
                 return Ok(());
             }
+        }
+        if let Some(text) = self.block_text(replaced, &new)
+            && (is_inline || shape.kind == Kind::Mapping)
+        {
+            return self.replace_by_block_text(replaced, text);
         }
         let layout = self.layout();
         let inline = self
@@ -119,6 +134,67 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The block scalar for a string that replaces another one, or that has several lines.
+    fn block_text(&mut self, replaced: Replaced, new: &New<'_>) -> Option<BlockText> {
+        let Replaced { element, shape, .. } = replaced;
+        let text = self.content(new).string()?.into_owned();
+        let old = element.value;
+        let below = self.lines.below(element.end).ok()?;
+        let style = self.tree.style(old);
+        let is_block = matches!(style, Style::Literal | Style::Folded);
+        let keeps_quotes = style == Style::DoubleQuoted && self.tree.scalar(old)?.contains('\n');
+        let fits = is_block || (text.contains('\n') && !keeps_quotes);
+        if !fits || !self.may_follow_block_scalar(below, shape.column) {
+            return None;
+        }
+        if !plan::is_inline(self.tree, old) {
+            let children = self.child_lines(&replaced).ok()?;
+            // Comments and blank lines in between would be text.
+            if self.lines.below(children.head) != Ok(children.lines.start) {
+                return None;
+            }
+        }
+        let header = is_block.then(|| self.header(old));
+        let has_content = header.is_some_and(|header| header.end < element.end);
+        let column = self.tree.content_column(old) as usize;
+        let step = match shape.kind {
+            _ if has_content && column > shape.column => column - shape.column,
+            Kind::Sequence => 1 + shape.gap,
+            _ => self.layout().indent,
+        };
+        let style = BlockTextStyle {
+            folded: style == Style::Folded,
+            step,
+            column: shape.column + step,
+            indicator: header.is_some_and(|header| header.indicator.is_some()),
+        };
+        style.write(&text, self.lines.break_before(below))
+    }
+
+    fn header(&self, block_scalar: NodeId) -> block_scalar::Header {
+        block_scalar::header(self.lines.text, self.tree.span(block_scalar).start)
+    }
+
+    /// `a: 1 # why` becomes `a: | # why` with lines below it.
+    fn replace_by_block_text(
+        &mut self,
+        replaced: Replaced,
+        text: BlockText,
+    ) -> Result<(), SpliceError> {
+        let Replaced { element, mark, .. } = replaced;
+        if !plan::is_inline(self.tree, element.value) {
+            let children = self.child_lines(&replaced)?;
+            self.out
+                .replace(mark..children.head, format!(" {}", text.header));
+            self.out.replace(children.lines, text.lines);
+            return Ok(());
+        }
+        let below = self.lines.below(element.end)?;
+        self.token(replaced, text.header);
+        self.out.insert(below, text.lines);
+        Ok(())
+    }
+
     /// `a: 1` becomes `a: 2`, `a:` becomes `a: 2`.
     fn token(&mut self, replaced: Replaced, text: String) {
         let Replaced { element, mark, .. } = replaced;
@@ -126,11 +202,22 @@ impl Writer<'_, '_> {
         if start < element.end {
             // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
             let space = if start == mark { " " } else { "" };
-            self.out
-                .replace(start..element.end, format!("{space}{text}"));
+            self.replace_value(start, &element, format!("{space}{text}"));
         } else {
             self.out.insert(mark, format!(" {text}"));
         }
+    }
+
+    /// Replaces the text from a place to the end of a scalar. A comment after the header of a block scalar stays.
+    pub(super) fn replace_value(&mut self, from: usize, element: &Element, text: String) {
+        let old = element.value;
+        if !matches!(self.tree.style(old), Style::Literal | Style::Folded) {
+            return self.out.replace(from..element.end, text);
+        }
+        let header = self.header(old).end;
+        self.out.replace(from..header, text);
+        let line_end = self.lines.line_end(header);
+        self.out.delete(line_end..element.end.max(line_end));
     }
 
     /// The whole item: its lines, its comment at the end.
@@ -145,7 +232,12 @@ impl Writer<'_, '_> {
             Some(start) => (start, FirstLine::Own),
             None => (element.start, FirstLine::AfterDash),
         };
-        let text = self.lines_of(shape, &[new], self.lines.start(start), first_line)?;
+        let place = NewLines {
+            at: self.lines.start(start),
+            next: below,
+            first: first_line,
+        };
+        let text = self.lines_of(shape, &[new], place)?;
         self.out.replace(start..below, text);
         Ok(())
     }
@@ -170,12 +262,12 @@ impl Writer<'_, '_> {
                 return Err(ErrorKind::Layout.at(start));
             };
             let place = start - indentation.len();
-            let text = self.children_of(shape, new, place)?;
+            let text = self.children_of(shape, new, place..below)?;
             self.out.replace(place..below, text);
             return Ok(());
         }
-        let text = self.children_of(shape, new, below)?;
-        self.out.delete(mark..element.end);
+        let text = self.children_of(shape, new, below..below)?;
+        self.replace_value(mark, &element, String::new());
         self.out.insert(below, text);
         Ok(())
     }
@@ -187,39 +279,42 @@ impl Writer<'_, '_> {
         new: New<'_>,
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
-        let Replaced {
-            element,
-            mark,
-            shape,
-        } = replaced;
+        let Replaced { mark, shape, .. } = replaced;
+        let ChildLines { head, lines } = self.child_lines(&replaced)?;
+        match inline {
+            Some(text) => {
+                self.out.replace(mark..head, format!(" {text}"));
+                self.out.delete(lines);
+            }
+            None => {
+                self.out.delete(mark..head);
+                let text = self.children_of(shape, new, lines.clone())?;
+                self.out.replace(lines, text);
+            }
+        }
+        Ok(())
+    }
+
+    fn child_lines(&self, replaced: &Replaced) -> Result<ChildLines, SpliceError> {
+        let Replaced { element, mark, .. } = *replaced;
         let first = layout::first(self.tree, element.value);
         let Some(indentation) = self.lines.indentation(first) else {
             return Err(ErrorKind::Layout.at(first));
         };
-        let place = first - indentation.len();
         let below = self.lines.below(element.end)?;
-        let end = self.properties_end(element.value).unwrap_or(mark).max(mark);
-        match inline {
-            Some(text) => {
-                self.out.replace(mark..end, format!(" {text}"));
-                self.out.delete(place..below);
-            }
-            None => {
-                self.out.delete(mark..end);
-                let text = self.children_of(shape, new, place)?;
-                self.out.replace(place..below, text);
-            }
-        }
-        Ok(())
+        Ok(ChildLines {
+            head: self.properties_end(element.value).unwrap_or(mark).max(mark),
+            lines: first - indentation.len()..below,
+        })
     }
 
     fn children_of(
         &mut self,
         shape: BlockStyle,
         new: New<'_>,
-        place: usize,
+        replaced: Range<usize>,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(place, FirstLine::Own);
+        let mut block = self.new_block(shape.column, NewLines::instead_of(replaced));
         block.children(shape.column, self.content(&new))?;
         Ok(block.text)
     }
@@ -232,7 +327,7 @@ impl Writer<'_, '_> {
             if text.lines().any(|line| line.starts_with("...")) {
                 return Err(ErrorKind::Layout.at(0));
             }
-            let rendered = self.whole(new, end)?;
+            let rendered = self.whole(new, end..end)?;
             self.out.insert(end, rendered);
             return Ok(());
         };
@@ -247,7 +342,7 @@ impl Writer<'_, '_> {
         match own.filter(|_| !is_json) {
             Some(place) => {
                 let below = self.lines.below(span.end)?;
-                let rendered = self.whole(new, place)?;
+                let rendered = self.whole(new, place..below)?;
                 self.out.replace(place..below, rendered);
             }
             None => {
@@ -258,12 +353,12 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn whole(&mut self, new: &Value, place: usize) -> Result<String, SpliceError> {
+    fn whole(&mut self, new: &Value, replaced: Range<usize>) -> Result<String, SpliceError> {
         let new = Content::Value(new);
         if let Some(text) = render::inline(new, self.layout()) {
-            return Ok([&text, self.lines.break_before(place)].concat());
+            return Ok([&text, self.lines.break_before(replaced.start)].concat());
         }
-        let mut block = self.new_block(place, FirstLine::Own);
+        let mut block = self.new_block(0, NewLines::instead_of(replaced));
         block.parts(0, new)?;
         Ok(block.text)
     }

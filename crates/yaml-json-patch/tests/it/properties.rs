@@ -308,7 +308,7 @@ fn check_exception(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let apply = |operation: &Value| {
         apply(&text, &patch(vec![operation.clone()])).map_err(|error| match error {
             Error::Splice(error) => error.kind,
-            error => panic!("{error:?}: {operation}"),
+            error => panic!("{error:?}: {operation}\n{}", visible(&text)),
         })
     };
     prop_assert_eq!(

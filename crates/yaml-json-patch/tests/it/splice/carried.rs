@@ -81,6 +81,9 @@ fn a_string_keeps_its_quotes() {
         .gives("a: 'it''s' # why\n");
     given("a: 'x'\n")
         .replace("/a", json!("two\nlines"))
+        .gives("a: |-\n  two\n  lines\n");
+    given("a: \"one\\nline\"\n")
+        .replace("/a", json!("two\nlines"))
         .gives("a: \"two\\nlines\"\n");
     given("a: \"x\"\n")
         .replace("/a", json!("y z"))

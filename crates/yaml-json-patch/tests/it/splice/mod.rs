@@ -8,6 +8,7 @@ mod ends_of_texts;
 #[cfg(feature = "kubernetes")]
 mod nulls;
 mod refusals;
+mod strings;
 
 use json_patch::Patch;
 use serde_json::{Value, json};
