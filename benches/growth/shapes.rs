@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use yaml_json_patch::Patch;
+use yaml_json_patch::{Cache, Patch, edit, operations, read, splice, verify};
 
 /// The work that is measured.
 pub(crate) type Run = Box<dyn Fn()>;
@@ -583,13 +583,18 @@ fn copied(from: &str, path: &str) -> Value {
     json!({"op": "copy", "from": from, "path": path})
 }
 
-/// The text, patched by so many operations.
-fn patched(text: String, operations: usize, one: impl Fn(usize) -> Value) -> Run {
-    let patch: Patch = serde_json::from_value((0..operations).map(one).collect()).expect("a patch");
+/// The text, patched by so many operations at once.
+fn patched(text: String, count: usize, one: impl Fn(usize) -> Value) -> Run {
+    let patch: Patch = serde_json::from_value((0..count).map(one).collect()).expect("a patch");
     Box::new(move || {
-        drop(black_box(
-            yaml_json_patch::apply(&text, &patch).expect("a patch that fits"),
-        ))
+        let (tree, cache) = (read(&text).expect("YAML"), Cache::default());
+        let spliced = splice(&tree, operations(&patch), &cache).expect("a patch that fits");
+        let edited = edit::apply(&text, &spliced.edits);
+        let new = cache
+            .read_edited(&tree, &spliced.edits, &edited)
+            .expect("YAML");
+        verify(&tree, &spliced, &new, &cache).expect("the patched document");
+        drop(black_box(edited));
     })
 }
 

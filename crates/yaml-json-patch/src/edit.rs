@@ -119,6 +119,11 @@ pub fn origins(edits: &[Edit], places: &[usize]) -> Vec<usize> {
     places.iter().map(origin).collect()
 }
 
+/// The place in the original of one of the edited text, as [`origins`] has it.
+pub(crate) fn origin(edits: &[Edit], place: usize) -> usize {
+    origins(edits, &[place]).into_iter().next().unwrap_or(place)
+}
+
 /// One list of edits for two that follow each other: `apply(apply(text, first), second) == apply(text, compose(..))`.
 ///
 /// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.
@@ -221,7 +226,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Splits one edit into its differing lines.
+/// Leaves out the lines at both ends that stay.
 fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>) {
     let old = &original[range.clone()];
     if old == new {
@@ -231,21 +236,23 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
         edits.push(Edit::replace(range, new));
         return;
     }
-    let diff = similar::TextDiff::from_lines(old, new);
-    let mut at = range.start;
-    for op in diff.ops() {
-        let lines = |slices: &mut dyn Iterator<Item = &str>, range: Range<usize>| -> String {
-            slices.skip(range.start).take(range.len()).collect()
-        };
-        let removed = lines(&mut diff.iter_old_slices(), op.old_range()).len();
-        if op.tag() != similar::DiffTag::Equal {
-            edits.push(Edit::replace(
-                at..at + removed,
-                lines(&mut diff.iter_new_slices(), op.new_range()),
-            ));
-        }
-        at += removed;
-    }
+    let head = common_lines(old.split_inclusive('\n'), new.split_inclusive('\n'));
+    let (old, new) = (&old[head..], &new[head..]);
+    let tail = common_lines(
+        old.split_inclusive('\n').rev(),
+        new.split_inclusive('\n').rev(),
+    );
+    let changed = range.start + head..range.end - tail;
+    edits.push(Edit::replace(changed, &new[..new.len() - tail]));
+}
+
+/// The bytes of the lines that both begin with.
+fn common_lines<'l>(
+    old: impl Iterator<Item = &'l str>,
+    new: impl Iterator<Item = &'l str>,
+) -> usize {
+    let pairs = old.zip(new).take_while(|(old, new)| old == new);
+    pairs.map(|(line, _)| line.len()).sum()
 }
 
 impl Tree<'_> {

@@ -2,7 +2,6 @@
 
 use crate::edit::{self, Edit};
 use crate::read::read;
-use crate::splice::apply;
 use crate::splice::overlay::{self, Overlay};
 use crate::splice::{
     self, Cache, Carrying, ErrorKind, Operation, SpliceError, Spliced, operations,
@@ -56,7 +55,8 @@ impl Error {
 
 /// Applies a patch to the text of one document.
 ///
-/// All operations are carried out, in their order, or none. The result is read again and compared with what RFC 6902 says.
+/// All operations are carried out, or none. They follow each other: the text is the one that they give one by one. It is read
+/// again after each of them and compared with what RFC 6902 says.
 ///
 /// A path names keys as YAML 1.1 reads them, and else as they are written: both `/true` and `/on` name the member `on: push`.
 /// RFC 6902 knows only the first of them, so that its `add` at `/on` would add a member; here it replaces the value.
@@ -102,19 +102,72 @@ pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
 /// # Errors
 /// As [`apply()`].
 pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
-    Ok(patched(text, patch)?.spliced.edits)
+    Ok(patched(text, patch)?.edits)
 }
 
-fn patched(text: &str, patch: &Patch) -> Result<Checked, Error> {
-    let tree = read(text)?;
-    let operations = operations(patch);
-    let overlay = splice::patched(&tree, &operations)?;
-    checked(&tree, overlay, &operations)
+fn patched(text: &str, patch: &Patch) -> Result<Edited, Error> {
+    Edited::original(text).patched(text, &operations(patch))
+}
+
+/// The text of one document while it is edited.
+#[derive(Debug, Clone)]
+struct Edited {
+    text: String,
+    /// The edits that lead here from the original.
+    edits: Vec<Edit>,
+    /// The number of operations so far.
+    operations: usize,
+}
+
+impl Edited {
+    fn original(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            edits: Vec::new(),
+            operations: 0,
+        }
+    }
+
+    /// Carries out operations, one after the other: each finds the text that those before it have left.
+    fn patched(&self, original: &str, operations: &[Operation]) -> Result<Self, Error> {
+        let mut edited = self.clone();
+        let mut rest = operations;
+        loop {
+            // A test changes nothing, so that what follows it finds the same tree.
+            let is_test = |operation: &&Operation| matches!(operation, Operation::Test { .. });
+            let tests = rest.iter().take_while(is_test).count();
+            let (these, others) = rest.split_at(rest.len().min(tests + 1));
+            let tree = read(&edited.text)?;
+            let checked = checked(&tree, these, edited.operations);
+            let checked = checked.map_err(|error| edited.in_original(error))?;
+            if let Some(Checked { spliced, text }) = checked {
+                edited.edits = edit::compose(original, &edited.edits, &spliced.edits);
+                edited.text = text;
+            }
+            edited.operations += these.len();
+            if others.is_empty() {
+                return Ok(edited);
+            }
+            rest = others;
+        }
+    }
+
+    /// An error with its offset in the original.
+    fn in_original(&self, error: Error) -> Error {
+        match error {
+            Error::Splice(mut error) => {
+                error.offset = edit::origin(&self.edits, error.offset);
+                error.into()
+            }
+            other => other,
+        }
+    }
 }
 
 /// Sets and removes values of the text of one document, by their paths.
 ///
-/// Nothing is edited before [`Editor::finish`], which edits and checks once.
+/// Each change is checked as [`apply()`] checks it. One that cannot be made is an error and changes nothing; the editor can be used
+/// further.
 ///
 /// ```
 /// use yaml_json_patch::Editor;
@@ -125,13 +178,14 @@ fn patched(text: &str, patch: &Patch) -> Result<Checked, Error> {
 ///   keep: 7 days   # as the contract says
 ///   hosts: [db1, db2]
 /// ";
-/// let edited = Editor::new(text)?
+/// let mut editor = Editor::new(text)?;
+/// editor
 ///     .set("/backup/at", "04:30")?
 ///     .set("/backup/retries", 3)?
-///     .set("/backup/hosts/1", "db9")?
-///     .remove("/backup/keep")?
-///     .finish()?;
-/// assert_eq!(edited, "\
+///     .set("/backup/hosts/1", "db9")?;
+/// assert!(editor.remove("/backup/keep")?);
+/// assert!(!editor.remove("/backup/once")?);
+/// assert_eq!(editor.finish()?, "\
 /// backup:
 ///   at: '04:30'
 ///   hosts: [db1, db9]
@@ -139,24 +193,22 @@ fn patched(text: &str, patch: &Patch) -> Result<Checked, Error> {
 /// ");
 /// # Ok::<(), yaml_json_patch::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Editor<'t> {
-    tree: Tree<'t>,
-    overlay: Overlay,
-    operations: Vec<Operation>,
+#[derive(Debug, Clone)]
+pub struct Editor {
+    original: String,
+    edited: Edited,
 }
 
-impl<'t> Editor<'t> {
+impl Editor {
     /// Reads the document.
     ///
     /// # Errors
     /// [`Error::Yaml`] when the text is not valid YAML, or holds more than one document.
-    pub fn new(text: &'t str) -> Result<Self, Error> {
-        let tree = read(text)?;
+    pub fn new(text: &str) -> Result<Self, Error> {
+        read(text)?;
         Ok(Self {
-            overlay: overlay::unchanged(&tree),
-            tree,
-            operations: Vec::new(),
+            original: text.to_owned(),
+            edited: Edited::original(text),
         })
     }
 
@@ -165,60 +217,56 @@ impl<'t> Editor<'t> {
     ///
     /// # Errors
     /// [`Error::Splice`] when there is no such mapping or list, or it cannot be edited safely.
-    pub fn set(mut self, path: &str, value: impl Into<Value>) -> Result<Self, Error> {
+    pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<&mut Self, Error> {
         let path = self.pointer(path)?;
         let value = Arc::new(value.into());
         let replace = Operation::Replace {
             path: path.clone(),
             value: Arc::clone(&value),
         };
-        match self.carry_out(replace) {
-            Err(error) if error.kind == ErrorKind::InvalidPointer => {
-                self.carry_out(Operation::Add { path, value })?;
-            }
-            replaced => replaced?,
+        if !self.carry_out_if_there(replace)? {
+            self.carry_out(Operation::Add { path, value })?;
         }
         Ok(self)
     }
 
-    /// Removes the value at a JSON Pointer.
+    /// Removes the value at a JSON Pointer. Returns false if there is none.
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no such value, or it cannot be removed safely.
-    pub fn remove(mut self, path: &str) -> Result<Self, Error> {
+    /// [`Error::Splice`] when the value cannot be removed safely.
+    pub fn remove(&mut self, path: &str) -> Result<bool, Error> {
         let path = self.pointer(path)?;
-        self.carry_out(Operation::Remove { path })?;
-        Ok(self)
+        self.carry_out_if_there(Operation::Remove { path })
     }
 
-    /// Edits the text and reads the result again.
+    /// Returns the edited text.
     ///
     /// # Errors
-    /// As [`apply()`].
-    pub fn finish(self) -> Result<String, Error> {
-        Ok(checked(&self.tree, self.overlay, &self.operations)?.text)
+    /// None so far.
+    pub fn finish(&self) -> Result<String, Error> {
+        Ok(self.edited.text.clone())
     }
 
-    fn carry_out(&mut self, operation: Operation) -> Result<(), SpliceError> {
-        let index = self.operations.len();
-        apply::apply_one(&self.tree, &mut self.overlay, index, &operation)?;
-        self.operations.push(operation);
+    fn carry_out(&mut self, operation: Operation) -> Result<(), Error> {
+        self.edited = self.edited.patched(&self.original, &[operation])?;
         Ok(())
+    }
+
+    fn carry_out_if_there(&mut self, operation: Operation) -> Result<bool, Error> {
+        match self.carry_out(operation) {
+            Ok(()) => Ok(true),
+            Err(Error::Splice(error)) if error.kind == ErrorKind::InvalidPointer => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn pointer(&self, path: &str) -> Result<PointerBuf, SpliceError> {
         PointerBuf::parse(path).map_err(|_| {
             let path = PointerBuf::from_tokens([path]);
             let error = ErrorKind::InvalidPointer.at(0);
-            error.of_operation(self.operations.len(), "path", &path)
+            error.of_operation(self.edited.operations, "path", &path)
         })
     }
-}
-
-/// Operations, turned into edits of a text, and the text that was read again.
-struct Checked {
-    spliced: Spliced,
-    text: String,
 }
 
 /// Turns operations, carried out in their order, into edits. The cache shares work between documents.
@@ -255,22 +303,42 @@ pub fn splice(
     operations: Vec<Operation>,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    let overlay = splice::patched(tree, &operations)?;
+    let overlay = splice::patched(tree, &operations, 0)?;
     match with_carried_text(tree, &overlay, cache) {
         Some(checked) => Ok(checked.spliced),
         None => splice::write(tree, overlay, Carrying::Values, cache),
     }
 }
 
-/// Writes, reads and compares the patched document.
-fn checked(tree: &Tree<'_>, overlay: Overlay, operations: &[Operation]) -> Result<Checked, Error> {
-    let cache = Cache::default();
-    if let Some(checked) = with_carried_text(tree, &overlay, &cache) {
-        return Ok(checked);
+/// Operations, turned into edits of a text, and the text that was read again.
+struct Checked {
+    spliced: Spliced,
+    text: String,
+}
+
+/// Carries out operations of which the last alone may change the text, the first being the one with this index in its patch.
+/// Writes, reads and compares the patched document; none if nothing changes.
+fn checked(
+    tree: &Tree<'_>,
+    operations: &[Operation],
+    index: usize,
+) -> Result<Option<Checked>, Error> {
+    let overlay = splice::patched(tree, operations, index)?;
+    if overlay == overlay::unchanged(tree) {
+        return Ok(None);
     }
-    match written(tree, overlay, Carrying::Values, &cache) {
-        Err(Error::Splice(error)) => Err(with_operation(tree, operations, error).into()),
-        result => result,
+    let cache = Cache::default();
+    let carried = with_carried_text(tree, &overlay, &cache);
+    let checked = match carried {
+        Some(checked) => Ok(checked),
+        None => written(tree, overlay, Carrying::Values, &cache),
+    };
+    match (checked, operations.split_last()) {
+        (Err(Error::Splice(error)), Some((last, tests))) => {
+            let index = index + tests.len();
+            Err(error.of_operation(index, "path", last.path()).into())
+        }
+        (checked, _) => checked.map(Some),
     }
 }
 
@@ -298,22 +366,4 @@ fn written(
         })?;
     verify(tree, &spliced, &new, cache)?;
     Ok(Checked { spliced, text })
-}
-
-/// Finds an operation that cannot be written although those before it can, and returns its error.
-///
-/// The error of all operations together may be another one's, which comes first in the text.
-fn with_operation(tree: &Tree<'_>, operations: &[Operation], error: SpliceError) -> SpliceError {
-    let (mut fits, mut fails, mut error) = (0, operations.len(), error);
-    while fails - fits > 1 {
-        let middle = fits.midpoint(fails);
-        match splice(tree, operations[..middle].to_vec(), &Cache::default()) {
-            Ok(_) => fits = middle,
-            Err(earlier) => (fails, error) = (middle, earlier),
-        }
-    }
-    match operations.get(fits) {
-        Some(operation) => error.of_operation(fits, "path", operation.path()),
-        None => error,
-    }
 }

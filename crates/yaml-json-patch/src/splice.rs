@@ -29,7 +29,7 @@
 //!
 //! Comments inside a value that the patch replaces or removes are lost.
 
-pub(crate) mod apply;
+mod apply;
 mod block;
 mod block_text;
 mod cache;
@@ -76,10 +76,14 @@ pub struct Spliced {
     pub(crate) overlay: Overlay,
 }
 
-/// Carries out the operations on the document, in their order.
-pub(crate) fn patched(tree: &Tree<'_>, operations: &[Operation]) -> Result<Overlay, SpliceError> {
+/// Carries out the operations on the document, in their order. The first is the one with this index in its patch.
+pub(crate) fn patched(
+    tree: &Tree<'_>,
+    operations: &[Operation],
+    index: usize,
+) -> Result<Overlay, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
-    apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
+    apply::apply(tree, &mut overlay, operations, index).map_err(|error| error.in_source(tree))?;
     Ok(overlay)
 }
 
@@ -123,7 +127,7 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = apply::apply(tree, &mut overlay, &operations).err();
+        let failed = apply::apply(tree, &mut overlay, &operations, 0).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
             error: error.in_source(tree),

@@ -10,27 +10,22 @@ use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Applies the operations, one by one.
-pub(crate) fn apply(
+/// Applies the operations, one by one. The first is the one with this index in its patch.
+pub(super) fn apply(
     tree: &Tree<'_>,
     root: &mut Overlay,
     operations: &[Operation],
+    first: usize,
 ) -> Result<(), SpliceError> {
-    let mut document = OperationApplier::new(tree, root);
+    let mut document = OperationApplier {
+        tree,
+        root,
+        reading: Reading::default(),
+    };
     for (index, operation) in operations.iter().enumerate() {
-        document.apply(index, operation)?;
+        document.apply(first + index, operation)?;
     }
     Ok(())
-}
-
-/// Applies one operation, the one with this index in its patch.
-pub(crate) fn apply_one(
-    tree: &Tree<'_>,
-    root: &mut Overlay,
-    index: usize,
-    operation: &Operation,
-) -> Result<(), SpliceError> {
-    OperationApplier::new(tree, root).apply(index, operation)
 }
 
 /// Carries out operations.
@@ -40,15 +35,7 @@ struct OperationApplier<'d, 't> {
     reading: Reading,
 }
 
-impl<'d, 't> OperationApplier<'d, 't> {
-    fn new(tree: &'d Tree<'t>, root: &'d mut Overlay) -> Self {
-        Self {
-            tree,
-            root,
-            reading: Reading::default(),
-        }
-    }
-
+impl OperationApplier<'_, '_> {
     fn apply(&mut self, index: usize, operation: &Operation) -> Result<(), SpliceError> {
         let carried = match operation.source_path() {
             Some(from) => {
@@ -323,7 +310,7 @@ mod tests {
                         value: Arc::new(Value::Null),
                     }]
                 };
-                _ = apply(&tree, &mut root, &add("/new"));
+                _ = apply(&tree, &mut root, &add("/new"), 0);
                 let Overlay::Map { node, members } = root else {
                     panic!("{text}")
                 };

@@ -56,7 +56,13 @@ impl Writer<'_, '_> {
                 SpliceStep::Keep(_) => {}
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => {
-                    self.replace(shape, &plan.elements, index, overlay)?
+                    if let Some(element) = plan.elements.get(index) {
+                        let below = self.lines.below(element.end).ok();
+                        let steps = at..at + 1;
+                        let next =
+                            below.map(|below| self.new_lines(shape, plan, steps, below).next);
+                        self.replace(shape, element, next, overlay)?;
+                    }
                 }
                 SpliceStep::Remove(index) => self.remove(plan, index)?,
                 SpliceStep::Insert(_) => {

@@ -156,8 +156,9 @@ impl<'t> Lines<'t> {
 
     /// Moves a line start over the comments that follow there and are indented deeper than `column`, and over blank
     /// lines in front of such comments. Lines that were commented out at the very left count as indented by the blanks
-    /// after `#`, less the one that an editor may have put there.
+    /// after `#`, less the one that an editor may have put there; in column 0 only at the end of the text.
     pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, SpliceError> {
+        let counts_left = column > 0 || self.next_content(from) == self.text.len();
         let mut place = from;
         let mut at = from;
         while at < self.text.len() {
@@ -166,7 +167,7 @@ impl<'t> Lines<'t> {
             let rest = self.slice(first, end);
             let commented_out = rest.trim_start_matches('#').trim_end();
             let blanks = commented_out.len() - commented_out.trim_start_matches(' ').len();
-            let indentation = if first == at && column > 0 {
+            let indentation = if first == at && counts_left {
                 blanks.saturating_sub(1)
             } else {
                 first - at

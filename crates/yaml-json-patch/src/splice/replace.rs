@@ -25,6 +25,8 @@ struct Replaced {
     mark: usize,
     /// The collection that holds it.
     shape: BlockStyle,
+    /// The line that follows it; none if its last line has more than a comment.
+    next: Option<usize>,
 }
 
 /// A block collection below its key.
@@ -39,13 +41,10 @@ impl Writer<'_, '_> {
     pub(super) fn replace(
         &mut self,
         shape: BlockStyle,
-        elements: &[Element],
-        index: usize,
+        element: &Element,
+        next: Option<usize>,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let Some(element) = elements.get(index) else {
-            return Ok(());
-        };
         let Some(mark) = element.mark else {
             return Err(ErrorKind::Layout.at(element.start));
         };
@@ -54,6 +53,7 @@ impl Writer<'_, '_> {
             element: *element,
             mark,
             shape,
+            next,
         };
         #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
@@ -85,7 +85,7 @@ impl Writer<'_, '_> {
                 self.token(replaced, text);
                 Ok(())
             }
-            _ if shape.kind == Kind::Sequence => self.replace_item(shape, element, new),
+            _ if shape.kind == Kind::Sequence => self.replace_item(replaced, new),
             (true, None) => self.fill(replaced, new),
             (false, inline) => self.replace_children(replaced, new, inline),
         }
@@ -97,6 +97,7 @@ impl Writer<'_, '_> {
             element,
             mark,
             shape,
+            ..
         } = replaced;
         let below = self.lines.below(element.end)?;
         let place = BlockPlace {
@@ -136,15 +137,19 @@ impl Writer<'_, '_> {
 
     /// The block scalar for a string that replaces another one, or that has several lines.
     fn block_text(&mut self, replaced: Replaced, new: &New<'_>) -> Option<BlockText> {
-        let Replaced { element, shape, .. } = replaced;
+        let Replaced {
+            element,
+            shape,
+            next,
+            ..
+        } = replaced;
         let text = self.content(new).string()?.into_owned();
         let old = element.value;
-        let below = self.lines.below(element.end).ok()?;
         let style = self.tree.style(old);
         let is_block = matches!(style, Style::Literal | Style::Folded);
         let keeps_quotes = style == Style::DoubleQuoted && self.tree.scalar(old)?.contains('\n');
         let fits = is_block || (text.contains('\n') && !keeps_quotes);
-        if !fits || !self.may_follow_block_scalar(below, shape.column) {
+        if !fits || !self.may_follow_block_scalar(next?, shape.column) {
             return None;
         }
         if !plan::is_inline(self.tree, old) {
@@ -168,6 +173,7 @@ impl Writer<'_, '_> {
             column: shape.column + step,
             indicator: header.is_some_and(|header| header.indicator.is_some()),
         };
+        let below = self.lines.below(element.end).ok()?;
         style.write(&text, self.lines.break_before(below))
     }
 
@@ -221,20 +227,21 @@ impl Writer<'_, '_> {
     }
 
     /// The whole item: its lines, its comment at the end.
-    fn replace_item(
-        &mut self,
-        shape: BlockStyle,
-        element: &Element,
-        new: New<'_>,
-    ) -> Result<(), SpliceError> {
+    fn replace_item(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
+        let Replaced {
+            element,
+            shape,
+            next,
+            ..
+        } = replaced;
         let below = self.lines.below(element.end)?;
-        let (start, first_line) = match self.own_lines(element) {
+        let (start, first_line) = match self.own_lines(&element) {
             Some(start) => (start, FirstLine::Own),
             None => (element.start, FirstLine::AfterDash),
         };
         let place = NewLines {
             at: self.lines.start(start),
-            next: below,
+            next: next.unwrap_or(below),
             first: first_line,
         };
         let text = self.lines_of(shape, &[new], place)?;
@@ -244,11 +251,7 @@ impl Writer<'_, '_> {
 
     /// `a: null # why` becomes `a: # why` with lines below it.
     fn fill(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
-        let Replaced {
-            element,
-            mark,
-            shape,
-        } = replaced;
+        let Replaced { element, mark, .. } = replaced;
         let start = self.tree.outer_start(element.value).max(mark);
         let below = self.lines.below(element.end)?;
         if self.lines.line_end(mark) < start {
@@ -262,11 +265,11 @@ impl Writer<'_, '_> {
                 return Err(ErrorKind::Layout.at(start));
             };
             let place = start - indentation.len();
-            let text = self.children_of(shape, new, place..below)?;
+            let text = self.children_of(&replaced, new, place)?;
             self.out.replace(place..below, text);
             return Ok(());
         }
-        let text = self.children_of(shape, new, below..below)?;
+        let text = self.children_of(&replaced, new, below)?;
         self.replace_value(mark, &element, String::new());
         self.out.insert(below, text);
         Ok(())
@@ -279,7 +282,7 @@ impl Writer<'_, '_> {
         new: New<'_>,
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
-        let Replaced { mark, shape, .. } = replaced;
+        let Replaced { mark, .. } = replaced;
         let ChildLines { head, lines } = self.child_lines(&replaced)?;
         match inline {
             Some(text) => {
@@ -288,7 +291,7 @@ impl Writer<'_, '_> {
             }
             None => {
                 self.out.delete(mark..head);
-                let text = self.children_of(shape, new, lines.clone())?;
+                let text = self.children_of(&replaced, new, lines.start)?;
                 self.out.replace(lines, text);
             }
         }
@@ -310,11 +313,13 @@ impl Writer<'_, '_> {
 
     fn children_of(
         &mut self,
-        shape: BlockStyle,
+        replaced: &Replaced,
         new: New<'_>,
-        replaced: Range<usize>,
+        place: usize,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(shape.column, NewLines::instead_of(replaced));
+        let Replaced { shape, next, .. } = *replaced;
+        let lines = place..next.unwrap_or(place);
+        let mut block = self.new_block(shape.column, NewLines::instead_of(lines));
         block.children(shape.column, self.content(&new))?;
         Ok(block.text)
     }

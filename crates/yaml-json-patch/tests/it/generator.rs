@@ -14,9 +14,12 @@ impl<'b> ChoiceTape<'b> {
 
     /// A number below `bound`; 0 when the tape is at its end.
     pub(crate) fn pick(&mut self, bound: usize) -> usize {
-        self.bytes
-            .next()
-            .map_or(0, |byte| usize::from(*byte) % bound)
+        let high = if bound > 256 { self.byte() } else { 0 };
+        (256 * high + self.byte()) % bound
+    }
+
+    fn byte(&mut self) -> usize {
+        self.bytes.next().map_or(0, |byte| usize::from(*byte))
     }
 
     pub(crate) fn chance(&mut self, one_in: usize) -> bool {

@@ -18,6 +18,7 @@ mod independent_readers;
 mod json;
 mod json_patch_suite;
 mod properties;
+mod random_patches;
 mod reader_mutation;
 #[cfg(feature = "kubernetes")]
 mod restored_nulls;

@@ -80,7 +80,11 @@ fn addition(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Optio
     ))
 }
 
-fn operation(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Option<Value> {
+pub(crate) fn operation(
+    tape: &mut ChoiceTape<'_>,
+    document: &Value,
+    serial: usize,
+) -> Option<Value> {
     let mut found = Vec::new();
     places(document, "", &mut found);
     let at = tape.pick(found.len());

@@ -180,24 +180,3 @@ fn an_item_that_is_replaced() {
         .replace("/0/0", json!({"x": 1, "w": 2}))
         .gives("- - x: 1\n    w: 2\n  - b\n");
 }
-
-#[test]
-fn replacing_is_removing_and_adding() {
-    let text = "list:\n# about a\n- a\n# about b\n- b: 1\n  c: 2\n# end\n";
-    let (Ok(replaced), Ok(added)) = (
-        given(text).replace("/list/1", json!({"z": [1]})).after,
-        given(text)
-            .patched_with(json!([
-                {"op": "remove", "path": "/list/1"},
-                {"op": "add", "path": "/list/1", "value": {"z": [1]}},
-            ]))
-            .after,
-    ) else {
-        panic!("both can be done")
-    };
-    assert_eq!(replaced, added);
-    assert_eq!(
-        replaced,
-        "list:\n# about a\n- a\n# about b\n- z:\n  - 1\n# end\n"
-    );
-}

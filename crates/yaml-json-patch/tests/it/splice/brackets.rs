@@ -136,7 +136,7 @@ fn neighbours_in_brackets_go_below_a_comment() {
         .push(json!({"op": "add", "path": "/a/z", "value": 4}));
     given(text)
         .patched_with(operations)
-        .gives("a: {\n  x: 1, # why\n  z: 4,\n}\n");
+        .gives("a: {\n  x: 1, # why\n  z: 4\n}\n");
 }
 
 #[test]

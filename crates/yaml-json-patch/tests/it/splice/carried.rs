@@ -97,3 +97,53 @@ fn a_string_keeps_its_quotes() {
         ]))
         .gives("- 'y'\n- {a: 'y', \"c\": \"y\"}\n");
 }
+
+#[test]
+fn operations_follow_each_other() {
+    let text =
+        "old:\n  # head\n  v: 1.10 # one\n  p: !secret pw\n  s: |\n    x\n    y\n  m: 0644\nz: 1\n";
+    given(text)
+        .patched_with(json!([
+            {"op": "move", "from": "/old", "path": "/new"},
+            {"op": "add", "path": "/new/extra", "value": 1},
+        ]))
+        .gives("z: 1\nnew:\n  # head\n  v: 1.10 # one\n  p: !secret pw\n  s: |\n    x\n    y\n  m: 0644\n  extra: 1\n");
+    given("old:\n  v: 1.10 # one\n  p: !include x.yaml\nz: 1\n")
+        .patched_with(json!([
+            {"op": "replace", "path": "/old/v", "value": "2.0.1"},
+            {"op": "move", "from": "/old", "path": "/new"},
+        ]))
+        .gives("z: 1\nnew:\n  v: 2.0.1 # one\n  p: !include x.yaml\n");
+}
+
+#[test]
+fn comments_stay_with_their_items() {
+    given("l:\n- v0 # c0\n- v1 # c1\n- v2 # c2\nz: 1\n")
+        .patched_with(json!([
+            {"op": "move", "from": "/l/2", "path": "/l/1"},
+            {"op": "move", "from": "/l/2", "path": "/l/0"},
+        ]))
+        .gives("l:\n- v1 # c1\n- v0 # c0\n- v2 # c2\nz: 1\n");
+    given("l:\n- a # A\n- b # B\n- c # C\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/l/0", "value": "z"},
+            {"op": "replace", "path": "/l/1", "value": "aa"},
+        ]))
+        .gives("l:\n- z\n- aa # A\n- b # B\n- c # C\n");
+    given("some:\n- first   # one\n- second   # two\n- third   # three\n")
+        .patched_with(json!([
+            {"op": "remove", "path": "/some/1"},
+            {"op": "replace", "path": "/some/1", "value": "3rd"},
+        ]))
+        .gives("some:\n- first   # one\n- 3rd   # three\n");
+}
+
+#[test]
+fn lines_commented_out_at_the_end_stay_with_their_block() {
+    given("functions:\n  hello:\n    handler: a\n#    runtime: n\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/new1", "value": true},
+            {"op": "add", "path": "/functions/new2", "value": "x"},
+        ]))
+        .gives("functions:\n  hello:\n    handler: a\n#    runtime: n\n  new2: x\nnew1: true\n");
+}
