@@ -154,7 +154,10 @@ impl ReplacedParent {
         match self {
             ReplacedParent::Empty | ReplacedParent::FlowKey => true,
             ReplacedParent::Flow(text) => is_null_in_brackets(text),
-            ReplacedParent::Block(text) => text.starts_with([' ', '\t']) && is_null(text),
+            ReplacedParent::Block(text) => {
+                let line = text.trim_start_matches(['\r', '\n']);
+                line.starts_with([' ', '\t']) && is_null(line)
+            }
         }
     }
 }

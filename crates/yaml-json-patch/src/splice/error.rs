@@ -126,7 +126,7 @@ error_kinds! {
         "a key of this mapping is not a string",
         "put the key in quotes";
     OddNull = "odd-null",
-        "a `null` on a separate line cannot be replaced",
+        "a `null` on a separate line behind a comment cannot be replaced",
         "delete the `null`";
     OddColon = "odd-colon",
         "a comma or bracket follows the colon of an empty value directly, so some YAML parsers read the colon as part of the key",

@@ -12,11 +12,13 @@ use crate::tree::{NodeId, Style, Tree};
 #[must_use]
 pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSource {
     let lines = Lines { text: tree.text() };
-    let start = lines.before_blanks(tree.outer_start(value));
-    let raw = lines.slice(start, tree.span(value).end).to_owned();
+    let (start, end) = (tree.outer_start(value), tree.span(value).end);
     if tree.style(mapping) != Style::Flow {
-        return NullSource::Block(raw);
+        // Templates of Helm put the null of a value that is not set on a line of its own.
+        let start = lines.slice(0, start).trim_end().len();
+        return NullSource::Block(lines.slice(start, end).to_owned());
     }
+    let raw = lines.slice(lines.before_blanks(start), end).to_owned();
     let mut entries = tree.entries(mapping);
     let key_end = entries
         .find(|(_, entry)| *entry == value)

@@ -254,13 +254,12 @@ impl Writer<'_, '_> {
         let Replaced { element, mark, .. } = replaced;
         let start = self.tree.outer_start(element.value).max(mark);
         let below = self.lines.below(element.end)?;
-        if self.lines.line_end(mark) < start {
-            if matches!(
-                scalar_value(self.tree, element.value),
-                Ok(ScalarValue::Null)
-            ) {
-                return Err(ErrorKind::OddNull.at(start));
-            }
+        let is_null = scalar_value(self.tree, element.value) == Ok(ScalarValue::Null);
+        let is_alone = self.lines.line_end(mark) < start;
+        if is_alone && is_null && !self.lines.slice(mark, start).trim().is_empty() {
+            return Err(ErrorKind::OddNull.at(start));
+        }
+        if is_alone && !is_null {
             let Some(indentation) = self.lines.indentation(start) else {
                 return Err(ErrorKind::Layout.at(start));
             };
