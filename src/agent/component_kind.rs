@@ -82,14 +82,6 @@ impl ComponentKinds {
         }
     }
 
-    /// Returns the components of either set.
-    pub fn union(self, other: Self) -> Self {
-        Self {
-            agent: self.agent || other.agent,
-            wait_for: self.wait_for || other.wait_for,
-        }
-    }
-
     /// Returns the subject of a sentence, in the singular.
     pub fn subject(self) -> &'static str {
         match (self.agent, self.wait_for) {

@@ -6,7 +6,6 @@
 use crate::checks::TemplateNames;
 use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
-use crate::cli::findings;
 use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
 use crate::cli::messages::Messages;
@@ -34,8 +33,7 @@ pub(crate) fn run(
         let help = "to inject it, render the chart first, for example with `helm template`";
         let message = format!("skipped: {}", reason.sentence());
         let finding = Finding::about_input(reason, message).with_help(help);
-        let name = folder.to_string_lossy();
-        findings::add_about_input(messages, &name, &finding, run.severity_policy())?;
+        messages.add_about(&folder.to_string_lossy(), finding, run.severity_policy())?;
     }
     let mut reader = FileReader {
         kustomizations: Kustomizations::read(discovered),
@@ -61,14 +59,13 @@ pub(crate) fn run(
     }
     for folder in folders {
         // An error explains why the run has no resources.
-        let is_unexplained = !has_resources && !session.messages.has_errors();
+        let is_unexplained = !has_resources && !session.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
             let message = without_resources(folder, discovered);
             session.warn(folder, Reason::NoResources, message)?;
         }
     }
-    let remarks = session.check_related();
-    session.report_remarks(remarks)?;
+    session.check_related();
     session.finish()
 }
 
@@ -83,9 +80,8 @@ fn report_annotations(
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
-    let policy = session.run.severity_policy();
     for place in kustomizations.annotations() {
-        findings::add_about_input(session.messages, &place, &finding, policy)?;
+        session.add_about(&place, finding.clone())?;
     }
     Ok(())
 }
@@ -99,8 +95,7 @@ fn report_unmatched_lists(names: &TemplateNames, session: &mut Session<'_>) -> i
     for list in names.unmatched_lists(session.run.config) {
         let (origin, finding) = (list.origin, list.finding);
         if list.is_misspelt {
-            let policy = session.run.severity_policy();
-            findings::add_about_input(session.messages, &origin, &finding, policy)?;
+            session.add_about(&origin, finding)?;
         } else {
             let line = format!("info: {origin}: {}", finding.message);
             session.messages.note_line(&line)?;
@@ -206,7 +201,8 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        self.session.add(&file.path, Some(state), text, injection)
+        self.session.add(&file.path, Some(state), text, injection);
+        Ok(())
     }
 
     /// Warns of an unreadable file that may be no manifest, instead of an error.

@@ -1,14 +1,13 @@
 //! Reads stdin and files as UTF-8 text.
 
+pub(crate) use crate::inject::row::STDIN;
+
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 #[cfg(unix)]
 use std::{os::unix::fs::MetadataExt, sync::LazyLock};
-
-/// Name of stdin in messages.
-pub(crate) const STDIN: &str = "<stdin>";
 
 /// The reason why an input cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@
 //! - `webhook`: the admission server
 //! - `policy`: the admission policies
 //! - `output`, `stdout`, `concatenate`, `diff`, `in_place`, `interrupt`: output
-//! - `messages`, `findings`: messages beside the output
+//! - `messages`: messages beside the output
 
 mod args;
 mod concatenate;
@@ -18,7 +18,6 @@ mod diff;
 mod discover;
 mod files;
 mod find_config;
-mod findings;
 mod generate;
 mod in_place;
 mod input;

@@ -2,17 +2,16 @@
 
 use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
-use crate::cli::findings::{self, NamedText};
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
-use crate::diagnostic::visible_json;
-use crate::explain::{Explanation, Filter, Report, explain, github, gitlab, sarif, text};
+use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
+use crate::explain::{Explanation, Filter, Inputs, explain, github, gitlab, json, sarif, text};
+use crate::inject::Row;
 use crate::rbac;
-use crate::report::{Finding, Reason};
 use std::io;
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;
@@ -29,7 +28,7 @@ impl Session<'_> {
             OutputMode::Diff | OutputMode::Patches => session.print_changes(),
             OutputMode::Check | OutputMode::CheckAndDiff => {
                 let exit = session.print_changes()?;
-                Ok(exit.after_check(session.check_fails))
+                Ok(exit.after_check(session.check_fails()))
             }
             OutputMode::CheckReport(format) => session.print_check_report(format),
             OutputMode::Explanation(request) => session.print_explanation(request),
@@ -40,7 +39,7 @@ impl Session<'_> {
     /// Prints the manifests of all texts as one stream.
     fn print_manifests(&mut self) -> anyhow::Result<Exit> {
         self.refuse_open_block_scalars()?;
-        if self.messages.has_errors() {
+        if self.has_errors() {
             return self.fail(Ending::NothingPrinted);
         }
         let is_of_files = self.files.iter().any(|file| file.state.is_some());
@@ -49,7 +48,8 @@ impl Session<'_> {
         } else {
             Ending::StreamPrinted
         };
-        self.log_end(ending)?;
+        let end = self.end(ending);
+        self.messages.log_end(&end)?;
         let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
         let separators = concatenate::separators(&texts);
         let files = self.files.iter().zip(&separators).enumerate();
@@ -57,7 +57,7 @@ impl Session<'_> {
             let pieces = concatenate::joined(index, pieces(&file.text, file.edits()));
             std::iter::once(separator.as_str()).chain(pieces)
         }))?;
-        self.messages.show(Some(ending));
+        self.messages.show(Some(&end));
         Ok(Exit::Done)
     }
 
@@ -75,12 +75,11 @@ impl Session<'_> {
                 "{word}: the file ends inside a block scalar without a line break, so the next file would change its value"
             );
             let help = "end the file with a line break, name it last, or use `-i`";
-            let finding = Finding::new(Reason::Uneditable, message, file.text.len(), "");
-            let input = NamedText {
-                name: &file.name,
-                text: &file.text,
-            };
-            findings::error(self.messages, input, &finding.with_help(help))?;
+            let end = file.text.len()..file.text.len();
+            let place = Place::of_lines(&*file.name, file.text.as_bytes(), end);
+            let diagnostic = Diagnostic::error(message).at(place);
+            self.messages
+                .diagnostic(&diagnostic.with_help(Some(help.to_owned())))?;
         }
         Ok(())
     }
@@ -89,7 +88,7 @@ impl Session<'_> {
     fn change_files(&mut self) -> anyhow::Result<Exit> {
         let interrupt = Interrupt::listen()?;
         let mut replacements = Vec::new();
-        if !self.messages.has_errors() {
+        if !self.has_errors() {
             for file in &self.files {
                 let Some(state) = file.state.filter(|_| !file.edits().is_empty()) else {
                     continue;
@@ -116,32 +115,34 @@ impl Session<'_> {
         if interrupt.came() {
             self.messages.error("interrupted by a signal")?;
         }
-        if self.messages.has_errors() {
+        if self.has_errors() {
             drop(replacements);
             let exit = self.fail(Ending::NoFileChanged);
             interrupt.end()?;
             return exit;
         }
         let files = replacements.len();
-        let ending = Ending::FilesChanged { files };
-        self.log_end(ending)?;
+        let end = self.end(Ending::FilesChanged { files });
+        self.messages.log_end(&end)?;
         in_place::commit(replacements)?;
-        self.messages.show(Some(ending));
+        self.messages.show(Some(&end));
         interrupt.end()?;
         Ok(Exit::Done)
     }
 
     /// Prints the diff, the list of changes or the patches.
     fn print_changes(&mut self) -> anyhow::Result<Exit> {
-        if self.messages.has_errors() {
+        if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        self.log_end(Ending::ChangesPrinted)?;
+        let end = self.end(Ending::ChangesPrinted);
+        self.messages.log_end(&end)?;
+        let changes = self.changes()?;
         match self.run.mode {
-            OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&self.printed)?,
-            _ => stdout::write([&*self.printed])?,
+            OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&changes)?,
+            _ => stdout::write([&*changes])?,
         }
-        self.messages.show(Some(Ending::ChangesPrinted));
+        self.messages.show(Some(&end));
         Ok(Exit::Done)
     }
 
@@ -153,18 +154,16 @@ impl Session<'_> {
             _ => Filter::Check,
         };
         let report = formatted(&self.explanation(&self.texts(), filter), format)?;
-        let (ending, exit) = if self.messages.has_errors() {
-            self.messages.log_summary(Ending::NoChangesPrinted)?;
+        let (ending, exit) = if self.has_errors() {
             (Ending::NoChangesPrinted, Exit::Trouble)
         } else {
-            self.log_end(Ending::ChangesPrinted)?;
-            (
-                Ending::ChangesPrinted,
-                Exit::Done.after_check(self.check_fails),
-            )
+            let exit = Exit::Done.after_check(self.check_fails());
+            (Ending::ChangesPrinted, exit)
         };
+        let end = self.end(ending);
+        self.messages.log_end(&end)?;
         stdout::write([&*report])?;
-        self.messages.show(Some(ending));
+        self.messages.show(Some(&end));
         Ok(exit)
     }
 
@@ -174,19 +173,23 @@ impl Session<'_> {
         let texts = self.texts();
         let explanation = self.explanation(&texts, filter);
         if let Filter::Resource(resource) = filter
-            && explanation.templates.is_empty()
+            && !explanation.rows.iter().any(Row::is_decision)
         {
             anyhow::bail!(
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
         stdout::write([&*formatted(&explanation, format)?])?;
+        let mut rows = explanation.rows.iter();
+        let exit = match rows.any(|row| row.severity == Severity::Error) {
+            true => Exit::Trouble,
+            false => Exit::Done,
+        };
+        for line in self.kinds_without_template().gap_lines() {
+            self.messages.note_line(&line)?;
+        }
         self.messages.show(None);
-        Ok(if explanation.has_errors() {
-            Exit::Trouble
-        } else {
-            Exit::Done
-        })
+        Ok(exit)
     }
 
     fn explanation<'s>(
@@ -194,47 +197,46 @@ impl Session<'_> {
         texts: &[ProcessedText<'s>],
         filter: Filter<'s>,
     ) -> Explanation<'s> {
-        let of_run = self.messages.run_findings();
-        explain(texts, &self.requirements, of_run, self.run.config, filter)
+        let inputs = Inputs {
+            texts,
+            requirements: &self.requirements,
+            config: self.run.config,
+        };
+        explain(inputs, self.rows(), filter)
     }
 
     /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(&mut self) -> anyhow::Result<Exit> {
-        if self.messages.has_errors() {
+        if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        let grants = std::mem::take(&mut self.grants);
-        let ending = Ending::PermissionsPrinted(&grants);
-        self.log_end(ending)?;
-        stdout::write([&*rbac::manifest(&grants, self.run.config)])?;
-        self.messages.show(Some(ending));
+        let end = self.end(Ending::PermissionsPrinted(&self.grants));
+        self.messages.log_end(&end)?;
+        stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?;
+        self.messages.show(Some(&end));
         Ok(Exit::Done)
     }
 
     /// Ends a run whose errors hold back its output.
-    fn fail(&mut self, ending: Ending<'_>) -> anyhow::Result<Exit> {
-        self.messages.log_summary(ending)?;
-        self.messages.show(Some(ending));
+    fn fail(&self, ending: Ending<'_>) -> anyhow::Result<Exit> {
+        let end = self.end(ending);
+        self.messages.log_end(&end)?;
+        self.messages.show(Some(&end));
         Ok(Exit::Trouble)
-    }
-
-    /// Logs the summary and the objects that must exist for the pods.
-    fn log_end(&mut self, ending: Ending<'_>) -> io::Result<()> {
-        self.messages.log_summary(ending)?;
-        self.messages.add_requirements(&self.requirements)
     }
 }
 
 /// Writes an explanation in a format.
 fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
+    let rows = &explanation.rows;
     let json = match format {
         ExplainFormat::Text => return Ok(text::text(explanation)),
-        ExplainFormat::Github => return Ok(github::github(explanation)),
-        ExplainFormat::Json => serde_json::to_string_pretty(&Report::of(explanation))?,
-        ExplainFormat::Gitlab => serde_json::to_string_pretty(&gitlab::gitlab(explanation))?,
-        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))?,
+        ExplainFormat::Github => return Ok(github::github(rows)),
+        ExplainFormat::Json => json::json(explanation),
+        ExplainFormat::Gitlab => gitlab::gitlab(rows),
+        ExplainFormat::Sarif => sarif::sarif(rows),
     };
-    Ok(visible_json(&json) + "\n")
+    Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
 }
 
 impl Exit {

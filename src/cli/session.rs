@@ -1,20 +1,19 @@
 //! The texts of one run with their results, which the end of the run prints, writes or checks.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::{self, Checked, ProcessedText};
+use crate::checks::{self, ProcessedText};
 use crate::cli::configuration;
 use crate::cli::diff;
-use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::{FileState, canonical};
-use crate::cli::messages::{Messages, Verbosity};
+use crate::cli::messages::{Ending, Messages, RunEnd, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
-use crate::diagnostic::{LineCounter, visible, visible_json};
-use crate::inject::Injection;
-use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
+use crate::diagnostic::{visible, visible_json};
+use crate::inject::kind_counts::KindCounts;
+use crate::inject::outcome::{InjectedComponents, Outcome};
+use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
-use crate::manifest::related::RelatedKind;
-use crate::options::{Direction, Tense};
+use crate::options::Direction;
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
@@ -38,6 +37,10 @@ impl ProcessedFile {
         &self.injection.edits
     }
 
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.injection.rows(&self.name, &self.text)
+    }
+
     fn processed_text(&self) -> ProcessedText<'_> {
         ProcessedText {
             name: &self.name,
@@ -54,21 +57,10 @@ pub(super) struct Session<'r> {
     pub(super) files: Vec<ProcessedFile>,
     /// Objects that must exist for the injected pods.
     pub(super) requirements: Vec<Requirement>,
-    /// The diff, the list of changes or the patches.
-    pub(super) printed: String,
-    /// True if `--check` exits with 1.
-    pub(super) check_fails: bool,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
     /// Warnings that were reported and are reported once per run.
     seen: SeenMessages,
-}
-
-/// A remark about a resource of a file.
-pub(super) struct FileRemark {
-    /// Index of the file in the session.
-    file: usize,
-    remark: Remark,
 }
 
 impl<'r> Session<'r> {
@@ -78,11 +70,15 @@ impl<'r> Session<'r> {
             messages,
             files: Vec::new(),
             requirements: Vec::new(),
-            printed: String::new(),
-            check_fails: false,
             grants: Grants::default(),
             seen: SeenMessages::new(),
         }
+    }
+
+    /// Adds a finding about an input or a setting as a whole.
+    pub(super) fn add_about(&mut self, name: &str, finding: Finding) -> io::Result<()> {
+        let policy = self.run.severity_policy();
+        self.messages.add_about(name, finding, policy)
     }
 
     /// Adds a warning about an input as a whole.
@@ -93,8 +89,7 @@ impl<'r> Session<'r> {
         message: impl Into<String>,
     ) -> io::Result<()> {
         let finding = Finding::about_input(reason, message);
-        let policy = self.run.severity_policy();
-        findings::add_about_input(self.messages, &path.to_string_lossy(), &finding, policy)
+        self.add_about(&path.to_string_lossy(), finding)
     }
 
     /// Reports a configuration among the manifests of a text. Where the user has chosen another one, or the defaults, this is information.
@@ -125,79 +120,27 @@ impl<'r> Session<'r> {
         let finding = finding.with_help(
             "to use it, add `--config FILE`; if another run does, annotate it with `config.kubernetes.io/local-config: \"true\"`",
         );
-        let policy = self.run.severity_policy();
-        let name = path.to_string_lossy();
-        findings::add_about_input(self.messages, &name, &finding.note_if(is_chosen), policy)
+        self.add_about(&path.to_string_lossy(), finding.note_if(is_chosen))
     }
 
-    /// Adds a text with its result: reports its findings, and keeps it if the end of the run needs it.
+    /// Adds a text with its result.
     pub(super) fn add(
         &mut self,
         path: &Path,
         state: Option<FileState>,
         text: String,
         mut injection: Injection,
-    ) -> anyhow::Result<()> {
+    ) {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.keep_permissions(&mut injection);
         }
-        let name = path.to_string_lossy().into_owned();
-        let input = NamedText {
-            name: &name,
-            text: &text,
-        };
-        if matches!(self.run.mode, OutputMode::Explanation(_)) {
-            let kinds = &injection.kinds_without_template;
-            self.messages.count_without_template(kinds);
-        } else {
-            let writer = MessageWriter::source_lines(input, self.messages.colour());
-            findings::report(self.messages, writer, &injection, self.run.options)?;
-        }
-        let is_changed = !injection.edits.is_empty();
-        self.check_fails |= injection.fails_check();
-        self.print(path, input, &injection)?;
-        let is_written = match self.run.mode {
-            OutputMode::Manifests | OutputMode::Explanation(_) | OutputMode::CheckReport(_) => true,
-            OutputMode::InPlace => is_changed,
-            _ => false,
-        };
-        let mut outcomes = injection.outcomes.iter();
-        let has_agent = outcomes.any(|outcome| outcome.agent().is_some());
-        let mut related = injection.related.iter();
-        let is_checked =
-            has_agent || related.any(|location| location.kind != RelatedKind::Permission);
-        if is_written || is_checked {
-            self.files.push(ProcessedFile {
-                path: path.to_owned(),
-                name,
-                state,
-                text,
-                injection,
-            });
-        }
-        Ok(())
-    }
-
-    /// Adds the diff, the list of changes or the patches of a text to the output.
-    fn print(
-        &mut self,
-        path: &Path,
-        input: NamedText<'_>,
-        injection: &Injection,
-    ) -> serde_json::Result<()> {
-        if matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
-            && self.messages.verbosity() != Verbosity::Errors
-        {
-            list_changes(&mut self.printed, input, injection);
-        }
-        match self.run.mode {
-            OutputMode::Diff | OutputMode::CheckAndDiff => {
-                self.printed += &diff::unified(path, input.text, &injection.edits);
-            }
-            OutputMode::Patches => list_patches(&mut self.printed, &injection.outcomes)?,
-            _ => {}
-        }
-        Ok(())
+        self.files.push(ProcessedFile {
+            path: path.to_owned(),
+            name: path.to_string_lossy().into_owned(),
+            state,
+            text,
+            injection,
+        });
     }
 
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
@@ -225,59 +168,84 @@ impl<'r> Session<'r> {
         files.map(ProcessedFile::processed_text).collect()
     }
 
-    /// Checks the resources of all files together, since a Secret may be in another file than its pods.
-    pub(super) fn check_related(&mut self) -> Vec<FileRemark> {
-        if self.run.options.direction == Direction::Uninject {
-            return Vec::new();
+    /// Returns all findings of the run.
+    pub(super) fn rows(&self) -> Vec<Row<'_>> {
+        let of_texts = self.files.iter().flat_map(ProcessedFile::rows);
+        let of_run = self.messages.rows().iter().cloned();
+        of_run.chain(of_texts).collect()
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        let mut files = self.files.iter();
+        self.messages.has_errors() || files.any(|file| file.injection.errors().next().is_some())
+    }
+
+    /// Returns true if `--check` exits with 1.
+    pub(super) fn check_fails(&self) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.injection.fails_check())
+    }
+
+    pub(super) fn kinds_without_template(&self) -> KindCounts {
+        let mut kinds = KindCounts::default();
+        for file in &self.files {
+            kinds.absorb(&file.injection.kinds_without_template);
         }
-        let Checked {
-            requirements,
-            remarks,
-            scalings,
-        } = checks::check_inputs(&self.texts(), self.run.config);
-        self.requirements = requirements;
-        for (file, scaling) in scalings {
+        kinds
+    }
+
+    /// Returns the end of the run. The objects that must exist for the pods are said only if there are pods.
+    pub(super) fn end<'s>(&'s self, ending: Ending<'s>) -> RunEnd<'s> {
+        let required = match ending.is_failure() {
+            true => Vec::new(),
+            false => self.messages.required(&self.texts(), &self.requirements),
+        };
+        RunEnd {
+            ending,
+            rows: self.rows(),
+            kinds_without_template: self.kinds_without_template(),
+            required,
+            options: self.run.options,
+        }
+    }
+
+    /// Returns the diff, the list of changes or the patches of all texts.
+    pub(super) fn changes(&self) -> serde_json::Result<String> {
+        let mut printed = String::new();
+        let lists = matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
+            && self.messages.verbosity() != Verbosity::Errors;
+        for file in &self.files {
+            if lists {
+                list_changes(&mut printed, file.rows());
+            }
+            match self.run.mode {
+                OutputMode::Diff | OutputMode::CheckAndDiff => {
+                    printed += &diff::unified(&file.path, &file.text, file.edits());
+                }
+                OutputMode::Patches => list_patches(&mut printed, &file.injection.outcomes)?,
+                _ => {}
+            }
+        }
+        Ok(printed)
+    }
+
+    /// Checks the resources of all files together, since a Secret may be in another file than its pods.
+    pub(super) fn check_related(&mut self) {
+        if self.run.options.direction == Direction::Uninject {
+            return;
+        }
+        let checked = checks::check_inputs(&self.texts(), self.run.config);
+        self.requirements = checked.requirements;
+        for (file, scaling) in checked.scalings {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.scalings.push(scaling);
             }
         }
-        let remarks = remarks.into_iter();
-        remarks
-            .map(|(file, remark)| FileRemark { file, remark })
-            .collect()
-    }
-
-    /// Reports the remarks about related resources.
-    pub(super) fn report_remarks(&mut self, remarks: Vec<FileRemark>) -> io::Result<()> {
-        if !matches!(self.run.mode, OutputMode::Explanation(_)) {
-            for remarks in remarks.chunk_by(|one, next| one.file == next.file) {
-                self.report_remarks_of_one_file(remarks)?;
-            }
-        }
-        for FileRemark { file, remark } in remarks {
+        for (file, remark) in checked.remarks {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.remarks.push(remark);
             }
         }
-        Ok(())
-    }
-
-    fn report_remarks_of_one_file(&mut self, remarks: &[FileRemark]) -> io::Result<()> {
-        let first = remarks.first();
-        let Some(file) = first.and_then(|first| self.files.get(first.file)) else {
-            return Ok(());
-        };
-        let input = NamedText {
-            name: &file.name,
-            text: &file.text,
-        };
-        let mut writer = MessageWriter::source_lines(input, self.messages.colour());
-        for FileRemark { remark, .. } in remarks {
-            let reported = file.injection.about_resource(remark);
-            let direction = self.run.options.direction;
-            findings::add(self.messages, &mut writer, &reported, direction)?;
-        }
-        Ok(())
     }
 }
 
@@ -293,24 +261,20 @@ pub(super) fn has_no_resources(injection: &Injection) -> bool {
 
 /// Adds a line for each resource that changes:
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
-fn list_changes(list: &mut String, input: NamedText<'_>, injection: &Injection) {
-    let mut counter = LineCounter::new(input.text.as_bytes());
+fn list_changes<'r>(list: &mut String, rows: impl Iterator<Item = Row<'r>>) {
     let mut lines = Vec::new();
-    for outcome in &injection.outcomes {
-        let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else {
-            continue;
-        };
-        let change = match outcome.decision.reason {
-            // The message names the settings that differ.
-            Reason::Updated => outcome.decision.message.clone(),
-            _ => about.passive(Tense::Conditional, done),
-        };
-        let position = counter.position(outcome.offset);
-        let resource = outcome.identity.full_name();
-        lines.push(format!(
-            "{}:{}:{}: {resource}: {change}",
-            input.name, position.line, position.column
-        ));
+    for row in rows.filter(Row::is_change) {
+        if let (Some(resource), Some(at)) = (row.subject.resource(), row.review_place()) {
+            let (file, name, change) = (
+                &row.file,
+                resource.identity.full_name(),
+                &row.finding.message,
+            );
+            lines.push(format!(
+                "{file}:{}:{}: {name}: {change}",
+                at.line, at.column
+            ));
+        }
     }
     // Several pod templates of one resource have the same line.
     for alike in lines.chunk_by(|one, next| one == next) {

@@ -1,16 +1,16 @@
 //! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
+use crate::checks::ProcessedText;
 use crate::cli::args::Common;
-use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::{STDIN, read_stdin};
-use crate::cli::messages::{Ending, Messages};
+use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
-use crate::inject::Injection;
+use crate::inject::{Injection, Row};
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Direction;
 use crate::post_renderer;
@@ -82,7 +82,7 @@ fn report_unused(
         shell_word(&name)
     );
     let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
-    findings::add_about_input(messages, STDIN, &finding, run.severity_policy())
+    messages.add_about(STDIN, finding, run.severity_policy())
 }
 
 /// Reports and writes the result of a command, which warns of an input without resources.
@@ -108,7 +108,7 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
     if injection.kinds_without_template.has(KIND) {
         session.report_configuration(Path::new(STDIN), &text)?;
     }
-    session.add(Path::new(STDIN), None, text, injection)?;
+    session.add(Path::new(STDIN), None, text, injection);
     session.finish()
 }
 
@@ -148,8 +148,7 @@ fn answer_call(
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
     messages.select_for_call();
-    let mut requirements = Vec::new();
-    let answer = match config {
+    let (answer, injection) = match config {
         Ok(config) => {
             let run = RunContext::new(request, common, &config);
             let mut injection = envelope.inject(&config, run.options_for(&text));
@@ -157,20 +156,14 @@ fn answer_call(
                 let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
                 injection.findings.push(finding);
             }
-            let input = NamedText {
-                name: STDIN,
-                text: &text,
-            };
-            let writer = MessageWriter::resource_names(input, messages.colour());
-            findings::report(messages, writer, &injection, run.options)?;
-            requirements.clone_from(&injection.requirements);
-            envelope.answer(injection, run.options.tense)
+            let answer = envelope.answer(&mut injection, run.options.tense);
+            (answer, injection)
         }
         Err(error) => {
             if !error.is::<AlreadyReported>() {
                 messages.error(error)?;
             }
-            envelope.failure(messages.run_errors())
+            (envelope.failure(messages.rows()), Injection::default())
         }
     };
     let (ending, exit) = match answer.status {
@@ -179,11 +172,30 @@ fn answer_call(
         CallStatus::Found => (Ending::ChangesPrinted, Exit::Found),
         CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };
-    messages.log_summary(ending)?;
-    if answer.status == CallStatus::Done {
-        messages.add_requirements(&requirements)?;
-    }
+    let mut rows: Vec<Row<'_>> = messages.rows().to_vec();
+    // A function call has no list of changes on stdout.
+    rows.extend(injection.rows(STDIN, &text).map(|row| match is_check {
+        true => row.for_check().of_call(),
+        false => row.of_call(),
+    }));
+    let processed = ProcessedText {
+        name: STDIN,
+        text: &text,
+        injection: &injection,
+    };
+    let required = match answer.status {
+        CallStatus::Done => messages.required(&[processed], &injection.requirements),
+        CallStatus::Found | CallStatus::Refused => Vec::new(),
+    };
+    let end = RunEnd {
+        ending,
+        rows,
+        kinds_without_template: injection.kinds_without_template.clone(),
+        required,
+        options: request.options,
+    };
+    messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;
-    messages.show(Some(ending));
+    messages.show(Some(&end));
     Ok(exit)
 }

@@ -137,11 +137,6 @@ impl<'t> Diagnostic<'t> {
         }
     }
 
-    /// Returns `message; help`.
-    pub(crate) fn message_with_help(&self) -> String {
-        with_help(&self.message, self.help.as_deref())
-    }
-
     /// Sets the place.
     pub(crate) fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
@@ -230,16 +225,10 @@ impl<'t> Renderer<'t> {
 
     /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
     pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
-        self.open_picture(diagnostic).finish(None)
-    }
-
-    /// Renders a picture to which a note may still be added.
-    pub(crate) fn open_picture(&mut self, diagnostic: &Diagnostic<'t>) -> OpenPicture {
-        let mut picture = OpenPicture {
+        let mut picture = Picture {
             text: self.title(diagnostic) + "\n",
             gutter: 1,
             colour: self.colour,
-            help: diagnostic.help.clone(),
         };
         if let Some(place) = &diagnostic.place {
             let position = self.position(place.text, place.range.start);
@@ -258,7 +247,10 @@ impl<'t> Renderer<'t> {
         for note in &diagnostic.notes {
             picture.add("note:", note);
         }
-        picture
+        if let Some(help) = &diagnostic.help {
+            picture.add("help:", help);
+        }
+        picture.text
     }
 
     /// `error[uneditable]: the pod template is reached through an alias`
@@ -273,39 +265,15 @@ impl<'t> Renderer<'t> {
     }
 }
 
-/// A picture to which a note may still be added.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenPicture {
+/// The lines of a diagnostic.
+struct Picture {
     text: String,
     /// Width of the line number.
     gutter: usize,
     colour: Colour,
-    /// The help, which follows the last note.
-    help: Option<String>,
 }
 
-impl OpenPicture {
-    /// Returns a picture of one line without notes.
-    pub(crate) fn of_line(line: &str) -> Self {
-        OpenPicture {
-            text: format!("{line}\n"),
-            gutter: 1,
-            colour: Colour::Never,
-            help: None,
-        }
-    }
-
-    /// Returns the picture with the note and the help, with a final line break.
-    pub(crate) fn finish(mut self, note: Option<&str>) -> String {
-        if let Some(note) = note {
-            self.add("note:", note);
-        }
-        if let Some(help) = self.help.take() {
-            self.add("help:", &help);
-        }
-        self.text
-    }
-
+impl Picture {
     /// Adds `--> web.yaml:3:1`.
     fn add_arrow(&mut self, place: &str) {
         let (gutter, arrow) = (self.gutter, self.colour.paint("-->", GUTTER));
@@ -398,15 +366,13 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_file_has_no_excerpt_and_a_late_note_stands_before_the_help() {
+    fn a_whole_file_has_no_excerpt() {
         let shown = Diagnostic::error("wrong")
             .at(Place::of_whole("charts"))
             .with_help(Some("mend it".to_owned()));
         assert_eq!(
-            Renderer::new(Colour::Never)
-                .open_picture(&shown)
-                .finish(Some("2 more: a, b")),
-            "error: wrong\n --> charts\n  = note: 2 more: a, b\n  = help: mend it\n"
+            Renderer::new(Colour::Never).picture(&shown),
+            "error: wrong\n --> charts\n  = help: mend it\n"
         );
     }
 

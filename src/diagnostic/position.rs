@@ -41,6 +41,17 @@ impl<'t> LineCounter<'t> {
         }
     }
 
+    /// Starts at a position that is known, that of the offset.
+    pub(crate) fn starting_at(text: &'t [u8], offset: usize, position: Position) -> Self {
+        let mut lines = Self::new(text);
+        lines.known.insert(position.line_start, position.line);
+        Self {
+            offset,
+            position,
+            ..lines
+        }
+    }
+
     /// Returns true if the counted text is this slice.
     pub(crate) fn is_of(&self, text: &[u8]) -> bool {
         std::ptr::eq(self.text, text)

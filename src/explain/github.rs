@@ -3,38 +3,28 @@
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
 use crate::diagnostic::{Severity, visible};
-use crate::explain::{Explanation, RunError};
+use crate::inject::Row;
+use crate::inject::row::errors_first;
 
-/// Returns a line for each finding, then for each error of the run:
+/// Returns a line for each finding:
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,
 /// `::error title=no-resources::deploy: the directory has no resources`.
-pub(crate) fn github(explanation: &Explanation<'_>) -> String {
+pub(crate) fn github(rows: &[Row<'_>]) -> String {
+    let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     let mut lines = String::new();
-    for located in explanation.review_findings() {
-        let reported = located.reported;
-        let command = match reported.severity {
+    for row in errors_first(rows) {
+        let command = match row.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
         lines += &format!("::{command} ");
-        if let Some(place) = located.review_place {
-            let file = property(place.file.strip_prefix("./").unwrap_or(place.file));
-            lines += &format!("file={file},line={},col={},", place.line, place.column);
+        if let (true, Some(at)) = (row.subject.is_in_text(), row.review_place()) {
+            let file = property(row.file.strip_prefix("./").unwrap_or(&row.file));
+            lines += &format!("file={file},line={},col={},", at.line, at.column);
         }
-        lines += &format!("title={}::", property(reported.finding.reason.problem().id));
-        if let Some(resource) = reported.subject.resource() {
-            lines += &format!("{}: ", data(&resource.identity.short_name()));
-        }
-        lines += &data(&reported.finding.message_with_help());
-        lines.push('\n');
-    }
-    for RunError { reason, message } in explanation.errors {
-        lines += "::error";
-        if let Some(reason) = reason {
-            lines += &format!(" title={}", property(reason.id()));
-        }
-        lines += &format!("::{}\n", data(message));
+        let title = property(row.finding.reason.problem().id);
+        lines += &format!("title={title}::{}\n", data(&row.sentence()));
     }
     lines
 }

@@ -3,99 +3,54 @@
 //! Source: "Code Quality report format" in GitLab's documentation.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, LocatedFinding, RunError};
-use crate::report::Reason;
+use crate::inject::Row;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::HashMap;
-
-/// Returns an entry for each finding, then for each error of the run.
-pub(crate) fn gitlab(explanation: &Explanation<'_>) -> Value {
-    let mut report = Report::default();
-    for located in explanation.review_findings() {
-        report.add(Entry::of_finding(located));
-    }
-    for error in explanation.errors {
-        report.add(Entry::of_error(error));
-    }
-    Value::from(report.entries)
-}
 
 /// The place of what is in no file: GitLab ignores an entry without a path.
 const REPOSITORY: &str = ".";
 
-/// An entry of the report without its fingerprint.
-struct Entry<'e> {
-    description: String,
-    check_name: &'static str,
-    severity: Severity,
-    path: &'e str,
-    line: usize,
-    /// The subject in words that do not change when lines are moved.
-    subject: String,
-}
-
-impl<'e> Entry<'e> {
-    fn of_finding(located: &'e LocatedFinding<'_>) -> Self {
-        let reported = located.reported;
-        let finding = reported.finding;
-        let mut description = finding.message_with_help();
-        let mut subject = finding.pointer.clone();
-        if let Some(resource) = reported.subject.resource() {
-            let name = resource.identity.short_name();
-            description = format!("{name}: {description}");
-            let (name, template) = (resource.identity.full_name(), resource.template);
-            subject = [&name, template, &finding.pointer].join("\0");
-        }
-        let place = located.review_place;
-        Entry {
-            description,
-            check_name: finding.reason.problem().id,
-            severity: reported.severity,
-            path: place.map_or(REPOSITORY, |place| place.file),
-            line: place.map_or(1, |place| place.line),
-            subject,
-        }
-    }
-
-    fn of_error(error: &RunError) -> Self {
-        Entry {
-            description: error.message.clone(),
-            check_name: error.reason.map_or("error", Reason::id),
-            severity: Severity::Error,
-            path: REPOSITORY,
-            line: 1,
-            subject: error.message.clone(),
-        }
-    }
-}
-
-#[derive(Default)]
-struct Report {
-    entries: Vec<Value>,
-    /// Numbers of entries that would have the same fingerprint. GitLab shows one of them only.
-    alike: HashMap<String, usize>,
-}
-
-impl Report {
-    fn add(&mut self, entry: Entry<'_>) {
-        let path = entry.path.strip_prefix("./").unwrap_or(entry.path);
-        let path = path.replace('\\', "/");
-        let identity = [&path, entry.check_name, &entry.subject].join("\0");
-        let alike = self.alike.entry(identity.clone()).or_default();
-        let fingerprint = fingerprint(&format!("{identity}\0{alike}"));
-        *alike += 1;
-        let severity = match entry.severity {
+/// Returns an entry for each finding, errors first.
+pub(crate) fn gitlab(rows: &[Row<'_>]) -> Value {
+    let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
+    // The numbers of entries that would have the same fingerprint, of which GitLab shows one only. They are given in the order of the
+    // text, so that a new error does not change the others.
+    let mut alike: HashMap<String, usize> = HashMap::new();
+    let mut entries: Vec<(&Row<'_>, Value)> = Vec::new();
+    for row in rows {
+        let place = row.review_place().filter(|_| row.subject.is_in_text());
+        let path = place.map_or(REPOSITORY, |_| &*row.file);
+        let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
+        let check_name = row.finding.reason.problem().id;
+        let identity = [&path, check_name, &subject(row)].join("\0");
+        let number = alike.entry(identity.clone()).or_default();
+        let severity = match row.severity {
             Severity::Error => "major",
             Severity::Warning => "minor",
             Severity::Info => "info",
         };
-        self.entries.push(json!({
-            "description": entry.description,
-            "check_name": entry.check_name,
-            "fingerprint": fingerprint,
+        let entry = json!({
+            "description": row.sentence(),
+            "check_name": check_name,
+            "fingerprint": fingerprint(&format!("{identity}\0{number}")),
             "severity": severity,
-            "location": {"path": path, "lines": {"begin": entry.line}},
-        }));
+            "location": {"path": path, "lines": {"begin": place.map_or(1, |at| at.line)}},
+        });
+        *number += 1;
+        entries.push((row, entry));
+    }
+    entries.sort_by_key(|(row, _)| Reverse(row.severity));
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Returns the subject in words that do not change when lines are moved.
+fn subject(row: &Row<'_>) -> String {
+    let pointer = &row.finding.pointer;
+    match row.subject.resource() {
+        Some(resource) => [&resource.identity.full_name(), resource.template, pointer].join("\0"),
+        None if row.subject.is_in_text() => pointer.clone(),
+        None => row.sentence(),
     }
 }
 

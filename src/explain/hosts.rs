@@ -3,6 +3,7 @@
 use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::Outcome;
+use crate::inject::totals::plural;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -115,10 +116,9 @@ impl HostCount {
             parts.push(format!("{at_least}{range}, one for each replica{scaled}"));
         }
         if self.unknown_templates > 0 {
-            let plural = if self.unknown_templates == 1 { "" } else { "s" };
+            let templates = plural(self.unknown_templates, "template");
             parts.push(format!(
-                "unknown for {} template{plural} without a number of replicas",
-                self.unknown_templates
+                "unknown for {templates} without a number of replicas"
             ));
         }
         if parts.is_empty() {

@@ -13,7 +13,7 @@ pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods"
 
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct RequirementView<'i> {
+pub(crate) struct Needed<'i> {
     /// The namespace of the pods; none if neither manifest nor configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<&'i str>,
@@ -35,7 +35,7 @@ fn serialize_presence<S: Serializer>(
     serializer.serialize_str(presence.id())
 }
 
-impl<'i> RequirementView<'i> {
+impl<'i> Needed<'i> {
     pub(crate) fn new(requirement: &'i Requirement, place: Option<PlaceView<'i>>) -> Self {
         Self {
             namespace: requirement.namespace.as_deref(),
@@ -47,7 +47,7 @@ impl<'i> RequirementView<'i> {
 }
 
 /// `Secret agent with the key KEY (not in the input)`
-impl fmt::Display for RequirementView<'_> {
+impl fmt::Display for Needed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Some(place) => write!(f, "{} ({place})", self.need),
@@ -58,7 +58,7 @@ impl fmt::Display for RequirementView<'_> {
 
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`.
-pub(crate) fn lines(requirements: &[RequirementView<'_>], limit: usize) -> Vec<String> {
+pub(crate) fn lines(requirements: &[Needed<'_>], limit: usize) -> Vec<String> {
     let mut objects = Vec::new();
     let mut namespaces: HashMap<String, Vec<Option<&str>>> = HashMap::new();
     for requirement in requirements {
@@ -117,7 +117,7 @@ mod tests {
     fn lines_of(requirements: &[Requirement]) -> Vec<String> {
         let views = requirements
             .iter()
-            .map(|requirement| RequirementView::new(requirement, None));
+            .map(|requirement| Needed::new(requirement, None));
         lines(&views.collect::<Vec<_>>(), 2)
     }
 

@@ -4,22 +4,36 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, LocatedFinding, RunError};
+use crate::inject::Row;
+use crate::inject::row::errors_first;
 use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 
-/// Returns the explanation as a log of SARIF.
-pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
+/// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool.
+pub(crate) fn sarif(rows: &[Row<'_>]) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
-    for located in explanation.review_findings() {
-        let reason = located.reported.finding.reason;
-        let index = rules.iter().position(|rule| *rule == reason);
-        let index = index.unwrap_or_else(|| {
-            rules.push(reason);
-            rules.len() - 1
-        });
-        results.push(result(located, index));
+    let mut notifications = Vec::new();
+    let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
+    for row in errors_first(rows) {
+        let id = row.finding.reason.problem().id;
+        if !row.subject.is_in_text() {
+            let text = row.sentence();
+            notifications.push(json!({"level": level(row.severity), "message": {"text": text}, "descriptor": {"id": id}}));
+            continue;
+        }
+        let index = rules.iter().position(|rule| *rule == row.finding.reason);
+        let index = index.unwrap_or(rules.len());
+        if index == rules.len() {
+            rules.push(row.finding.reason);
+        }
+        results.push(json!({
+            "ruleId": id,
+            "ruleIndex": index,
+            "level": level(row.severity),
+            "message": {"text": row.finding.message_with_help()},
+            "locations": [location(row)],
+        }));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
     let mut run = json!({
@@ -31,10 +45,12 @@ pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
         "columnKind": "unicodeCodePoints",
         "results": results,
     });
-    if !explanation.errors.is_empty() {
-        let notifications: Vec<Value> = explanation.errors.iter().map(notification).collect();
+    if !notifications.is_empty() {
+        let has_errors = notifications
+            .iter()
+            .any(|notification| notification["level"] == "error");
         run["invocations"] = json!([{
-            "executionSuccessful": false,
+            "executionSuccessful": !has_errors,
             "toolExecutionNotifications": notifications,
         }]);
     }
@@ -45,55 +61,41 @@ pub(crate) fn sarif(explanation: &Explanation<'_>) -> Value {
     })
 }
 
-/// Returns an error of the run as a notification of the tool.
-fn notification(error: &RunError) -> Value {
-    let mut notification = json!({"level": "error", "message": {"text": error.message}});
-    if let Some(reason) = error.reason {
-        notification["descriptor"] = json!({"id": reason.id()});
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
     }
-    notification
 }
 
 /// Returns a reason as a rule of the tool.
 fn rule(reason: Reason) -> Value {
-    let level = match reason.class() {
-        Class::Refused => "error",
-        Class::Done | Class::Note => "note",
-        Class::Skipped | Class::Warning => "warning",
+    let severity = match reason.class() {
+        Class::Refused => Severity::Error,
+        Class::Done | Class::Note => Severity::Info,
+        Class::Skipped | Class::Warning => Severity::Warning,
     };
     let problem = reason.problem();
     json!({
         "id": problem.id,
         "shortDescription": {"text": problem.sentence},
-        "defaultConfiguration": {"level": level},
+        "defaultConfiguration": {"level": level(severity)},
     })
 }
 
-/// Returns a finding as a result; `rule` is the index of its rule.
-fn result(located: &LocatedFinding<'_>, rule: usize) -> Value {
-    let reported = located.reported;
-    let level = match reported.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "note",
-    };
-    let mut location = json!({});
-    if let Some(place) = located.review_place {
-        let region = json!({"startLine": place.line, "startColumn": place.column});
-        location["physicalLocation"] =
-            json!({"artifactLocation": {"uri": uri(place.file)}, "region": region});
+/// Returns the place of a row in its text, and its resource.
+fn location(row: &Row<'_>) -> Value {
+    let mut location = json!({"physicalLocation": {"artifactLocation": {"uri": uri(&row.file)}}});
+    if let Some(at) = row.review_place() {
+        location["physicalLocation"]["region"] =
+            json!({"startLine": at.line, "startColumn": at.column});
     }
-    if let Some(resource) = reported.subject.resource() {
+    if let Some(resource) = row.subject.resource() {
         let name = resource.identity.short_name();
         location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "resource"}]);
     }
-    let id = reported.finding.reason.problem().id;
-    let message = json!({"text": reported.finding.message_with_help()});
-    let mut result = json!({"ruleId": id, "ruleIndex": rule, "level": level, "message": message});
-    if location != json!({}) {
-        result["locations"] = json!([location]);
-    }
-    result
+    location
 }
 
 /// Returns a path as a relative reference of a URI, with other characters as `%XX`.

@@ -1,13 +1,15 @@
 //! The result for one text: edits, outcomes and findings.
 
 use crate::agent::prerequisites::Requirement;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{LineCounter, Severity};
 use crate::inject::kind_counts::KindCounts;
-use crate::inject::outcome::{Outcome, Remark, ResourceRef};
+use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::row::{Row, Subject};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::related::Location;
 use crate::manifest::replicas::Scaling;
-use crate::report::{Class, Finding, Reason};
+use crate::report::Finding;
+use std::borrow::Cow;
 use yaml_json_patch::edit::{self, Edit};
 
 /// The result for one text.
@@ -36,101 +38,6 @@ pub struct Injection {
     pub(crate) severity_policy: SeverityPolicy,
 }
 
-/// One finding as reports show it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ReportedFinding<'i> {
-    /// The finding.
-    pub finding: &'i Finding,
-    /// Its severity in this run.
-    pub severity: Severity,
-    /// True for a warning that the configuration or the template has acknowledged.
-    pub is_acknowledged: bool,
-    /// The subject that it is about.
-    pub subject: Subject<'i>,
-}
-
-/// The subject of a finding.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum Subject<'i> {
-    /// The text, or a document of it.
-    Text,
-    /// A resource in which no pod template is known.
-    Resource(&'i Remark),
-    /// A pod template.
-    PodTemplate(&'i Outcome),
-}
-
-impl<'i> Subject<'i> {
-    /// Returns the resource; none for a text.
-    #[must_use]
-    pub fn resource(self) -> Option<ResourceRef<'i>> {
-        match self {
-            Subject::Text => None,
-            Subject::Resource(remark) => Some(remark.resource()),
-            Subject::PodTemplate(outcome) => Some(outcome.resource()),
-        }
-    }
-
-    /// Returns the outcome of the pod template; none for other subjects.
-    #[must_use]
-    pub fn outcome(self) -> Option<&'i Outcome> {
-        match self {
-            Subject::PodTemplate(outcome) => Some(outcome),
-            Subject::Text | Subject::Resource(_) => None,
-        }
-    }
-}
-
-impl<'i> ReportedFinding<'i> {
-    /// Returns an error about an input, which no setting tolerates.
-    pub(crate) fn error(finding: &'i Finding) -> Self {
-        ReportedFinding {
-            finding,
-            severity: Severity::Error,
-            is_acknowledged: false,
-            subject: Subject::Text,
-        }
-    }
-
-    /// Returns the finding as `--check` reports it: an error if the check fails for it.
-    pub(crate) fn for_check(mut self) -> Self {
-        if self.fails_check() {
-            self.severity = Severity::Error;
-        }
-        self
-    }
-
-    /// True for the decision about a pod template, false for every other finding.
-    #[must_use]
-    pub fn is_decision(&self) -> bool {
-        let outcome = self.subject.outcome();
-        outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
-    }
-
-    /// True for what a summary counts: a decision, or a text that was refused.
-    pub(crate) fn is_in_summary(&self) -> bool {
-        let is_text = matches!(self.subject, Subject::Text);
-        self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
-    }
-
-    /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
-    /// lets the other templates be written, and does not make a missing agent right. An agent without its record can neither be
-    /// updated nor removed, so a check must not pass as if it were up to date, or absent.
-    pub(crate) fn fails_check(&self) -> bool {
-        match self.finding.reason.class() {
-            Class::Done => self.finding.reason.done().is_some(),
-            Class::Refused => {
-                let outcome = self.subject.outcome();
-                !outcome.is_some_and(|outcome| outcome.has_wanted_agent)
-            }
-            Class::Warning => self.finding.reason == Reason::RecordLost && !self.is_acknowledged,
-            Class::Skipped | Class::Note => false,
-        }
-    }
-}
-
 impl Injection {
     /// Number of resources without a pod template.
     #[must_use]
@@ -139,34 +46,34 @@ impl Injection {
     }
 
     /// Returns true if `--check` fails.
-    pub(crate) fn fails_check(&self) -> bool {
-        !self.edits.is_empty() || self.diagnostics().any(|reported| reported.fails_check())
+    pub fn fails_check(&self) -> bool {
+        !self.edits.is_empty() || self.rows("", "").any(|row| row.fails_check())
     }
 
-    /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
-    pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
-        let findings = self.findings.iter().map(|finding| self.reported(finding));
-        let of_templates = self.outcomes.iter().flat_map(move |outcome| {
+    /// Every finding of the text, which is shown as `name`: of the text as a whole, then of each pod template, its decision first, then
+    /// of other resources.
+    pub fn rows<'i>(&'i self, name: &'i str, text: &'i str) -> impl Iterator<Item = Row<'i>> {
+        let of_text = self.findings.iter().map(|finding| (finding, Subject::Text));
+        let of_templates = self.outcomes.iter().flat_map(|outcome| {
             let findings = std::iter::once(&outcome.decision).chain(&outcome.warnings);
-            findings.map(move |finding| self.about_template(outcome, finding))
+            findings.map(move |finding| (finding, Subject::PodTemplate(outcome)))
         });
-        let remarks = self
+        let of_others = self
             .remarks
             .iter()
-            .map(|remark| self.about_resource(remark));
-        findings.chain(of_templates).chain(remarks)
-    }
-
-    /// The decision or a warning about a pod template.
-    pub(crate) fn about_template<'i>(
-        &self,
-        outcome: &'i Outcome,
-        finding: &'i Finding,
-    ) -> ReportedFinding<'i> {
-        ReportedFinding {
-            subject: Subject::PodTemplate(outcome),
-            ..self.reported(finding)
-        }
+            .map(|remark| (&remark.finding, Subject::Resource(remark)));
+        let mut lines = LineCounter::new(text.as_bytes());
+        let findings = of_text.chain(of_templates).chain(of_others);
+        findings.map(move |(finding, subject)| {
+            let resource = subject.resource();
+            Row {
+                subject,
+                text,
+                place: finding.offset.map(|offset| lines.position(offset)),
+                resource_place: resource.map(|resource| lines.position(resource.offset)),
+                ..self.severity_policy.row(name, Cow::Borrowed(finding))
+            }
+        })
     }
 
     /// Adds what was found in a later part of the text.
@@ -198,18 +105,6 @@ impl Injection {
         self.scalings.extend(scalings);
     }
 
-    fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
-        self.severity_policy.reported(finding)
-    }
-
-    /// A remark with its severity.
-    pub(crate) fn about_resource<'i>(&self, remark: &'i Remark) -> ReportedFinding<'i> {
-        ReportedFinding {
-            subject: Subject::Resource(remark),
-            ..self.reported(&remark.finding)
-        }
-    }
-
     /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about
     /// warnings.
     #[must_use]
@@ -220,9 +115,11 @@ impl Injection {
     /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
     /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.diagnostics()
-            .filter(|reported| reported.severity == Severity::Error)
-            .map(|reported| reported.finding)
+        self.rows("", "")
+            .filter_map(|row| match (row.severity, row.finding) {
+                (Severity::Error, Cow::Borrowed(finding)) => Some(finding),
+                _ => None,
+            })
     }
 
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
@@ -236,17 +133,6 @@ impl Injection {
             Ok(edit::apply(text, &self.edits))
         } else {
             Err(Refused { findings })
-        }
-    }
-}
-
-impl SeverityPolicy {
-    /// Returns a finding with its severity, without a resource.
-    pub(crate) fn reported(self, finding: &Finding) -> ReportedFinding<'_> {
-        ReportedFinding {
-            severity: self.severity(finding),
-            is_acknowledged: self.is_acknowledged(finding),
-            ..ReportedFinding::error(finding)
         }
     }
 }

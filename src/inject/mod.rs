@@ -16,13 +16,16 @@ pub(crate) mod outcome;
 mod pipeline;
 mod plan;
 mod refusal;
+pub mod row;
 pub(crate) mod severity;
 mod template_form;
+pub(crate) mod totals;
 pub(crate) mod unknown_kind;
 
 pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
-pub use injection::{Injection, Refused, ReportedFinding, Subject};
+pub use injection::{Injection, Refused};
 pub use outcome::{Outcome, Remark, ResourceRef};
 pub(crate) use pipeline::{Input, SharedWork, asks_for_nothing, inject_templates};
+pub use row::{Row, Subject};

@@ -1,8 +1,8 @@
 //! The outcome of one pod template, and remarks about resources without one.
 
+use crate::agent::Component;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
-use crate::agent::{Component, ComponentKinds};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
 use crate::report::{Cause, Finding, ReasonSet};
@@ -26,8 +26,6 @@ pub struct Outcome {
     pub decision: Finding,
     /// The cause of the decision; none where there was nothing to decide.
     pub cause: Option<Cause>,
-    /// Subject of the decision: the agent, the init container that waits, or both; none where nothing changes.
-    pub(crate) about: Option<ComponentKinds>,
     /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
     /// the others here.
     pub warnings: Vec<Finding>,
@@ -137,22 +135,6 @@ impl Remark {
             template: "",
             offset: self.offset,
             file: self.file.as_ref(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::agent::{ComponentKind, ComponentKinds};
-    use crate::options::Tense;
-    use crate::report::Reason;
-
-    #[test]
-    fn the_message_about_an_agent_is_the_sentence_of_the_reason() {
-        for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
-            let done = reason.done().unwrap();
-            let message = ComponentKinds::from(ComponentKind::Agent).passive(Tense::Past, done);
-            assert_eq!(message, reason.sentence());
         }
     }
 }

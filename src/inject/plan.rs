@@ -368,7 +368,6 @@ impl ResourcePlanner<'_, '_> {
             file: self.file.clone(),
             decision: reconciled.decision,
             cause: reconciled.cause,
-            about: reconciled.about,
             warnings: reconciled.warnings,
             acknowledged: acknowledged(&view),
             has_wanted_agent: has_agent && options.direction == Direction::Inject,

@@ -2,8 +2,10 @@
 
 use crate::config::{Config, OnError};
 use crate::diagnostic::Severity;
+use crate::inject::row::{Row, Subject};
 use crate::options::{Options, Warnings};
 use crate::report::{Class, Finding, Reason, ReasonSet};
+use std::borrow::Cow;
 
 /// The settings that decide about severities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +38,33 @@ impl SeverityPolicy {
         }
     }
 
+    /// Returns the row of a finding, which is about an input or a setting as a whole, or about the run.
+    pub(crate) fn row<'i>(
+        self,
+        file: impl Into<Cow<'i, str>>,
+        finding: Cow<'i, Finding>,
+    ) -> Row<'i> {
+        Row {
+            severity: self.severity(&finding),
+            is_acknowledged: self.is_acknowledged(&finding),
+            finding,
+            subject: Subject::Run,
+            file: file.into(),
+            text: "",
+            place: None,
+            resource_place: None,
+            picture: None,
+        }
+    }
+
     /// Returns true for a warning that the configuration or the template has acknowledged.
     pub(crate) fn is_acknowledged(self, finding: &Finding) -> bool {
         finding.acknowledged || self.ignored.contains(finding.reason)
     }
 
-    /// Returns the severity of a finding. An error stops the whole run; a failed verification is always one.
+    /// Returns the severity of a finding. An error stops the whole run; a failed verification or run is always one.
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
-        if finding.reason == Reason::VerifyFailed {
+        if matches!(finding.reason, Reason::VerifyFailed | Reason::Error) {
             return Severity::Error;
         }
         if finding.is_note || self.is_acknowledged(finding) {

@@ -8,15 +8,15 @@ pub(crate) use function_config::FunctionConfig;
 use crate::config::{Config, KIND};
 use crate::diagnostic::Severity;
 use crate::engine::inject_list;
-use crate::explain::RunError;
-use crate::inject::Injection;
+use crate::inject::row::{STDIN, errors_first};
+use crate::inject::{Injection, Row};
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
 use crate::options::{Options, Tense};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
-use results::{EarlierResults, FunctionResult, block, function_results};
+use results::{becomes_result, block, identity, value};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -234,73 +234,66 @@ impl<'c> Envelope<'c> {
 
     /// Returns the answer with the injection of the items, or of a check, which leaves them as they are: an orchestrator takes the
     /// output for its package.
-    pub(crate) fn answer(&self, injection: Injection, tense: Tense) -> FunctionAnswer {
-        let results = function_results(&injection, tense);
-        let is_refused = injection
-            .diagnostics()
-            .any(|reported| reported.severity == Severity::Error);
+    pub(crate) fn answer(&self, injection: &mut Injection, tense: Tense) -> FunctionAnswer {
         let status = match tense {
-            _ if is_refused => CallStatus::Refused,
+            _ if injection.errors().next().is_some() => CallStatus::Refused,
             Tense::Conditional if injection.fails_check() => CallStatus::Found,
             _ => CallStatus::Done,
         };
-        let mut new_results = Vec::new();
-        let mut seen = HashSet::with_capacity(results.len());
-        let earlier = self.earlier_results();
-        for result in results {
-            // After a refusal no item is changed, so results about changes would be wrong.
-            let is_valid = !is_refused || result.severity == Severity::Error;
-            if is_valid && seen.insert(result) && earlier.is_new(result) {
-                new_results.push(result);
-            }
+        let mut edits = std::mem::take(&mut injection.edits);
+        if status != CallStatus::Done {
+            edits.clear();
         }
-        drop(seen);
-        let added = self.add_results(&new_results);
-        let mut edits = match status {
-            CallStatus::Done => injection.edits,
-            CallStatus::Found | CallStatus::Refused => Vec::new(),
-        };
-        edits.extend(added);
+        let mut rows: Vec<Row<'_>> = injection.rows(STDIN, "").filter(becomes_result).collect();
+        if tense == Tense::Conditional {
+            rows = rows.into_iter().map(Row::for_check).collect();
+        }
+        if status == CallStatus::Refused {
+            // After a refusal no item is changed, so results about changes would be wrong.
+            rows.retain(|row| row.severity == Severity::Error);
+        }
+        edits.extend(self.add_results(&rows));
         // The sort is stable: at the end of the last item, its edits come before `results`.
         edits.sort_by_key(|edit| edit.range.start);
         FunctionAnswer { edits, status }
     }
 
     /// Returns the answer after errors of the configuration or the arguments, for which no item was read.
-    pub(crate) fn failure(&self, errors: &[RunError]) -> FunctionAnswer {
-        let earlier = self.earlier_results();
-        let mut results = Vec::new();
-        for error in errors {
-            let result = FunctionResult::error(&error.message);
-            if earlier.is_new(result) {
-                results.push(result);
-            }
-        }
+    pub(crate) fn failure(&self, rows: &[Row<'_>]) -> FunctionAnswer {
+        let mut errors = rows.to_vec();
+        errors.retain(|row| row.severity == Severity::Error);
         FunctionAnswer {
-            edits: self.add_results(&results),
+            edits: self.add_results(&errors),
             status: CallStatus::Refused,
         }
     }
 
     /// Returns the results that the list already has.
-    fn earlier_results(&self) -> EarlierResults {
+    fn earlier_results(&self) -> HashSet<Value> {
         let results = self.tree.get(self.root, "results");
         let results = results.and_then(|node| to_json(&self.tree, node).ok());
         match results {
-            Some(Value::Array(results)) => EarlierResults::new(results),
-            _ => EarlierResults::default(),
+            Some(Value::Array(results)) => results.into_iter().collect(),
+            _ => HashSet::new(),
         }
     }
 
-    /// Returns the edits that add results. There are none if the text cannot be edited; then only stderr has the messages.
-    fn add_results(&self, results: &[FunctionResult<'_>]) -> Vec<Edit> {
+    /// Returns the edits that add the rows as results, errors first, each once. There are none if the text cannot be edited; then
+    /// only stderr has the messages.
+    fn add_results(&self, rows: &[Row<'_>]) -> Vec<Edit> {
+        let earlier = self.earlier_results();
+        let mut results = errors_first(rows);
+        let mut seen = HashSet::with_capacity(results.len());
+        results.retain(|row| seen.insert(identity(row)));
+        drop(seen);
+        results.retain(|row| earlier.is_empty() || !earlier.contains(&value(row)));
         if results.is_empty() {
             return Vec::new();
         }
         let present = self.tree.get(self.root, "results");
-        let edits = match (present, self.results_in_lines(results)) {
+        let edits = match (present, self.results_in_lines(&results)) {
             (None, Some(edit)) => vec![edit],
-            _ => self.spliced_results(present, results),
+            _ => self.spliced_results(present, &results),
         };
         let document = &self.call.text[self.call.document.clone()];
         let first_line = document.split_inclusive('\n').next().unwrap_or_default();
@@ -321,16 +314,12 @@ impl<'c> Envelope<'c> {
     }
 
     /// Adds the results by a patch: to the list if it has items, otherwise as the value of the key.
-    fn spliced_results(
-        &self,
-        present: Option<NodeId>,
-        results: &[FunctionResult<'_>],
-    ) -> Vec<Edit> {
+    fn spliced_results(&self, present: Option<NodeId>, results: &[&Row<'_>]) -> Vec<Edit> {
         let tree = &self.tree;
         let has_items = present.is_some_and(|node| {
             tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()
         });
-        let values = results.iter().map(|result| result.value());
+        let values = results.iter().map(|row| value(row));
         let operations = if has_items {
             values
                 .map(|value| add("/results/-", value).into())
@@ -345,7 +334,7 @@ impl<'c> Envelope<'c> {
     }
 
     /// Adds the key and the results with the indentation of the items. None if that is unknown, or the envelope cannot be edited.
-    fn results_in_lines(&self, results: &[FunctionResult<'_>]) -> Option<Edit> {
+    fn results_in_lines(&self, results: &[&Row<'_>]) -> Option<Edit> {
         let mut text = block(results, self.indent_of_items()?);
         let place = place_of_new_member(&self.tree, self.root).ok()?;
         let is_line_start = self.tree.text()[..place].ends_with('\n');
@@ -434,7 +423,6 @@ mod tests {
             file: None,
             decision,
             cause: None,
-            about: None,
             warnings: Vec::new(),
             acknowledged: ReasonSet::default(),
             has_wanted_agent: false,
@@ -452,7 +440,7 @@ mod tests {
             &call
                 .envelope()
                 .unwrap()
-                .answer(injection.clone(), Tense::Past)
+                .answer(&mut injection.clone(), Tense::Past)
                 .edits,
         )
     }

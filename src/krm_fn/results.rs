@@ -1,211 +1,147 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::diagnostic::{Severity, visible, with_help};
-use crate::inject::{Injection, ReportedFinding};
+use crate::diagnostic::{Severity, visible};
+use crate::inject::{Row, Subject};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
-use crate::options::Tense;
 use crate::report::Reason;
 use serde_json::Value;
-use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
-
-/// One result, borrowed from its outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct FunctionResult<'r> {
-    pub(super) severity: Severity,
-    message: &'r str,
-    help: Option<&'r str>,
-    resource: Option<ResultResource<'r>>,
-    reason: Option<Reason>,
-}
-
-/// The resource that a result is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct ResultResource<'r> {
-    identity: &'r Identity,
-    /// JSON Pointer of the field; empty for the resource as a whole.
-    pointer: &'r str,
-    file: Option<&'r (String, Option<i64>)>,
-}
-
-/// Returns the findings that become results, in the order of the text. Those for which `--check` fails are errors there.
-pub(super) fn function_results(injection: &Injection, tense: Tense) -> Vec<FunctionResult<'_>> {
-    let reported = injection.diagnostics().filter(becomes_result);
-    let reported = reported.map(|reported| match tense {
-        Tense::Past => reported,
-        Tense::Conditional => reported.for_check(),
-    });
-    reported.map(FunctionResult::new).collect()
-}
 
 /// Returns false for acknowledged warnings, and for decisions that leave a template as it is: otherwise each run would list every
 /// resource of a package. Without `unchanged`, a second run adds no results to the first.
-fn becomes_result(reported: &ReportedFinding<'_>) -> bool {
+pub(super) fn becomes_result(row: &Row<'_>) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
     let is_quiet = matches!(
-        reported.finding.reason,
+        row.finding.reason,
         Unchanged | NotRequested | NotSelected | Disabled | LocalConfig
     );
-    !is_quiet && !reported.is_acknowledged
+    !is_quiet && !row.is_acknowledged
 }
 
-/// The results of other functions or of an earlier run.
-#[derive(Default)]
-pub(super) struct EarlierResults(HashSet<Value>);
-
-impl EarlierResults {
-    pub(super) fn new(results: Vec<Value>) -> Self {
-        Self(results.into_iter().collect())
-    }
-
-    /// Returns true for a result that repeats none of these.
-    pub(super) fn is_new(&self, result: FunctionResult<'_>) -> bool {
-        self.0.is_empty() || !self.0.contains(&result.value())
-    }
+/// The parts of a row that make its result. Rows with the same may have different places.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct ResultIdentity<'r> {
+    severity: Severity,
+    message: String,
+    resource: Option<&'r Identity>,
+    pointer: &'r str,
 }
 
-impl<'r> FunctionResult<'r> {
-    fn new(reported: ReportedFinding<'r>) -> Self {
-        let finding = reported.finding;
-        let resource = reported.subject.resource();
-        let resource = resource.map(|resource| ResultResource {
-            identity: resource.identity,
-            pointer: if finding.pointer.is_empty() {
-                resource.template
-            } else {
-                &finding.pointer
-            },
-            file: resource.file,
-        });
-        Self {
-            severity: reported.severity,
-            message: &finding.message,
-            help: finding.help.as_deref(),
-            resource,
-            reason: Some(finding.reason),
-        }
-    }
-
-    /// Returns an error about no item.
-    pub(super) fn error(message: &'r str) -> Self {
-        Self {
-            severity: Severity::Error,
-            message,
-            help: None,
-            resource: None,
-            reason: None,
-        }
-    }
-
-    /// Returns the result as JSON, as it is compared with earlier ones and added to them.
-    pub(super) fn value(self) -> Value {
-        let lines = block(&[self], "");
-        let results = yaml::read(&lines).ok().and_then(|tree| {
-            let item = tree.member(tree.root()?, "results")?;
-            to_json(&tree, tree.items(item).next()?).ok()
-        });
-        results.unwrap_or_default()
-    }
-
-    /// Writes the result as an item of a block sequence.
-    fn write(self, writer: &mut Writer<'_>) {
-        writer.field("- message", &with_help(self.message, self.help));
-        writer.field("  severity", self.severity.name());
-        if let Some(resource) = self.resource {
-            let identity = resource.identity;
-            writer.key("  resourceRef");
-            writer.field("    apiVersion", &identity.api_version);
-            writer.field("    kind", &identity.kind);
-            if let Some(namespace) = &identity.namespace {
-                writer.field("    namespace", namespace);
-            }
-            writer.field("    name", &identity.name);
-            let path = field_path(resource.pointer);
-            if !path.is_empty() {
-                writer.key("  field");
-                writer.field("    path", &path);
-            }
-            if let Some((path, index)) = resource.file {
-                writer.key("  file");
-                writer.field("    path", path);
-                if let Some(index) = index {
-                    writer.key("    index");
-                    writer.lines.push_str(&format!(" {index}"));
-                }
-            }
-        }
-        if let Some(reason) = self.reason {
-            writer.key("  tags");
-            writer.field("    reason", reason.id());
-        }
+pub(super) fn identity<'r>(row: &'r Row<'_>) -> ResultIdentity<'r> {
+    ResultIdentity {
+        severity: row.severity,
+        message: message(row),
+        resource: row.subject.resource().map(|resource| resource.identity),
+        pointer: pointer(row),
     }
 }
 
-/// Writes lines of results.
-struct Writer<'i> {
-    /// The indentation of the results' dashes.
-    indent: &'i str,
-    lines: String,
+fn message(row: &Row<'_>) -> String {
+    match row.subject {
+        Subject::Run => row.sentence(),
+        _ => row.finding.message_with_help(),
+    }
 }
 
-impl Writer<'_> {
-    /// Begins a line with a key.
-    fn key(&mut self, key: &str) {
-        self.lines.extend(["\n", self.indent, key, ":"]);
+/// Returns the pointer of the field, or of the pod template.
+fn pointer<'r>(row: &'r Row<'_>) -> &'r str {
+    let template = row
+        .subject
+        .outcome()
+        .map_or("", |outcome| &*outcome.template);
+    match &*row.finding.pointer {
+        "" => template,
+        pointer => pointer,
     }
+}
 
-    /// Adds a line with a key and a text.
-    fn field(&mut self, key: &str, text: &str) {
-        self.key(key);
-        // The orchestrator prints it.
-        self.lines
-            .extend([" ", &quote(&visible(text), Context::Block)]);
-    }
+/// Returns the result as JSON, as it is compared with earlier ones and added to them.
+pub(super) fn value(row: &Row<'_>) -> Value {
+    let lines = block(&[row], "");
+    let results = yaml::read(&lines).ok().and_then(|tree| {
+        let item = tree.member(tree.root()?, "results")?;
+        to_json(&tree, tree.items(item).next()?).ok()
+    });
+    results.unwrap_or_default()
 }
 
 /// Returns the key with the results in block style, without a line break at the end; `indent` precedes each dash. The results are
 /// written one by one, since as JSON the thousands of results of a long list would take more memory than the list.
-pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
-    let lines = "results:".to_owned();
-    let mut writer = Writer { indent, lines };
-    for result in results {
-        result.write(&mut writer);
+pub(super) fn block(rows: &[&Row<'_>], indent: &str) -> String {
+    // The orchestrator prints it.
+    let scalar = |text: &str| format!(" {}", quote(&visible(text), Context::Block));
+    let mut lines = "results:".to_owned();
+    let mut add = |key: &str, value: &str| lines.extend(["\n", indent, key, ":", value]);
+    for row in rows {
+        add("- message", &scalar(&message(row)));
+        add("  severity", &scalar(row.severity.name()));
+        if let Some(resource) = row.subject.resource() {
+            let identity = resource.identity;
+            add("  resourceRef", "");
+            add("    apiVersion", &scalar(&identity.api_version));
+            add("    kind", &scalar(&identity.kind));
+            if let Some(namespace) = &identity.namespace {
+                add("    namespace", &scalar(namespace));
+            }
+            add("    name", &scalar(&identity.name));
+            let path = field_path(pointer(row));
+            if !path.is_empty() {
+                add("  field", "");
+                add("    path", &scalar(&path));
+            }
+            if let Some((path, index)) = resource.file {
+                add("  file", "");
+                add("    path", &scalar(path));
+                if let Some(index) = index {
+                    add("    index", &format!(" {index}"));
+                }
+            }
+        }
+        if row.finding.reason != Reason::Error {
+            add("  tags", "");
+            add("    reason", &scalar(row.finding.reason.id()));
+        }
     }
-    writer.lines
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inject::Remark;
+    use crate::inject::severity::SeverityPolicy;
+    use crate::report::Finding;
     use serde_json::json;
+    use std::borrow::Cow;
 
     #[test]
     fn lines_say_what_the_results_say() {
-        let identity = Identity {
-            api_version: "v1".into(),
-            kind: "Pod".into(),
-            namespace: None,
-            name: "0x1".into(),
-            is_generated: false,
+        let finding = Finding::new(Reason::QosChanged, "no:\n\"quote\"", 0, "/spec/0");
+        let remark = Remark {
+            identity: Identity {
+                api_version: "v1".into(),
+                kind: "Pod".into(),
+                namespace: None,
+                name: "0x1".into(),
+                is_generated: false,
+            },
+            offset: 0,
+            file: Some(("a: b.yaml".to_owned(), Some(12))),
+            finding: finding.with_help("do #this"),
+            workloads: Vec::new(),
         };
-        let file = ("a: b.yaml".to_owned(), Some(12));
-        let resource = ResultResource {
-            identity: &identity,
-            pointer: "/spec/0",
-            file: Some(&file),
+        let row = |finding| SeverityPolicy::default().row("", Cow::Borrowed(finding));
+        let about_pod = Row {
+            subject: Subject::Resource(&remark),
+            ..row(&remark.finding)
         };
-        let about_pod = FunctionResult {
-            resource: Some(resource),
-            help: Some("do #this"),
-            reason: Some(Reason::QosChanged),
-            ..FunctionResult::error("no:\n\"quote\"")
-        };
-        let results = [about_pod, FunctionResult::error("null")];
+        let error = Finding::about_input(Reason::Error, "null");
+        let results = [&about_pod, &row(&error)];
         let values = json!([
             {
                 "message": "no:␊\"quote\"; do #this",
-                "severity": "error",
+                "severity": "warning",
                 "resourceRef": {"apiVersion": "v1", "kind": "Pod", "name": "0x1"},
                 "field": {"path": "spec[0]"},
                 "file": {"path": "a: b.yaml", "index": 12},
@@ -222,8 +158,8 @@ mod tests {
                 "{text}"
             );
         }
-        for (result, value) in results.iter().zip(values.as_array().unwrap()) {
-            assert_eq!(result.value(), *value);
+        for (result, expected) in results.iter().zip(values.as_array().unwrap()) {
+            assert_eq!(value(result), *expected);
         }
     }
 }

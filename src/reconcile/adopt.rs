@@ -169,7 +169,6 @@ impl Reconciler<'_, '_> {
                 then: Some(addition),
                 unwanted: None,
             }),
-            about: Some(ComponentKind::Agent.into()),
             ..Reconciled::of(decision, warnings).with_components(plan, report.wait_for_cause)
         }
     }

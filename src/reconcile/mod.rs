@@ -30,7 +30,7 @@ mod update;
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::{Component, ComponentKind, ComponentKinds};
+use crate::agent::{Component, ComponentKinds};
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
 use crate::decide::{
@@ -58,8 +58,6 @@ pub struct Reconciled {
     pub agent: Option<Arc<Component>>,
     /// The init container that waits which the template has afterwards.
     pub wait_for: Option<Waiting>,
-    /// The components that the decision is about; none if there are none and none are added.
-    pub about: Option<ComponentKinds>,
 }
 
 /// An init container that waits, and the annotation that requests it.
@@ -79,7 +77,6 @@ impl Reconciled {
             cause: None,
             agent: None,
             wait_for: None,
-            about: None,
         }
     }
 
@@ -228,12 +225,7 @@ impl Reconciler<'_, '_> {
             Some(done) => kinds.passive(self.options.tense, done),
             None => format!("{} is up to date", kinds.subject()),
         };
-        let mut decision = self.finding(reason, message);
-        decision.has_details = kinds != ComponentKind::Agent.into();
-        Reconciled {
-            about: Some(kinds),
-            ..Reconciled::of(decision, warnings)
-        }
+        Reconciled::of(self.finding(reason, message), warnings)
     }
 
     fn patch_target(&self) -> PatchTarget<'_, '_> {

@@ -4,7 +4,7 @@ use crate::agent::canonical::Digest;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::replaceable_names::{Rename, ReplaceableName};
-use crate::agent::{Component, ComponentKind, ComponentKinds};
+use crate::agent::{Component, ComponentKind};
 use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::annotations::Annotation;
@@ -76,13 +76,10 @@ impl Reconciler<'_, '_> {
         if !changed.is_empty() {
             message += &format!("; changed: {}", listed_in_short(&changed));
         }
-        let said_by_id = ComponentKinds::from(ComponentKind::Agent).passive(tense, "updated");
-        let mut decision = self.finding(Reason::Updated, message);
-        decision.has_details = decision.message != said_by_id;
+        let decision = self.finding(Reason::Updated, message);
         let reconciled =
             Reconciled::of(decision, warnings).with_components(&plan, report.wait_for_cause);
         Reconciled {
-            about: Some(existing.kinds().union(plan.kinds())),
             action: Some(Action {
                 then: Some(Addition {
                     plan,
@@ -136,7 +133,6 @@ impl Reconciler<'_, '_> {
                         unwanted: Some(skip),
                         ..Action::remove(self.removal(existing))
                     }),
-                    about: Some(kinds),
                     ..Reconciled::of(self.finding(Reason::Removed, message), warnings)
                 }
             }

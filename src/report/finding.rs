@@ -1,6 +1,6 @@
 //! A finding: one decision, refusal or warning, and its cause.
 
-use crate::diagnostic::{Diagnostic, Place, Severity, with_help};
+use crate::diagnostic::with_help;
 use crate::report::reason::Reason;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -27,8 +27,6 @@ pub struct Finding {
     pub acknowledged: bool,
     /// True for a warning that is only information in this case: `--strict` ignores it.
     pub is_note: bool,
-    /// False if the message only says in words what the id of the reason says.
-    pub(crate) has_details: bool,
     /// True if the help fits every text that cannot be read. The reader of a file may replace it by a better one.
     pub(crate) has_general_help: bool,
 }
@@ -50,17 +48,13 @@ impl Finding {
             pointer,
             acknowledged: false,
             is_note: false,
-            has_details: true,
             has_general_help: false,
         }
     }
 
     /// Returns a finding whose message is the sentence of its reason.
     pub(crate) fn without_details(reason: Reason, offset: usize, pointer: &str) -> Self {
-        Self {
-            has_details: false,
-            ..Self::new(reason, reason.sentence(), offset, pointer)
-        }
+        Self::new(reason, reason.sentence(), offset, pointer)
     }
 
     /// Returns a finding about an input as a whole.
@@ -157,23 +151,4 @@ pub enum Cause {
         /// JSON Pointer of the field within the kustomization.
         pointer: String,
     },
-}
-
-impl<'t> Diagnostic<'t> {
-    /// Returns the diagnostic of a finding in `text`, which is shown as `name`. The severity depends on the run: see
-    /// [`Injection::severity`](crate::inject::Injection::severity).
-    #[must_use]
-    pub fn of(finding: &Finding, severity: Severity, name: &'t str, text: &'t [u8]) -> Self {
-        let range = |offset: usize| offset..offset.saturating_add(1);
-        Diagnostic {
-            severity,
-            id: Some(finding.reason.id()),
-            message: finding.message.clone(),
-            place: finding
-                .offset
-                .map(|offset| Place::of_lines(name, text, range(offset))),
-            notes: Vec::new(),
-            help: finding.help.clone(),
-        }
-    }
 }

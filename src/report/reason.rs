@@ -79,6 +79,7 @@ reasons! {
     NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
     WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";
     VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
+    Error = "error", Refused, "the run failed";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation is not set on a pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "the annotation is unknown";
     AnnotationNotAllowed = "annotation-not-allowed", Warning, "the configuration does not allow the annotation";

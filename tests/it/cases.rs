@@ -16,7 +16,6 @@
 use crate::laws::{self, configuration, others};
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::inject::Injection;
 use mackerel_agent_injector::inject::{Identity, Outcome};
@@ -305,12 +304,11 @@ fn folded(diff: &str, agents: &[(&str, AgentLines)]) -> String {
 
 /// The report: one line per pod template, below it its help and warnings; then the findings without a template.
 fn report(text: &str, injection: &Injection) -> String {
-    let mut lines = Renderer::new(Colour::Never);
     let mut report = String::new();
-    let mut diagnostics: Vec<_> = injection.diagnostics().collect();
-    diagnostics.sort_by_key(|reported| reported.subject.resource().is_none());
-    for reported in diagnostics {
-        let (finding, class) = (reported.finding, reported.finding.reason.class());
+    let mut rows: Vec<_> = injection.rows("", text).collect();
+    rows.sort_by_key(|reported| reported.subject.resource().is_none());
+    for reported in rows {
+        let (finding, class) = (&reported.finding, reported.finding.reason.class());
         let indent = if reported.subject.outcome().is_some() && !reported.is_decision() {
             "  "
         } else {
@@ -339,8 +337,7 @@ fn report(text: &str, injection: &Injection) -> String {
             .resource()
             .map(|resource| format!(" {}{template}", named(resource.identity)));
         let subject = subject.filter(|_| indent.is_empty()).unwrap_or_default();
-        let offset = finding.offset.filter(|_| class != Class::Done);
-        let place = offset.map(|offset| lines.position(text.as_bytes(), offset));
+        let place = reported.place.filter(|_| class != Class::Done);
         let place = place
             .map(|at| format!(" ({}:{})", at.line, at.column))
             .unwrap_or_default();
@@ -395,7 +392,7 @@ fn cases_give_what_they_say_within_the_laws() {
         seen.extend(
             lawful
                 .injection
-                .diagnostics()
+                .rows("", "")
                 .map(|reported| reported.finding.reason),
         );
     }
@@ -471,7 +468,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 12] = [
+const ELSEWHERE: [Reason; 13] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
@@ -488,6 +485,8 @@ const ELSEWHERE: [Reason; 12] = [
     Reason::NotInjected,
     // A bug of this program.
     Reason::VerifyFailed,
+    // What is about no manifest, such as a path that does not exist.
+    Reason::Error,
 ];
 
 /// Each case converges with another configuration, whichever of the two comes first: with each one under `MACKEREL_LONG_TESTS=1`.

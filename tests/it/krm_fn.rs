@@ -106,7 +106,7 @@ fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
         .rsplit_once("; ")
         .unwrap();
     let shown = format!(
-        "error[container-conflict]: {message}\n --> apps/v1/Deployment/web spec.template.spec.containers[0] (deploy.yaml)\n  = help: {help}\n"
+        "error[container-conflict]: {message}\n --> deploy.yaml\n  = note: in apps/v1/Deployment/web spec.template.spec.containers[0]\n  = help: {help}\n"
     );
     assert!(ran.stderr.starts_with(&shown), "{}", ran.stderr);
 }
@@ -304,9 +304,8 @@ fn a_check_of_a_call_gives_the_items_back_and_a_result_for_each_change() {
         assert_eq!(result["severity"], "error", "{args:?}");
         assert!(result["message"].as_str().unwrap().starts_with(found));
         assert_eq!(result["file"]["path"], "deploy.yaml");
-        let told = format!("]: {found}");
         assert!(
-            ran.stderr.contains(&told) && ran.stderr.contains("(deploy.yaml)"),
+            ran.stderr.contains("deploy.yaml") && ran.stderr.contains(found),
             "{ran:?}"
         );
     }

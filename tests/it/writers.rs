@@ -46,8 +46,8 @@ fn every_writer_shows_every_reason() {
 
 fn reasons(case: &Case) -> BTreeSet<Reason> {
     let injection = inject(&case.text, &case.config, case.options);
-    let findings = injection.diagnostics();
-    findings.map(|reported| reported.finding.reason).collect()
+    let rows = injection.rows("", "");
+    rows.map(|reported| reported.finding.reason).collect()
 }
 
 /// Adds what each writer shows of the reason in the case.

@@ -1,35 +1,28 @@
 //! Messages beside the output: on stderr, and in the log file for users whose tool hides stderr.
 
-mod list;
 mod summary;
+mod terminal;
 
-pub(crate) use list::{MessageText, Visibility};
 pub(crate) use summary::Ending;
 
+use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Presence, Requirement};
-use crate::cli::input::{STDIN, Unreadable, io_message};
-use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
-use crate::explain::required::{self, RequirementView};
-use crate::explain::{InputFinding, RunError, RunFindings};
+use crate::checks::ProcessedText;
+use crate::cli::input::{Unreadable, io_message};
+use crate::diagnostic::{Colour, Diagnostic, Medium, Place, Renderer, Severity, visible};
+use crate::explain::required::{self, Needed};
 use crate::inject::kind_counts::KindCounts;
-use crate::options::Warnings;
-use crate::report::{Class, Reason};
-use list::{Limits, MessageList};
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use crate::inject::severity::SeverityPolicy;
+use crate::inject::{Outcome, Row};
+use crate::options::{Direction, Options};
+use crate::rbac;
+use crate::report::{Finding, Reason};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-
-/// Limits of errors, and of unexpected decisions without `-v`.
-const ERROR_LIMITS: Limits = Limits { all: 20, alike: 20 };
-
-/// Limits of warnings without `-v`.
-const WARNING_LIMITS: Limits = Limits { all: 20, alike: 3 };
-
-/// Limits of warnings and unexpected decisions of a function call.
-const CALL_LIMITS: Limits = Limits { all: 3, alike: 3 };
+use terminal::View;
 
 /// Namespaces that one line about a required object names.
 const MAX_NAMESPACES: usize = 5;
@@ -48,64 +41,8 @@ pub(crate) enum Verbosity {
     Summary,
     /// `-v`: every warning, and one line per resource.
     Resources,
-    /// A function call: errors come first, since kpt shows the first four lines. The results have all messages.
+    /// A function call: its results have all messages.
     FunctionCall,
-}
-
-/// Kinds of messages, each with its own limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MessageLevel {
-    /// A decision that is shown with `-v`.
-    Decision,
-    /// A change that the user may not expect.
-    UnexpectedDecision,
-    /// A warning that the user has acknowledged; shown with `-v`.
-    Acknowledged,
-    /// Information that the summary counts; shown with `-v`.
-    CountedNote,
-    /// Neither a problem nor a decision about a pod template.
-    Note,
-    Warning,
-    /// An error that a finding of a text has.
-    Error,
-    /// An error about a path, the configuration or the run as a whole.
-    RunError,
-}
-
-impl MessageLevel {
-    fn is_decision(self) -> bool {
-        matches!(
-            self,
-            MessageLevel::Decision | MessageLevel::UnexpectedDecision
-        )
-    }
-}
-
-/// The properties of a message that decide whether it is shown, and where.
-#[derive(Debug)]
-pub(crate) struct MessageKey {
-    pub(crate) level: MessageLevel,
-    pub(crate) reason: Option<Reason>,
-    /// The message without severity and place. Messages of one level and reason with the same sentence are folded.
-    pub(crate) sentence: String,
-}
-
-impl MessageKey {
-    /// Returns the key of a message that is no finding.
-    pub(crate) fn without_reason(level: MessageLevel, sentence: String) -> Self {
-        Self {
-            level,
-            reason: None,
-            sentence,
-        }
-    }
-}
-
-/// A decision for the log, or for `-v`. It is shown at the end of the run, since an error undoes a change.
-#[derive(Debug)]
-struct DecisionLine {
-    line: String,
-    reason: Option<Reason>,
 }
 
 /// The messages of a run. [`Messages::show`] prints them after the output.
@@ -113,32 +50,23 @@ struct DecisionLine {
 pub(crate) struct Messages {
     verbosity: Verbosity,
     log: Option<File>,
-    decisions: Vec<DecisionLine>,
-    /// Decisions that the user may not expect. With `-v` they are among the others.
-    unexpected: MessageList,
-    errors: MessageList,
-    /// Findings that belong to no text, for reports.
-    run_findings: RunFindings,
-    warnings: MessageList,
-    notes: MessageList,
-    /// Numbers of notes that only `-v` shows.
-    counted_notes: BTreeMap<Reason, usize>,
-    /// Objects that must exist for the pods.
-    requirements: Vec<String>,
-    /// True if an agent needs RBAC.
-    needs_rbac: bool,
-    /// True if the input has objects of the command `rbac`.
-    has_rbac: bool,
-    /// Numbers of decisions.
-    counts: BTreeMap<Reason, usize>,
-    without_template: usize,
-    kinds_without_template: KindCounts,
-    /// With `--strict`, a refusal is an error even under `onError: skip`.
-    warnings_option: Warnings,
-    /// Found out for the first message.
-    colour: OnceCell<Colour>,
+    /// Findings about paths, settings or the run as a whole.
+    rows: Vec<Row<'static>>,
+    notes: Vec<String>,
     /// The configuration file that the run has found, for the summary.
     found_configuration: Option<String>,
+}
+
+/// The end of a run, with what it found.
+#[derive(Debug)]
+pub(crate) struct RunEnd<'r> {
+    pub(crate) ending: Ending<'r>,
+    /// All findings, those of [`Messages`] among them.
+    pub(crate) rows: Vec<Row<'r>>,
+    pub(crate) kinds_without_template: KindCounts,
+    /// Objects that must exist for the pods.
+    pub(crate) required: Vec<String>,
+    pub(crate) options: Options,
 }
 
 impl Messages {
@@ -160,30 +88,16 @@ impl Messages {
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.errors.count > 0
+        self.rows.iter().any(|row| row.severity == Severity::Error)
     }
 
     pub(crate) fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// Returns the use of colours on stderr.
-    pub(crate) fn colour(&self) -> Colour {
-        let colour = || match anstream::AutoStream::choice(&io::stderr()) {
-            anstream::ColorChoice::Never => Colour::Never,
-            _ => Colour::Always,
-        };
-        *self.colour.get_or_init(colour)
-    }
-
-    /// Counts a decision for the summary.
-    pub(crate) fn count(&mut self, reason: Reason) {
-        *self.counts.entry(reason).or_default() += 1;
-    }
-
-    /// Sets the option `--strict`, for the summary.
-    pub(crate) fn set_warnings_option(&mut self, warnings: Warnings) {
-        self.warnings_option = warnings;
+    /// Returns the findings about paths, settings or the run as a whole.
+    pub(crate) fn rows(&self) -> &[Row<'static>] {
+        &self.rows
     }
 
     /// Sets the configuration file that the run has found, for the summary.
@@ -191,129 +105,42 @@ impl Messages {
         self.found_configuration = Some(visible(name).into_owned());
     }
 
-    /// Counts resources without a pod template for the summary.
-    pub(crate) fn count_without_template(&mut self, kinds: &KindCounts) {
-        self.without_template += kinds.total();
-        self.kinds_without_template.absorb(kinds);
+    /// Selects the messages of a function call, unless `-q` or `-v` was given.
+    pub(crate) fn select_for_call(&mut self) {
+        if self.verbosity == Verbosity::Summary {
+            self.verbosity = Verbosity::FunctionCall;
+        }
     }
 
-    /// Adds a message. `write` is called only if the text is needed, since most texts of a long input are not.
-    pub(crate) fn add(
+    /// Adds a finding about a path, a setting or the run as a whole.
+    pub(crate) fn add(&mut self, row: Row<'static>) -> io::Result<()> {
+        self.log(&row.line())?;
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Adds a finding about an input or a setting as a whole.
+    pub(crate) fn add_about(
         &mut self,
-        key: MessageKey,
-        write: impl FnOnce(Visibility) -> MessageText,
+        name: &str,
+        finding: Finding,
+        policy: SeverityPolicy,
     ) -> io::Result<()> {
-        let limits = self.limits(&key);
-        let MessageKey { level, reason, .. } = key;
-        if level == MessageLevel::RunError {
-            self.run_findings.errors.push(RunError {
-                reason,
-                message: key.sentence.clone(),
-            });
-        }
-        if let (MessageLevel::CountedNote, Some(reason)) = (level, reason) {
-            *self.counted_notes.entry(reason).or_default() += 1;
-        }
-        let sentence = self.is_folded(&key).then_some(key.sentence);
-        let list = match level {
-            MessageLevel::Decision | MessageLevel::UnexpectedDecision => &mut self.unexpected,
-            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => {
-                &mut self.notes
-            }
-            MessageLevel::Warning => &mut self.warnings,
-            MessageLevel::Error | MessageLevel::RunError => &mut self.errors,
-        };
-        let visibility = match limits {
-            Some(limits) => list.register(reason, sentence, limits),
-            None => Visibility::Counted,
-        };
-        let is_listed = self.verbosity == Verbosity::Resources && level.is_decision();
-        if visibility == Visibility::Counted && self.log.is_none() && !is_listed {
-            return Ok(());
-        }
-        let text = write(visibility);
-        let line = text.line.clone();
-        list.add(reason, visibility, text);
-        if level.is_decision() {
-            self.decisions.push(DecisionLine { line, reason });
-            return Ok(());
-        }
-        log(&mut self.log, &line)
-    }
-
-    /// Returns the limits of messages of this kind; none if they are not shown, or shown as lines of decisions.
-    fn limits(&self, key: &MessageKey) -> Option<Limits> {
-        // The settings of an adopted agent are lost for good, so the user has to see all of them.
-        let is_of_adoption = key.reason == Some(Reason::AdoptLosesSettings);
-        match key.level {
-            MessageLevel::Decision => None,
-            MessageLevel::UnexpectedDecision => match self.verbosity {
-                Verbosity::Errors | Verbosity::Resources => None,
-                Verbosity::Summary => Some(ERROR_LIMITS),
-                Verbosity::FunctionCall => Some(CALL_LIMITS),
-            },
-            MessageLevel::Acknowledged | MessageLevel::CountedNote
-                if self.verbosity != Verbosity::Resources =>
-            {
-                None
-            }
-            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => {
-                Some(Limits::UNLIMITED)
-            }
-            MessageLevel::Warning => Some(match self.verbosity {
-                Verbosity::Summary if is_of_adoption => Limits::UNLIMITED,
-                Verbosity::Resources => Limits::UNLIMITED,
-                Verbosity::Errors | Verbosity::Summary => WARNING_LIMITS,
-                Verbosity::FunctionCall => CALL_LIMITS,
-            }),
-            MessageLevel::Error if is_of_adoption => Some(Limits::UNLIMITED),
-            MessageLevel::Error | MessageLevel::RunError => Some(ERROR_LIMITS),
-        }
-    }
-
-    /// Returns true if messages with the same sentence are shown as one. The user has to act at each place of an error.
-    fn is_folded(&self, key: &MessageKey) -> bool {
-        let is_refusal = key
-            .reason
-            .is_some_and(|reason| reason.class() == Class::Refused);
-        match key.level {
-            MessageLevel::Decision | MessageLevel::UnexpectedDecision => true,
-            MessageLevel::Error | MessageLevel::RunError => false,
-            _ if self.verbosity == Verbosity::Resources => false,
-            MessageLevel::Acknowledged | MessageLevel::CountedNote | MessageLevel::Note => true,
-            MessageLevel::Warning => !is_refusal && key.reason != Some(Reason::AdoptLosesSettings),
-        }
+        self.add(policy.row(name.to_owned(), Cow::Owned(finding)))
     }
 
     /// Adds a note of one line.
     pub(crate) fn note_line(&mut self, line: &str) -> io::Result<()> {
         let line = visible(line).into_owned();
-        let key = MessageKey::without_reason(MessageLevel::Note, line.clone());
-        self.add(key, |_| MessageText::of_line(line))
-    }
-
-    /// Returns the errors about a path, the configuration or the run as a whole, which belong to no finding. They name no place
-    /// on stdin, since the user of an orchestrator does not see it.
-    pub(crate) fn run_errors(&self) -> &[RunError] {
-        &self.run_findings.errors
-    }
-
-    /// Returns these errors, and the warnings and notes about inputs as a whole.
-    pub(crate) fn run_findings(&self) -> &RunFindings {
-        &self.run_findings
-    }
-
-    /// Keeps a warning or note about an input as a whole for reports.
-    pub(crate) fn keep_input_finding(&mut self, finding: InputFinding) {
-        self.run_findings.inputs.push(finding);
+        self.log(&line)?;
+        self.notes.push(line);
+        Ok(())
     }
 
     /// Adds an error without a place in a text.
     pub(crate) fn error(&mut self, error: impl Display) -> io::Result<()> {
-        let sentence = error.to_string();
-        let line = format!("error: {}", visible(&sentence));
-        let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
-        self.add(key, |_| MessageText::of_line(line))
+        let finding = Finding::about_input(Reason::Error, error.to_string());
+        self.add_about("", finding, SeverityPolicy::default())
     }
 
     /// Adds the error of an input that cannot be read.
@@ -330,142 +157,120 @@ impl Messages {
 
     /// Adds an error that a diagnostic describes.
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
-        let mut renderer = Renderer::new(Colour::Never);
-        let text = diagnostic.message_with_help();
-        let place = diagnostic
-            .place
-            .as_ref()
-            .filter(|place| place.name != STDIN);
-        let sentence = match place {
-            Some(place) => format!("{}: {text}", renderer.place(place)),
-            None => text,
-        };
-        let key = MessageKey::without_reason(MessageLevel::RunError, sentence);
-        let colour = self.colour();
-        self.add(key, |_| MessageText {
-            line: renderer.line_with_help(diagnostic),
-            picture: Renderer::new(colour).open_picture(diagnostic),
-            place: String::new(),
+        let mut renderer = Renderer::new(colour());
+        let place = diagnostic.place.as_ref();
+        let lines = place.filter(|place| place.medium == Medium::Lines);
+        let mut finding = Finding::about_input(Reason::Error, &*diagnostic.message);
+        finding.help.clone_from(&diagnostic.help);
+        let name = place.map_or_else(String::new, |place| place.name.clone().into_owned());
+        let row = SeverityPolicy::default().row(name, Cow::Owned(finding));
+        self.add(Row {
+            place: lines.map(|place| renderer.position(place.text, place.range.start)),
+            picture: Some(renderer.picture(diagnostic)),
+            ..row
         })
     }
 
-    /// Adds the line about RBAC to the requirements, unless the input has the objects of the command `rbac`.
-    pub(crate) fn require_rbac(&mut self) {
-        self.needs_rbac = true;
+    /// Adds a line to the log, if there is one.
+    fn log(&self, line: &str) -> io::Result<()> {
+        let Some(mut log) = self.log.as_ref() else {
+            return Ok(());
+        };
+        // One write per line: Helm may run several post-renderers at once, whose lines must not mix.
+        // The error loses its kind: a broken pipe of stdout ends the run without a message, one of the log does not.
+        log.write_all((line.replace('\n', " ") + "\n").as_bytes())
+            .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
     }
 
-    /// Sets that the input has objects of the command `rbac`.
-    pub(crate) fn set_has_rbac(&mut self) {
-        self.has_rbac = true;
-    }
-
-    /// Adds the objects that must exist for the injected pods, if an agent changed or with `-v`.
-    pub(crate) fn add_requirements(&mut self, requirements: &[Requirement]) -> io::Result<()> {
-        let changed = [Reason::Injected, Reason::Updated, Reason::Adopted]
-            .iter()
-            .any(|reason| self.counts.contains_key(reason));
-        if !changed && self.verbosity != Verbosity::Resources {
+    /// Logs the findings of the texts and the summary. It precedes the output, so that nothing is written if the log cannot be.
+    pub(crate) fn log_end(&self, end: &RunEnd<'_>) -> io::Result<()> {
+        if self.log.is_none() {
             return Ok(());
         }
-        let mut missing = Vec::new();
-        for requirement in requirements {
-            if !matches!(requirement.presence, Presence::Present { .. }) {
-                missing.push(RequirementView::new(requirement, None));
+        let is_undone = end.ending.is_undone();
+        // The findings about the run are in the log already.
+        for row in end.rows.iter().filter(|row| row.subject.is_in_text()) {
+            if !is_undone || !row.is_change() {
+                self.log(&row.line())?;
             }
         }
+        self.log(&self.summary(end))?;
+        end.required.iter().try_for_each(|line| self.log(line))
+    }
+
+    /// Returns the objects that must exist for the injected pods, if an agent changed or with `-v`.
+    pub(crate) fn required(
+        &self,
+        texts: &[ProcessedText<'_>],
+        requirements: &[Requirement],
+    ) -> Vec<String> {
+        let outcomes = || texts.iter().flat_map(|text| &text.injection.outcomes);
+        let gets_agent =
+            |reason| matches!(reason, Reason::Injected | Reason::Updated | Reason::Adopted);
+        let is_changed = outcomes().any(|outcome| gets_agent(outcome.decision.reason));
+        if !is_changed && self.verbosity != Verbosity::Resources {
+            return Vec::new();
+        }
+        let is_missing =
+            |needed: &&Requirement| !matches!(needed.presence, Presence::Present { .. });
+        let missing = requirements.iter().filter(is_missing);
+        let missing: Vec<_> = missing.map(|needed| Needed::new(needed, None)).collect();
+        let mut lines = Vec::new();
         for line in required::lines(&missing, MAX_NAMESPACES) {
-            let line = format!("required {line}");
-            self.requirements.push(visible(&line).into_owned());
+            lines.push(visible(&format!("required {line}")).into_owned());
         }
-        if self.needs_rbac && !self.has_rbac {
-            self.requirements.push(MANUAL_PERMISSIONS.to_owned());
+        let mut agents = outcomes().filter_map(Outcome::rbac_subject);
+        if agents.any(|subject| subject.access != KubeletAccess::ReadOnlyPort)
+            && !texts
+                .iter()
+                .any(|text| rbac::has_objects(text.text, &text.injection.related))
+        {
+            lines.push(MANUAL_PERMISSIONS.to_owned());
         }
-        for line in &self.requirements {
-            log(&mut self.log, line)?;
-        }
-        Ok(())
+        lines
     }
 
-    /// Logs the decisions and the summary. It precedes the output, so that nothing is written if the log cannot be.
-    pub(crate) fn log_summary(&mut self, ending: Ending<'_>) -> io::Result<()> {
-        let summary = self.summary(ending);
-        for line in self.decision_lines(Some(ending)) {
-            log(&mut self.log, &line)?;
-        }
-        log(&mut self.log, &summary)
-    }
-
-    /// Selects the messages of a function call, unless `-q` or `-v` was given.
-    pub(crate) fn select_for_call(&mut self) {
-        if self.verbosity == Verbosity::Summary {
-            self.verbosity = Verbosity::FunctionCall;
-        }
-    }
-
-    /// Prints the messages to stderr. The summary is left out if an error ended the run before its ending was known.
-    pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
-        let hint = Some(match self.verbosity {
-            Verbosity::FunctionCall => "see the results",
-            _ => "`-v` shows all",
-        });
-        let is_undone = ending.is_none_or(Ending::is_undone);
-        let mut decisions = Vec::new();
-        if self.verbosity == Verbosity::Resources {
-            decisions = self.decision_lines(ending);
-        } else if !is_undone {
-            decisions = self.unexpected.pictures("decision", hint);
-        }
-        let warnings = self.warnings.pictures("warning", hint);
-        let errors = self.errors.pictures("error", None);
-        let mut notes = self.notes.pictures("note", hint);
-        if self.verbosity == Verbosity::Resources {
-            notes.extend(self.kinds_without_template.line());
-        }
-        if self.verbosity != Verbosity::FunctionCall {
-            notes.extend(self.kinds_without_template.gap_lines());
-        }
-        let summary = match (ending, &self.found_configuration) {
-            (Some(ending), _) => vec![self.summary(ending)],
-            // `explain` prints its totals to stdout.
-            (None, Some(name)) => vec![format!("configuration: {name}")],
-            (None, None) => Vec::new(),
+    /// Prints the messages to stderr; without the summary if an error ended the run before its end was known.
+    pub(crate) fn show(&self, end: Option<&RunEnd<'_>>) {
+        let rows = end.map_or(&*self.rows, |end| &*end.rows);
+        let view = View {
+            verbosity: self.verbosity,
+            direction: end.map_or(Direction::Inject, |end| end.options.direction),
+            is_undone: end.is_none_or(|end| end.ending.is_undone()),
+            colour: colour(),
         };
-        let required = self.requirements.clone();
-        let parts = match self.verbosity {
-            Verbosity::Errors if self.has_errors() => vec![errors, summary],
-            Verbosity::Errors => Vec::new(),
-            Verbosity::FunctionCall => vec![errors, summary, decisions, warnings, notes, required],
-            Verbosity::Summary | Verbosity::Resources => {
-                vec![decisions, notes, warnings, errors, summary, required]
+        let mut lines = view.messages(rows);
+        if self.verbosity != Verbosity::Errors {
+            lines.extend(self.notes.iter().cloned());
+            if let Some(end) = end {
+                let kinds = &end.kinds_without_template;
+                if self.verbosity == Verbosity::Resources {
+                    lines.extend(kinds.line());
+                }
+                if self.verbosity != Verbosity::FunctionCall {
+                    lines.extend(kinds.gap_lines());
+                }
+                lines.push(self.summary(end));
+                lines.extend(end.required.iter().cloned());
+            } else if let Some(name) = &self.found_configuration {
+                // `explain` prints its totals to stdout.
+                lines.push(format!("configuration: {name}"));
             }
-        };
-        let lines = parts.concat();
+        } else if let (Some(end), false) = (end, lines.is_empty()) {
+            lines.push(self.summary(end));
+        }
         if !lines.is_empty() {
             let text = lines.join("\n") + "\n";
             // The user may have closed stderr on purpose.
             let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }
-
-    /// Returns the lines of all decisions; without those about changes if the changes did not happen.
-    fn decision_lines(&self, ending: Option<Ending<'_>>) -> Vec<String> {
-        let is_undone = ending.is_none_or(Ending::is_undone);
-        let mut lines = Vec::new();
-        for decision in &self.decisions {
-            let is_change = decision.reason.and_then(Reason::done).is_some();
-            if !is_change || !is_undone {
-                lines.push(decision.line.clone());
-            }
-        }
-        lines
-    }
 }
 
-/// Adds a line to the log, if there is one.
-fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
-    let Some(log) = log else { return Ok(()) };
-    // One write per line: Helm may run several post-renderers at once, whose lines must not mix.
-    // The error loses its kind: a broken pipe of stdout ends the run without a message, one of the log does not.
-    log.write_all((line.replace('\n', " ") + "\n").as_bytes())
-        .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
+/// Returns the use of colours on stderr.
+fn colour() -> Colour {
+    match anstream::AutoStream::choice(&io::stderr()) {
+        anstream::ColorChoice::Never => Colour::Never,
+        _ => Colour::Always,
+    }
 }

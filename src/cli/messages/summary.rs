@@ -1,13 +1,15 @@
 //! The last line of a report: the number of decisions, or of the errors that held back the output.
 
-use crate::cli::messages::Messages;
-use crate::cli::messages::list::plural;
+use crate::cli::messages::{Messages, RunEnd};
+use crate::diagnostic::Severity;
+use crate::inject::Row;
+use crate::inject::totals::{plural, totals};
 use crate::options::{Tense, Warnings};
 use crate::rbac::Grants;
 use crate::report::{Class, Reason};
 
 /// The end of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Ending<'g> {
     /// The manifests of stdin went to stdout.
     StreamPrinted,
@@ -30,6 +32,11 @@ pub(crate) enum Ending<'g> {
 }
 
 impl Ending<'_> {
+    /// Returns true if errors held back the output.
+    pub(crate) fn is_failure(self) -> bool {
+        self.is_undone() || matches!(self, Ending::NoChangesPrinted)
+    }
+
     /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
     pub(super) fn is_undone(self) -> bool {
         matches!(
@@ -41,24 +48,33 @@ impl Ending<'_> {
 
 impl Messages {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template; configuration: agent-injector.yaml`
-    pub(super) fn summary(&self, ending: Ending<'_>) -> String {
-        let result = self.result(ending);
+    pub(super) fn summary(&self, end: &RunEnd<'_>) -> String {
+        let result = end.result();
         match &self.found_configuration {
             Some(name) => format!("{result}; configuration: {name}"),
             None => result,
         }
     }
+}
 
+impl RunEnd<'_> {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
-    fn result(&self, ending: Ending<'_>) -> String {
-        match ending {
-            Ending::FilesPrinted if self.has_changes() => format!(
-                "{}; printed to stdout (`-i` changes the files)",
-                self.counted(Tense::Past)
-            ),
-            Ending::StreamPrinted | Ending::FilesPrinted => self.counted(Tense::Past),
+    fn result(&self) -> String {
+        let counted = |tense| {
+            let parts = totals(&self.rows, self.kinds_without_template.total(), tense);
+            match parts.is_empty() {
+                true => "no resources".to_owned(),
+                false => parts.join(", "),
+            }
+        };
+        match self.ending {
+            Ending::FilesPrinted if self.has_changes() => {
+                let counted = counted(Tense::Past);
+                format!("{counted}; printed to stdout (`-i` changes the files)")
+            }
+            Ending::StreamPrinted | Ending::FilesPrinted => counted(Tense::Past),
             Ending::ChangesPrinted => {
-                format!("{}; no file was changed", self.counted(Tense::Conditional))
+                format!("{}; no file was changed", counted(Tense::Conditional))
             }
             Ending::PermissionsPrinted(grants) => match grants.nothing() {
                 // The output is comments then, which `kubectl apply` refuses.
@@ -68,11 +84,13 @@ impl Messages {
                     format!("permissions for {accounts}")
                 }
             },
-            Ending::FilesChanged { files } => format!(
-                "{}; {} changed",
-                self.counted(Tense::Past),
-                plural(files, "file")
-            ),
+            Ending::FilesChanged { files } => {
+                format!(
+                    "{}; {} changed",
+                    counted(Tense::Past),
+                    plural(files, "file")
+                )
+            }
             Ending::NothingPrinted => self.failure("; no output was written", ON_ERROR_OPTION),
             Ending::NoFileChanged => self.failure("; no file was changed", ON_ERROR_OPTION),
             Ending::NoChangesPrinted => self.failure("", ON_ERROR_OPTION),
@@ -82,7 +100,7 @@ impl Messages {
 
     /// `1 error; no file was changed; to skip what failed, use …`
     fn failure(&self, consequence: &str, on_error: &str) -> String {
-        let errors = plural(self.errors.count, "error");
+        let errors = plural(self.errors().count(), "error");
         if self.can_skip_errors() {
             format!("{errors}{consequence}; to skip what failed, use {on_error}")
         } else {
@@ -90,36 +108,25 @@ impl Messages {
         }
     }
 
+    fn errors(&self) -> impl Iterator<Item = &Row<'_>> {
+        let rows = self.rows.iter();
+        rows.filter(|row| row.severity == Severity::Error)
+    }
+
     /// Returns true if all errors are refusals that `onError: skip` makes warnings, and something would be changed then.
     fn can_skip_errors(&self) -> bool {
-        let mut reasons = self.errors.counts.keys();
-        let all_are_refusals = reasons.all(|reason| match reason {
-            Some(reason) => reason.class() == Class::Refused && *reason != Reason::VerifyFailed,
-            None => false,
-        });
-        self.warnings_option == Warnings::Tell && all_are_refusals && self.has_changes()
+        let can_skip = |row: &Row<'_>| {
+            let reason = row.finding.reason;
+            reason.class() == Class::Refused
+                && !matches!(reason, Reason::VerifyFailed | Reason::Error)
+        };
+        self.options.warnings == Warnings::Tell && self.errors().all(can_skip) && self.has_changes()
     }
 
     fn has_changes(&self) -> bool {
-        self.counts.keys().any(|reason| reason.done().is_some())
-    }
-
-    /// `3 injected, 12 without pod template, 1 immutable-template, 2 warnings`
-    fn counted(&self, tense: Tense) -> String {
-        let mut parts = tense.decisions(&self.counts);
-        if self.without_template > 0 {
-            parts.push(format!("{} without pod template", self.without_template));
-        }
-        for (reason, count) in &self.counted_notes {
-            parts.push(format!("{count} {}", reason.id()));
-        }
-        if self.warnings.count > 0 {
-            parts.push(plural(self.warnings.count, "warning"));
-        }
-        if parts.is_empty() {
-            parts.push("no resources".to_owned());
-        }
-        parts.join(", ")
+        self.rows
+            .iter()
+            .any(|row| row.finding.reason.done().is_some())
     }
 }
 

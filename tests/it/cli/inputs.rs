@@ -11,8 +11,7 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
     let ran = folder.run(&["inject", "a.yaml", "b.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
-        ran.stderr
-            .starts_with("error[uneditable]: open-block-scalar: "),
+        ran.stderr.starts_with("error: open-block-scalar: "),
         "{}",
         ran.stderr
     );

@@ -42,7 +42,7 @@ fn changes_that_an_error_holds_back_are_not_reported() {
 }
 
 #[test]
-fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
+fn each_template_in_an_unknown_kind_is_a_note() {
     let cluster = "apiVersion: example.com/v1\nkind: Herd\nmetadata: {name: NAME}\nspec:\n  headGroupSpec:\n    template:\n      \
                    spec:\n        containers: [{name: head, image: ray}]\n";
     let cluster = |name: &str| cluster.replace("NAME", name);
@@ -56,12 +56,16 @@ fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
         "info[unknown-template]: not injected: the kind Herd (example.com) is unknown, but seems to have a pod \
          template\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
          = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
-         = note: 2 more: b.yaml:7:7, b.yaml:16:7\n  \
-         = help: if it has one, add to the configuration: `{line}`\n3 without pod template\n"
+         = help: if it has one, add to the configuration: `{line}`\ninfo[unknown-template]: "
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
-        assert_eq!((ran.code, &*ran.stderr), (Some(0), &*note), "{args:?}");
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.stderr.starts_with(&note), "{args:?} {}", ran.stderr);
+        assert!(
+            ran.stderr.ends_with("\n3 without pod template\n"),
+            "{ran:?}"
+        );
     }
     let verbose = folder.run(&["inject", "-v", "."]).stderr;
     let kinds = "info: without pod template: 3 example.com/Herd\n3 without";
@@ -191,10 +195,9 @@ fn an_agent_that_inject_takes_out_is_named() {
             format!("{}---\n", injected()).repeat(9),
         )
         .stderr;
-    assert_eq!(many.matches("info[removed]").count(), 1, "{many}");
+    assert_eq!(many.matches("info[removed]").count(), 3, "{many}");
     assert!(
-        many.contains(" = note: 8 more: <stdin>:")
-            && many.contains(" and 5 others (`-v` shows all)\n"),
+        many.contains("\n… and 6 more removed; `-v` shows them\n"),
         "{many}"
     );
     folder.write("web.yaml", &injected());
@@ -263,7 +266,7 @@ fn dry_runs_report_in_the_conditional() {
 }
 
 #[test]
-fn more_than_twenty_errors_are_counted() {
+fn every_error_is_shown() {
     let files: Vec<(String, &str)> = (10..35)
         .map(|number| (format!("{number}.yaml"), BROKEN))
         .collect();
@@ -272,9 +275,9 @@ fn more_than_twenty_errors_are_counted() {
         .map(|(name, text)| (name.as_str(), *text))
         .collect();
     let stderr = Folder::with(&files).run(&["inject", "."]).stderr;
-    assert_eq!(stderr.matches("error[uneditable]").count(), 20);
+    assert_eq!(stderr.matches("error[uneditable]").count(), 25);
     assert!(
-        stderr.ends_with("… and 5 more errors (5 uneditable)\n25 errors; no output was written\n"),
+        stderr.ends_with("\n25 errors; no output was written\n"),
         "{stderr}"
     );
 }
@@ -309,13 +312,7 @@ fn warnings_alike_do_not_hide_another_one() {
         "{few}"
     );
     assert!(
-        few.contains(
-            "   = note: 17 more: web.yaml:28:38, web.yaml:44:38, web.yaml:60:38 and 14 others (`-v` shows all)\n"
-        ),
-        "{few}"
-    );
-    assert!(
-        few.contains("\n… and 5 more warnings (5 short-termination); `-v` shows all\n"),
+        few.contains("\n… and 22 more short-termination; `-v` shows them\n"),
         "{few}"
     );
     assert!(few.contains("26 would be injected, 26 warnings; "), "{few}");

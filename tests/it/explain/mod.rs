@@ -77,24 +77,23 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn a_person_gets_a_table_with_the_rule_and_its_place() {
+fn a_person_gets_each_decision_with_the_rule_and_its_place() {
     let ran = explained(&folder(), &["deploy"]);
     let expected = "\
-deploy/a shop.yaml
-  line 1   Deployment/shop/web spec.template  would be injected   annotation inject (deploy/a shop.yaml:9:52)
-  line 14  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
-      warning[misplaced-annotation]: annotation `agent-injector.contrib.mackerel.io/inject` has no effect on Deployment
-        --> line 19:5
-        = help: move it to spec.template.metadata.annotations
-  line 25  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
-      info[not-selected]: StatefulSet is not in `select.kinds`
-        --> line 28:54
-
-deploy/job.yaml
-  line 1   Job/migrate spec.template          invalid-annotation  annotation inject (deploy/job.yaml:6:73)
-      error[invalid-annotation]: annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
-        --> line 6:73
-        = help: write `\"true\"` or `\"false\"`, in quotes
+deploy/a shop.yaml:7:5: info[injected]: apps/v1/Deployment/shop/web spec.template: the agent would be added
+  because of annotation inject (deploy/a shop.yaml:9:52)
+deploy/a shop.yaml:23:5: info[not-requested]: apps/v1/Deployment/quiet spec.template: `injection` is `annotated`, and the template does not \
+request injection; to request injection, set annotation `agent-injector.contrib.mackerel.io/inject: \"true\"`
+  because of injection: annotated (config.yaml:4:14)
+deploy/a shop.yaml:19:5: warning[misplaced-annotation]: apps/v1/Deployment/quiet \
+metadata.annotations[agent-injector.contrib.mackerel.io/inject]: annotation `agent-injector.contrib.mackerel.io/inject` has no effect on \
+Deployment; move it to spec.template.metadata.annotations
+deploy/a shop.yaml:28:54: info[not-selected]: apps/v1/StatefulSet/shop/db spec.template: StatefulSet is not in `select.kinds`
+  because of select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
+deploy/job.yaml:6:73: error[invalid-annotation]: batch/v1/Job/migrate \
+spec.template.metadata.annotations[agent-injector.contrib.mackerel.io/inject]: annotation `agent-injector.contrib.mackerel.io/inject` must be \
+`true` or `false`, found `maybe`; write `\"true\"` or `\"false\"`, in quotes
+  because of annotation inject (deploy/job.yaml:6:73)
 
 required before the pods start; without them the agent does not start or exits, and its pod is not ready:
   in shop: Secret mackerel-container-agent with the key MACKEREL_APIKEY (deploy/job.yaml:9:1)
@@ -103,7 +102,7 @@ required permissions (`mackerel-agent-injector rbac` prints them); without them 
   get nodes/proxy and nodes/stats: ServiceAccount default in shop
   nodes/proxy: it allows running commands in any container on any node; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead
 
-1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template
+1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template, 1 warning
 Mackerel hosts: 1, one for each replica
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
@@ -115,7 +114,7 @@ Mackerel hosts: 1, one for each replica
 }
 
 #[test]
-fn one_resource_comes_with_every_setting_and_where_it_was_set() {
+fn one_resource_comes_with_its_container_and_where_settings_were_set() {
     let folder = folder();
     for resource in ["web", "deployment/web", "Deployment/shop/web"] {
         let ran = explained(
@@ -123,35 +122,15 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
             &["deploy", "--resource", resource, "--set", "agent.memo=x"],
         );
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        for line in [
-            "agent.roles                                     [\"shop:web\"]",
-            "agent.memo                                      x",
-            "sidecar                                         auto",
-            "agent.resources.limits.memory                   256Mi",
+        for lines in [
+            "  the agent in spec.template.spec.containers:\n    # agent.roles: [\"shop:web\"] (config.yaml:8:12)\n",
+            "    # agent.memo: x (--set #1)\n",
+            "    # agent.resources.limits.memory: 256Mi (annotation memory-limit at deploy/a shop.yaml:10:58)\n",
+            "    - name: mackerel-container-agent\n      image: ",
+            "        limits:\n          memory: 256Mi\n",
         ] {
-            assert!(ran.stdout.contains(line), "{line}:\n{}", ran.stdout);
+            assert!(ran.stdout.contains(lines), "{lines}:\n{}", ran.stdout);
         }
-        let origin = |path: &str| {
-            let line = ran
-                .stdout
-                .lines()
-                .find(|line| line.trim_start().starts_with(&format!("{path} ")))
-                .unwrap();
-            line.rsplit("  ").next().unwrap().to_owned()
-        };
-        assert_eq!(origin("agent.roles"), "config.yaml:8:12");
-        assert_eq!(origin("agent.memo"), "--set #1");
-        assert_eq!(
-            origin("agent.resources.limits.memory"),
-            "annotation memory-limit at deploy/a shop.yaml:10:58"
-        );
-        assert_eq!(origin("agent.resources.requests.memory"), "default");
-        assert!(
-            ran.stdout
-                .contains("settings of the agent in spec.template.spec.containers"),
-            "{}",
-            ran.stdout
-        );
         assert!(!ran.stdout.contains("migrate") && !ran.stdout.contains("StatefulSet"));
     }
     let none = explained(&folder, &["deploy", "--resource", "Deployment/nobody"]);
@@ -174,57 +153,10 @@ fn a_resource_that_names_no_namespace_is_asked_for_by_the_one_that_it_gets() {
     assert!(
         found
             .stdout
-            .contains("  Deployment/web spec.template  would be injected"),
+            .contains("info[injected]: apps/v1/Deployment/web spec.template: "),
         "{found:?}"
     );
     assert_eq!(asked(&["Deployment/shop/web"]).code, Some(2));
-}
-
-#[test]
-fn variables_that_give_way_to_annotations_are_named() {
-    let annotated = "\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, annotations: {agent-injector.contrib.mackerel.io/log-level: INFO,
-  agent-injector.contrib.mackerel.io/memo: web}}
-spec: {containers: [{name: web, image: web}]}
-";
-    let folder = Folder::with(&[("web.yaml", annotated)]);
-    let env = |variables: &str| {
-        let ran = folder.run(&[
-            "explain",
-            "--set",
-            &format!("agent.env=[{variables}]"),
-            "web.yaml",
-            "--resource",
-            "web",
-        ]);
-        let line = ran
-            .stdout
-            .lines()
-            .find(|line| line.trim_start().starts_with("agent.env "))
-            .unwrap();
-        line.split_whitespace()
-            .skip(1)
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let [log_level, memo] = [
-        "{name: MACKEREL_LOG_LEVEL, value: DEBUG}",
-        "{name: MACKEREL_MEMO, value: x}",
-    ];
-    assert_eq!(
-        env("{name: A, value: b}"),
-        r#"[{"name":"A","value":"b"}] --set #1"#
-    );
-    assert_eq!(
-        env(memo),
-        "[] --set #1, without MACKEREL_MEMO, which an annotation sets"
-    );
-    assert_eq!(
-        env(&format!("{log_level}, {memo}")),
-        "[] --set #1, without MACKEREL_LOG_LEVEL and MACKEREL_MEMO, which annotations set"
-    );
 }
 
 #[test]
@@ -266,8 +198,12 @@ fn programs_get_the_same_as_json() {
     let one: Value = serde_json::from_str(&one.stdout).unwrap();
     let settings = one["templates"][0]["agent"]["settings"].as_array().unwrap();
     assert!(settings.contains(
-        &json!({"path": "agent.roles", "value": ["shop:web"], "origin": "config.yaml:8:12"})
+        &json!({"rule": "agent.roles", "value": ["shop:web"], "origin": "config.yaml:8:12"})
     ));
+    assert_eq!(
+        one["templates"][0]["agent"]["container"]["name"],
+        "mackerel-container-agent"
+    );
 }
 
 #[test]
@@ -277,7 +213,7 @@ fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
     assert_eq!(ran.code, Some(0));
     assert!(
         ran.stdout
-            .starts_with("<stdin>\n  line 1   Deployment/shop/web"),
+            .starts_with("<stdin>:7:5: info[injected]: apps/v1/Deployment/shop/web"),
         "{}",
         ran.stdout
     );
@@ -300,77 +236,6 @@ fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
     );
 }
 
-/// Resources that `qos: keep` adds are listed too, although no setting has them.
-#[test]
-fn amounts_are_those_of_the_pod() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n";
-    let folder = Folder::with(&[("pod.yaml", pod)]);
-    let ran = folder.run(&[
-        "explain",
-        "pod.yaml",
-        "--set",
-        "qos=keep",
-        "--output",
-        "json",
-        "--resource",
-        "a",
-    ]);
-    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let settings = told["templates"][0]["agent"]["settings"]
-        .as_array()
-        .unwrap()
-        .iter();
-    let amounts: Vec<String> = settings
-        .filter(|setting| {
-            setting["path"]
-                .as_str()
-                .unwrap()
-                .starts_with("agent.resources.")
-        })
-        .map(|setting| {
-            format!(
-                "{} {} {}",
-                setting["path"], setting["value"], setting["origin"]
-            )
-            .replace('"', "")
-        })
-        .collect();
-    let expected = [
-        "agent.resources.limits.memory 128Mi default",
-        "agent.resources.requests.cpu 100m raised: `qos` is `keep`",
-        "agent.resources.requests.memory 128Mi raised: `qos` is `keep`",
-        "agent.resources.limits.cpu 100m added: `qos` is `keep`",
-    ];
-    assert_eq!(amounts, expected);
-}
-
-#[test]
-fn what_to_do_is_said_at_the_first_of_many() {
-    let job = |name: &str| {
-        format!(
-            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}\n"
-        )
-    };
-    let folder = Folder::with(&[("a.yaml", &job("a")), ("b.yaml", &job("b"))]);
-    let ran = folder.run(&["explain", "a.yaml", "b.yaml"]);
-    let of = |what: &str| ran.stdout.matches(what).count();
-    assert_eq!(
-        (
-            of("info[immutable-template]: "),
-            of(" = help: delete the existing")
-        ),
-        (1, 1),
-        "{}",
-        ran.stdout
-    );
-    assert_eq!(
-        of("      info[immutable-template] at line 4:18"),
-        1,
-        "{}",
-        ran.stdout
-    );
-}
-
 /// A pod that only waits shows the hosts and settings of its init container, and no permissions.
 #[test]
 fn wait_for_comes_with_its_hosts_and_settings() {
@@ -383,29 +248,19 @@ fn wait_for_comes_with_its_hosts_and_settings() {
     ];
     let ran = folder.run(&[&["explain", "web.yaml", "--resource", "web"][..], &set].concat());
     let expected = "\
-web.yaml
-  line 1  Deployment/shop/web spec.template  would be injected  annotation wait-for (web.yaml:7:75)
-      info[injected]: wait-for would be added; no agent: `injection` is `annotated`, and the template does not request injection
-        --> line 7:5
-
-      settings of wait-for in spec.template.spec.initContainers:
-        annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:7:75
-        agent.imagePullPolicy                           IfNotPresent              default
-        agent.imagePullSecrets                          []                        default
-        agent.securityContext.allowPrivilegeEscalation  false                     default
-        agent.securityContext.capabilities.drop         [\"ALL\"]                   default
-        agent.securityContext.readOnlyRootFilesystem    true                      default
-        agent.securityContext.runAsNonRoot              true                      default
-        agent.securityContext.runAsUser                 65532                     default
-        agent.securityContext.seccompProfile.type       RuntimeDefault            default
-        waitFor.image                                   example/wait:1            --set #2
-        waitFor.timeoutSeconds                          15                        default
-        waitFor.position                                last                      default
-        waitFor.annotations                             []                        default
-
-1 would be injected
+web.yaml:7:5: info[injected]: apps/v1/Deployment/shop/web spec.template: wait-for would be added; no agent: `injection` is `annotated`, \
+and the template does not request injection
+  because of annotation wait-for (web.yaml:7:75)
+  wait-for in spec.template.spec.initContainers:
+    # annotation wait-for (web.yaml:7:75)
+    # waitFor.image: example/wait:1 (--set #2)
+    - name: mackerel-wait-for
+      image: example/wait:1
+      args:
+        - wait-for
+        - db:5432
 ";
-    assert_eq!(ran.stdout, expected, "{}", ran.stderr);
+    assert!(ran.stdout.starts_with(expected), "{ran:?}");
     let both = folder.run(&[
         "explain",
         "web.yaml",
@@ -423,16 +278,9 @@ web.yaml
         .as_array()
         .unwrap()
         .iter()
-        .map(|setting| &setting["path"])
+        .map(|setting| &setting["rule"])
         .collect();
-    let expected = [
-        "annotation wait-for",
-        "waitFor.image",
-        "waitFor.timeoutSeconds",
-        "waitFor.position",
-        "waitFor.annotations",
-    ];
-    assert_eq!(paths, expected);
+    assert_eq!(paths, ["annotation wait-for", "waitFor.image"]);
 }
 
 /// An update names the fields of the components that change, without their values.
@@ -448,10 +296,10 @@ fn an_update_names_the_fields_that_differ() {
             .stdout
     };
     let agent = explain(&image);
-    let changed = "info[updated]: the agent would be updated; changed: `env: MACKEREL_MEMO`\n";
+    let changed = "info[updated]: apps/v1/Deployment/shop/web spec.template: the agent would be updated; changed: `env: MACKEREL_MEMO`\n";
     assert!(agent.contains(changed), "{agent}");
     let both = explain(&["--set", "waitFor.image=example/wait:2"]);
-    let changed = "info[updated]: the agent with wait-for would be updated; changed: `env: MACKEREL_MEMO`, `mackerel-wait-for.image`\n";
+    let changed = "info[updated]: apps/v1/Deployment/shop/web spec.template: the agent with wait-for would be updated; changed: `env: MACKEREL_MEMO`, `mackerel-wait-for.image`\n";
     assert!(both.contains(changed), "{both}");
 }
 

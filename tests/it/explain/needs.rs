@@ -236,12 +236,12 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
     );
     let explained = folder.run(&["explain", "."]).stdout;
     assert!(
-        explained.contains("\nwarning[sa-automount-off]: ServiceAccount/web: "),
+        explained.contains(": warning[sa-automount-off]: v1/ServiceAccount/web "),
         "{explained}"
     );
     let one = folder.run(&["explain", "--resource", "c", "."]).stdout;
     assert!(
-        one.contains("\nwarning[sa-automount-off]: ServiceAccount/web: ")
+        one.contains(": warning[sa-automount-off]: v1/ServiceAccount/web ")
             && !one.contains("b.yaml"),
         "{one}"
     );
@@ -251,7 +251,7 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
     ]);
     let told = alone.run(&["inject", "--diff", "."]).stderr;
     assert!(
-        told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"),
+        told.matches("info[sa-automount-unknown]: ").count() == 2,
         "{told}"
     );
 }

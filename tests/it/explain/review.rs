@@ -19,13 +19,13 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
     assert_eq!(
         rules,
         [
-            "agent-missing",
+            "invalid-annotation",
             "misplaced-annotation",
-            "invalid-annotation"
+            "agent-missing"
         ]
     );
     assert_eq!(
-        run["tool"]["driver"]["rules"][0]["shortDescription"]["text"],
+        run["tool"]["driver"]["rules"][2]["shortDescription"]["text"],
         "the agent is missing"
     );
     let results = run["results"].as_array().unwrap();
@@ -37,10 +37,10 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
         );
     }
     let levels: Vec<&Value> = results.iter().map(|result| &result["level"]).collect();
-    assert_eq!(levels, ["note", "warning", "error"]);
-    assert_eq!(results[0]["message"]["text"], "the agent would be added");
+    assert_eq!(levels, ["error", "warning", "note"]);
+    assert_eq!(results[2]["message"]["text"], "the agent would be added");
     assert_eq!(
-        results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
+        results[2]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
         "Deployment/shop/web"
     );
     let physical = &results[1]["locations"][0]["physicalLocation"];
@@ -56,11 +56,11 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
 fn pull_requests_on_github_are_annotated() {
     let ran = explained(&folder(), &["deploy", "--output", "github"]);
     let expected = "\
-::notice file=deploy/a shop.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added
-::warning file=deploy/a shop.yaml,line=19,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
-`agent-injector.contrib.mackerel.io/inject` has no effect on Deployment; move it to spec.template.metadata.annotations
 ::error file=deploy/job.yaml,line=6,col=73,title=invalid-annotation::Job/migrate: annotation \
 `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`; write `\"true\"` or `\"false\"`, in quotes
+::warning file=deploy/a shop.yaml,line=19,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
+`agent-injector.contrib.mackerel.io/inject` has no effect on Deployment; move it to spec.template.metadata.annotations
+::notice file=deploy/a shop.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!(ran.code, Some(2));
@@ -165,13 +165,13 @@ fn merge_requests_on_gitlab_get_a_code_quality_report() {
     let warned = explained(&super::folder(), &["deploy", "--output", "gitlab"]);
     let entries: Vec<Value> = serde_json::from_str(&warned.stdout).unwrap();
     let severities: Vec<&Value> = entries.iter().map(|entry| &entry["severity"]).collect();
-    assert_eq!(severities, ["info", "minor", "major"]);
+    assert_eq!(severities, ["major", "minor", "info"]);
     let empty = check(&["--strict", "none"]);
     assert_eq!(
         (&empty[0]["check_name"], &empty[0]["location"]["path"]),
         (&json!("no-resources"), &json!("."))
     );
-    assert_eq!(json!(check(&["--no-config", "none"])), json!([]));
+    assert_eq!(check(&["--no-config", "none"])[0]["severity"], "minor");
 }
 
 /// They stand in no manifest, and a reviewer sees only what is annotated.
@@ -188,14 +188,16 @@ fn errors_about_paths_are_annotations_without_a_file() {
     let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
     let missing = check(&["no.yaml", "web.yaml"]);
     assert_eq!(missing.code, Some(2));
-    let run = missing.stdout.strip_prefix(lacks).unwrap();
+    let run = missing.stdout.strip_suffix(lacks).unwrap();
     assert!(
-        run.starts_with("::error::no.yaml: ") && run.lines().count() == 1,
+        run.starts_with("::error title=error::no.yaml: ") && run.lines().count() == 1,
         "{run}"
     );
     let unreadable = check(&["latin.yaml"]);
     assert!(
-        unreadable.stdout.starts_with("::error::latin.yaml:2:21: "),
+        unreadable
+            .stdout
+            .starts_with("::error title=error::latin.yaml:2:21: "),
         "{unreadable:?}"
     );
     let empty = check(&["--strict", "none"]);
@@ -206,9 +208,16 @@ fn errors_about_paths_are_annotations_without_a_file() {
         "{empty:?}"
     );
     assert_eq!((empty.code, empty.stdout.lines().count()), (Some(2), 1));
-    assert_eq!(check(&["none"]).stdout, "", "a warning");
+    assert!(
+        check(&["none"])
+            .stdout
+            .starts_with("::warning title=no-resources::none: ")
+    );
     let explained = folder.run(&["explain", "-o", "github", "no.yaml"]).stdout;
-    assert!(explained.starts_with("::error::no.yaml: "), "{explained}");
+    assert!(
+        explained.starts_with("::error title=error::no.yaml: "),
+        "{explained}"
+    );
 }
 
 #[test]
@@ -218,7 +227,7 @@ fn errors_about_paths_are_in_json_and_sarif_too() {
     let explained = json(&["explain", "-o", "json", "no.yaml"]);
     assert_eq!(
         explained["errors"],
-        json!([{"message": "no.yaml: no such file or directory"}])
+        json!([{"id": "error", "message": "no.yaml: no such file or directory"}])
     );
     let report = json(&["inject", "--check", "--strict", "-o", "sarif", "none"]);
     let invocation = &report["runs"][0]["invocations"][0];

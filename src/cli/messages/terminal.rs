@@ -1,0 +1,198 @@
+//! The rows of a run on the terminal: errors first, each with an excerpt of its text.
+
+use crate::cli::messages::Verbosity;
+use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity};
+use crate::inject::Row;
+use crate::inject::row::errors_first;
+use crate::options::Direction;
+use crate::report::Reason;
+use memchr::memmem;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Warnings and information of one reason that are shown without `-v`: many alike do not hide the one that matters.
+const MAX_ALIKE: usize = 3;
+
+/// The choice of the rows that the terminal shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    pub(super) verbosity: Verbosity,
+    pub(super) direction: Direction,
+    /// True if an error undid the changes.
+    pub(super) is_undone: bool,
+    pub(super) colour: Colour,
+}
+
+impl View {
+    /// Returns the messages about the rows, and how many alike were left out.
+    pub(super) fn messages(self, rows: &[Row<'_>]) -> Vec<String> {
+        let mut alike: BTreeMap<Reason, usize> = BTreeMap::new();
+        let mut painter = Painter::new(self.colour);
+        let mut messages = Vec::new();
+        let rows = errors_first(rows).into_iter();
+        for row in rows.filter(|row| self.shows(row)) {
+            if self.limits(row) {
+                let count = alike.entry(row.finding.reason).or_default();
+                *count += 1;
+                if *count > MAX_ALIKE {
+                    continue;
+                }
+            }
+            let is_line = row.is_decision() && self.verbosity == Verbosity::Resources;
+            let message = match &row.picture {
+                _ if is_line && row.severity == Severity::Info => row.line(),
+                Some(picture) => picture.clone(),
+                None => painter.picture(row),
+            };
+            messages.push(message.trim_end().to_owned());
+        }
+        for (reason, count) in alike.iter().filter(|(_, count)| **count > MAX_ALIKE) {
+            let hint = match self.verbosity {
+                Verbosity::FunctionCall => "",
+                _ => "; `-v` shows them",
+            };
+            let (more, id) = (count - MAX_ALIKE, reason.id());
+            messages.push(format!("… and {more} more {id}{hint}"));
+        }
+        messages
+    }
+
+    fn shows(self, row: &Row<'_>) -> bool {
+        let reason = row.finding.reason;
+        if row.severity == Severity::Error {
+            return true;
+        }
+        if self.is_undone && row.is_change() {
+            return false;
+        }
+        match self.verbosity {
+            Verbosity::Errors => false,
+            Verbosity::Resources => true,
+            Verbosity::Summary | Verbosity::FunctionCall if row.severity == Severity::Warning => {
+                true
+            }
+            // The user asked to inject, and may not know of the settings that an adopted agent loses.
+            _ if row.is_decision() => {
+                self.direction == Direction::Inject
+                    && matches!(reason, Reason::Removed | Reason::Adopted)
+            }
+            _ => !row.is_acknowledged && !reason.is_counted_only(),
+        }
+    }
+
+    /// Returns true if few rows of this reason are enough. The settings of an adopted agent are lost for good, so the user has to
+    /// see all of them.
+    fn limits(self, row: &Row<'_>) -> bool {
+        row.severity != Severity::Error
+            && row.finding.reason != Reason::AdoptLosesSettings
+            && self.verbosity != Verbosity::Resources
+    }
+}
+
+/// Draws rows with an excerpt of their text.
+struct Painter<'t> {
+    renderer: Renderer<'t>,
+    /// The document of the last row.
+    document: Option<RenderedDocument<'t>>,
+}
+
+/// A document that Helm rendered.
+struct RenderedDocument<'t> {
+    text: &'t str,
+    span: Range<usize>,
+    /// The template of the chart, if a comment names it.
+    source: Option<&'t str>,
+}
+
+impl<'t> Painter<'t> {
+    fn new(colour: Colour) -> Self {
+        let renderer = Renderer::new(colour);
+        Self {
+            renderer,
+            document: None,
+        }
+    }
+
+    fn picture(&mut self, row: &Row<'t>) -> String {
+        let finding = &row.finding;
+        let mut diagnostic = Diagnostic::error(&*finding.message);
+        diagnostic.severity = row.severity;
+        diagnostic.id = (finding.reason != Reason::Error).then(|| finding.reason.id());
+        diagnostic.help.clone_from(&finding.help);
+        let resource = row.subject.resource();
+        let offset = finding.offset.or(resource.map(|resource| resource.offset));
+        let name = row.file.clone().into_owned();
+        diagnostic.place = match (row.place.or(row.resource_place), offset) {
+            (Some(_), Some(offset)) => {
+                let range = offset..offset.saturating_add(1);
+                Some(Place::of_lines(name, row.text.as_bytes(), range))
+            }
+            _ if name.is_empty() => None,
+            _ => Some(Place::of_whole(name)),
+        };
+        if resource.is_some() {
+            let note = format!("in {}", row.resource_and_field());
+            diagnostic.notes.push(note);
+        }
+        if let (Some(_), Some(offset)) = (row.place, finding.offset)
+            && let Some(source) = self.helm_source(row.text, offset)
+        {
+            diagnostic.notes.push(format!("rendered from {source}"));
+        }
+        self.renderer.picture(&diagnostic)
+    }
+
+    /// Returns the chart's template that the document at an offset was rendered from. Helm names it in a comment right below the
+    /// `---`; people begin files of their own with such a comment, to say where they copied them from.
+    fn helm_source(&mut self, text: &'t str, offset: usize) -> Option<&'t str> {
+        if let Some(document) = &self.document
+            && std::ptr::eq(document.text, text)
+            && document.span.contains(&offset)
+        {
+            return document.source;
+        }
+        let (before, after) = text.split_at_checked(offset)?;
+        let start = memmem::rfind(before.as_bytes(), b"\n---").unwrap_or_default();
+        let end = memmem::find(after.as_bytes(), b"\n---").map_or(text.len(), |end| offset + end);
+        let document = text.get(start..end)?.trim_start_matches('\n');
+        let below_marker = document.strip_prefix("---").unwrap_or_default();
+        let is_head = |line: &&str| line.is_empty() || line.starts_with('#');
+        let mut head = below_marker.lines().skip(1).take_while(is_head);
+        let source = head.find_map(|line| line.strip_prefix("# Source: "));
+        self.document = Some(RenderedDocument {
+            text,
+            span: start..end,
+            source,
+        });
+        source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helms_comment_says_where_a_document_comes_from() {
+        let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
+        let mut painter = Painter::new(Colour::Never);
+        let mut source = |part: &str| painter.helm_source(text, text.find(part).unwrap());
+        for _ in 0..2 {
+            assert_eq!(source("a: 1"), Some("web/templates/a.yaml"));
+            assert_eq!(source(": 1"), Some("web/templates/a.yaml"));
+            assert_eq!(source("b: 2"), Some("web/templates/b.yaml"));
+            assert_eq!(source("c: 3"), None);
+        }
+    }
+
+    #[test]
+    fn a_comment_above_every_marker_is_not_helms() {
+        for text in [
+            "# Source: https://kubernetes.io/docs\na: 1\n",
+            "# Source: https://kubernetes.io/docs\n---\na: 1\n",
+        ] {
+            let mut painter = Painter::new(Colour::Never);
+            assert_eq!(painter.helm_source(text, text.find("a:").unwrap()), None);
+        }
+    }
+}

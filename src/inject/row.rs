@@ -1,0 +1,223 @@
+//! One finding as every report shows it.
+
+use crate::diagnostic::{LineCounter, Position, Severity, visible};
+use crate::inject::outcome::{Outcome, Remark, ResourceRef};
+use crate::manifest::field_path::field_path;
+use crate::report::{Class, Finding, Reason};
+use std::borrow::Cow;
+
+/// The name of stdin in messages.
+pub const STDIN: &str = "<stdin>";
+
+/// A finding with its severity in this run, its resource and its place.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Row<'i> {
+    /// The finding.
+    pub finding: Cow<'i, Finding>,
+    /// Its severity in this run.
+    pub severity: Severity,
+    /// True for a warning that the configuration or the template has acknowledged.
+    pub is_acknowledged: bool,
+    /// The subject that it is about.
+    pub subject: Subject<'i>,
+    /// The name of the input, or of what the finding is about as a whole; empty if it has none.
+    pub file: Cow<'i, str>,
+    /// The text of the input; empty if it is not in memory any more.
+    pub text: &'i str,
+    /// The place of the finding in the text.
+    pub place: Option<Position>,
+    /// The place of its resource.
+    pub resource_place: Option<Position>,
+    /// The message with an excerpt, for a text that is not in memory any more.
+    pub picture: Option<String>,
+}
+
+/// The subject of a finding.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Subject<'i> {
+    /// A path, a setting, or the run as a whole.
+    Run,
+    /// A text, or a document of it.
+    Text,
+    /// A resource in which no pod template is known.
+    Resource(&'i Remark),
+    /// A pod template.
+    PodTemplate(&'i Outcome),
+}
+
+impl<'i> Subject<'i> {
+    /// Returns the resource, if it is one.
+    #[must_use]
+    pub fn resource(self) -> Option<ResourceRef<'i>> {
+        match self {
+            Subject::Run | Subject::Text => None,
+            Subject::Resource(remark) => Some(remark.resource()),
+            Subject::PodTemplate(outcome) => Some(outcome.resource()),
+        }
+    }
+
+    /// Returns the outcome of the pod template, if it is one.
+    #[must_use]
+    pub fn outcome(self) -> Option<&'i Outcome> {
+        match self {
+            Subject::PodTemplate(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+impl Subject<'_> {
+    /// Returns false for a finding about the run.
+    #[must_use]
+    pub fn is_in_text(self) -> bool {
+        !matches!(self, Subject::Run)
+    }
+}
+
+impl Row<'_> {
+    /// Returns the finding as `--check` reports it: an error if the check fails for it.
+    #[must_use]
+    pub fn for_check(mut self) -> Self {
+        if self.fails_check() {
+            self.severity = Severity::Error;
+        }
+        self
+    }
+
+    /// Returns the finding as the messages of a function call name it: by its resource and the file that an orchestrator read it
+    /// from, since the user does not see the text on stdin.
+    #[must_use]
+    pub fn of_call(mut self) -> Self {
+        if let Some(resource) = self.subject.resource() {
+            let file = resource.file.map(|(path, _)| Cow::Borrowed(&**path));
+            self.file = file.unwrap_or_default();
+            (self.place, self.resource_place) = (None, None);
+        }
+        self
+    }
+
+    /// True for the decision about a pod template, false for every other finding.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        let outcome = self.subject.outcome();
+        outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, &*self.finding))
+    }
+
+    /// True for a change, which does not happen if an error holds back the output.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.is_decision() && self.finding.reason.done().is_some()
+    }
+
+    /// True for what a summary counts: a decision, or a text that was refused.
+    #[must_use]
+    pub fn is_in_summary(&self) -> bool {
+        let is_text = matches!(self.subject, Subject::Text);
+        self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
+    }
+
+    /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
+    /// lets the other templates be written, and does not make a missing agent right. An agent without its record can neither be
+    /// updated nor removed, so a check must not pass as if it were up to date, or absent.
+    #[must_use]
+    pub fn fails_check(&self) -> bool {
+        match self.finding.reason.class() {
+            Class::Done => self.finding.reason.done().is_some(),
+            Class::Refused => {
+                let outcome = self.subject.outcome();
+                !outcome.is_some_and(|outcome| outcome.has_wanted_agent)
+            }
+            Class::Warning => self.finding.reason == Reason::RecordLost && !self.is_acknowledged,
+            Class::Skipped | Class::Note => false,
+        }
+    }
+
+    /// Returns another place in the text, counted from the resource.
+    #[must_use]
+    pub fn place_of(&self, offset: usize) -> Position {
+        let text = self.text.as_bytes();
+        let mut lines = match (self.subject.resource(), self.resource_place) {
+            (Some(resource), Some(at)) => LineCounter::starting_at(text, resource.offset, at),
+            _ => LineCounter::new(text),
+        };
+        lines.position(offset)
+    }
+
+    /// Returns the place for a review: that of a change is the whole resource, as in the list of `--check`.
+    #[must_use]
+    pub fn review_place(&self) -> Option<Position> {
+        match self.finding.reason.done() {
+            Some(_) => self.resource_place,
+            None => self.place.or(self.resource_place),
+        }
+    }
+
+    /// Returns `web.yaml:3:1`, or the name alone.
+    #[must_use]
+    pub fn place_text(&self) -> String {
+        match self.place.or(self.resource_place) {
+            Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
+            None => self.file.clone().into_owned(),
+        }
+    }
+
+    /// Returns `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`, or nothing.
+    #[must_use]
+    pub fn resource_and_field(&self) -> String {
+        let resource = self.subject.resource();
+        let name = resource.map(|resource| resource.identity.full_name());
+        let field = field_path(&self.finding.pointer);
+        let text = format!("{} {field}", name.unwrap_or_default());
+        text.trim().to_owned()
+    }
+
+    /// Returns the message and help behind what they are about: `Deployment/web: the agent would be added`, `deploy: the directory has no
+    /// resources`. A row of a text has its place elsewhere, and stdin is not what the user of an orchestrator sees.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let subject = match self.subject {
+            Subject::Run if self.file == STDIN => String::new(),
+            Subject::Run => self.place_text(),
+            _ => {
+                let resource = self.subject.resource();
+                resource
+                    .map(|resource| resource.identity.short_name())
+                    .unwrap_or_default()
+            }
+        };
+        let sentence = self.finding.message_with_help();
+        match &*subject {
+            "" => sentence,
+            subject => format!("{subject}: {sentence}"),
+        }
+    }
+
+    /// Returns `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web spec.template: the agent was added`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (severity, id) = (self.severity.name(), self.finding.reason.id());
+        let title = match self.finding.reason {
+            Reason::Error => severity.to_owned(),
+            _ => format!("{severity}[{id}]"),
+        };
+        let sentence = self.finding.message_with_help();
+        let mut parts = vec![
+            self.place_text(),
+            title,
+            self.resource_and_field(),
+            sentence,
+        ];
+        parts.retain(|part| !part.is_empty());
+        visible(&parts.join(": ")).into_owned()
+    }
+}
+
+/// Returns the rows with the errors first, then the warnings, each in the order of the inputs.
+#[must_use]
+pub fn errors_first<'r, 'i>(rows: impl IntoIterator<Item = &'r Row<'i>>) -> Vec<&'r Row<'i>> {
+    let mut rows: Vec<&Row<'_>> = rows.into_iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.severity));
+    rows
+}
