@@ -185,7 +185,8 @@ impl Session<'_> {
             true => Exit::Trouble,
             false => Exit::Done,
         };
-        for line in self.kinds_without_template().gap_lines() {
+        let end = self.end(Ending::ChangesPrinted);
+        for line in end.kinds_without_template().gap_lines() {
             self.messages.note_line(&line)?;
         }
         self.messages.show(None);

@@ -9,7 +9,6 @@ use crate::cli::messages::{Ending, Messages, RunEnd, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
 use crate::diagnostic::{visible, visible_json};
-use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
@@ -186,25 +185,11 @@ impl<'r> Session<'r> {
         files.any(|file| file.injection.fails_check())
     }
 
-    pub(super) fn kinds_without_template(&self) -> KindCounts {
-        let mut kinds = KindCounts::default();
-        for file in &self.files {
-            kinds.absorb(&file.injection.kinds_without_template);
-        }
-        kinds
-    }
-
-    /// Returns the end of the run. The objects that must exist for the pods are said only if there are pods.
     pub(super) fn end<'s>(&'s self, ending: Ending<'s>) -> RunEnd<'s> {
-        let required = match ending.is_failure() {
-            true => Vec::new(),
-            false => self.messages.required(&self.texts(), &self.requirements),
-        };
         RunEnd {
             ending,
-            rows: self.rows(),
-            kinds_without_template: self.kinds_without_template(),
-            required,
+            texts: self.texts(),
+            requirements: &self.requirements,
             options: self.run.options,
         }
     }

@@ -10,7 +10,7 @@ use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
-use crate::inject::{Injection, Row};
+use crate::inject::Injection;
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Direction;
 use crate::post_renderer;
@@ -147,8 +147,8 @@ fn answer_call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    messages.select_for_call();
-    let (answer, injection) = match config {
+    messages.set_call();
+    let (answer, injection, options) = match config {
         Ok(config) => {
             let run = RunContext::new(request, common, &config);
             let mut injection = envelope.inject(&config, run.options_for(&text));
@@ -157,13 +157,14 @@ fn answer_call(
                 injection.findings.push(finding);
             }
             let answer = envelope.answer(&mut injection, run.options.tense);
-            (answer, injection)
+            (answer, injection, run.options)
         }
         Err(error) => {
             if !error.is::<AlreadyReported>() {
                 messages.error(error)?;
             }
-            (envelope.failure(messages.rows()), Injection::default())
+            let answer = envelope.failure(messages.rows());
+            (answer, Injection::default(), request.options)
         }
     };
     let (ending, exit) = match answer.status {
@@ -172,27 +173,16 @@ fn answer_call(
         CallStatus::Found => (Ending::ChangesPrinted, Exit::Found),
         CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };
-    let mut rows: Vec<Row<'_>> = messages.rows().to_vec();
-    // A function call has no list of changes on stdout.
-    rows.extend(injection.rows(STDIN, &text).map(|row| match is_check {
-        true => row.for_check().of_call(),
-        false => row.of_call(),
-    }));
     let processed = ProcessedText {
         name: STDIN,
         text: &text,
         injection: &injection,
     };
-    let required = match answer.status {
-        CallStatus::Done => messages.required(&[processed], &injection.requirements),
-        CallStatus::Found | CallStatus::Refused => Vec::new(),
-    };
     let end = RunEnd {
         ending,
-        rows,
-        kinds_without_template: injection.kinds_without_template.clone(),
-        required,
-        options: request.options,
+        texts: vec![processed],
+        requirements: &injection.requirements,
+        options,
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -15,6 +15,9 @@ pub struct Position {
     pub line_start: usize,
 }
 
+/// Bytes of a step whose lines are counted without a look at the known ones.
+const NEAR: usize = 4096;
+
 /// Counts lines from the nearest one that is known, forward or backward.
 #[derive(Debug, Clone)]
 pub(crate) struct LineCounter<'t> {
@@ -22,7 +25,7 @@ pub(crate) struct LineCounter<'t> {
     offset: usize,
     /// The position of the offset.
     position: Position,
-    /// The numbers of the lines of all positions so far, by the offsets of their first bytes.
+    /// The numbers of lines from which it went back or far, by the offsets of their first bytes.
     known: BTreeMap<usize, usize>,
 }
 
@@ -72,12 +75,22 @@ impl<'t> LineCounter<'t> {
         } else {
             let newline = memrchr(b'\n', self.bytes(0, offset));
             let line_start = newline.map_or(0, |newline| newline + 1);
+            let line = match offset.checked_sub(self.offset) {
+                Some(step) if step < NEAR => {
+                    let between = self.bytes(self.offset, offset);
+                    self.position.line + memchr_iter(b'\n', between).count()
+                }
+                _ => {
+                    self.known
+                        .insert(self.position.line_start, self.position.line);
+                    self.line_at(line_start)
+                }
+            };
             self.position = Position {
-                line: self.line_at(line_start),
+                line,
                 column: 1 + characters(self.bytes(line_start, offset), line_start),
                 line_start,
             };
-            self.known.insert(line_start, self.position.line);
         }
         self.offset = offset;
         self.position

@@ -20,7 +20,11 @@ pub(crate) fn text(explanation: &Explanation<'_>) -> String {
         required.insert(0, "required before the pods start; without them the agent does not start or exits, and its pod is not ready:".to_owned());
     }
     let without_template = explanation.without_pod_template;
-    let totals = totals(&explanation.rows, without_template, Tense::Conditional);
+    let totals = totals(
+        explanation.rows.iter(),
+        without_template,
+        Tense::Conditional,
+    );
     let mut totals = vec![totals.join(", ")];
     totals.extend(explanation.hosts.line());
     // The messages on stderr have the findings about the run.

@@ -53,27 +53,33 @@ impl Injection {
     /// Every finding of the text, which is shown as `name`: of the text as a whole, then of each pod template, its decision first, then
     /// of other resources.
     pub fn rows<'i>(&'i self, name: &'i str, text: &'i str) -> impl Iterator<Item = Row<'i>> {
+        let mut lines = LineCounter::new(text.as_bytes());
+        let mut resource_at = None;
+        self.findings().map(move |(finding, subject)| {
+            let offset = subject.resource().map(|resource| resource.offset);
+            // Lines are counted forward, resource after resource.
+            if resource_at.map(|(offset, _)| offset) != offset {
+                resource_at = offset.map(|offset| (offset, lines.position(offset)));
+            }
+            Row {
+                subject,
+                text,
+                place: finding.offset.map(|offset| lines.position(offset)),
+                resource_place: resource_at.map(|(_, place)| place),
+                ..self.severity_policy.row(name, Cow::Borrowed(finding))
+            }
+        })
+    }
+
+    fn findings(&self) -> impl Iterator<Item = (&Finding, Subject<'_>)> {
         let of_text = self.findings.iter().map(|finding| (finding, Subject::Text));
         let of_templates = self.outcomes.iter().flat_map(|outcome| {
             let findings = std::iter::once(&outcome.decision).chain(&outcome.warnings);
             findings.map(move |finding| (finding, Subject::PodTemplate(outcome)))
         });
-        let of_others = self
-            .remarks
-            .iter()
-            .map(|remark| (&remark.finding, Subject::Resource(remark)));
-        let mut lines = LineCounter::new(text.as_bytes());
-        let findings = of_text.chain(of_templates).chain(of_others);
-        findings.map(move |(finding, subject)| {
-            let resource = subject.resource();
-            Row {
-                subject,
-                text,
-                place: finding.offset.map(|offset| lines.position(offset)),
-                resource_place: resource.map(|resource| lines.position(resource.offset)),
-                ..self.severity_policy.row(name, Cow::Borrowed(finding))
-            }
-        })
+        let remarks = self.remarks.iter();
+        let of_others = remarks.map(|remark| (&remark.finding, Subject::Resource(remark)));
+        of_text.chain(of_templates).chain(of_others)
     }
 
     /// Adds what was found in a later part of the text.
@@ -115,11 +121,8 @@ impl Injection {
     /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
     /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.rows("", "")
-            .filter_map(|row| match (row.severity, row.finding) {
-                (Severity::Error, Cow::Borrowed(finding)) => Some(finding),
-                _ => None,
-            })
+        let findings = self.findings().map(|(finding, _)| finding);
+        findings.filter(|finding| self.severity(finding) == Severity::Error)
     }
 
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when

@@ -4,14 +4,20 @@ use crate::diagnostic::Severity;
 use crate::inject::row::Row;
 use crate::options::Tense;
 use crate::report::Reason;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// Returns `3 injected`, `12 without pod template`, `1 immutable-template`, `2 warnings`.
-pub fn totals(rows: &[Row<'_>], without_template: usize, tense: Tense) -> Vec<String> {
+pub fn totals<'r>(
+    rows: impl Iterator<Item = impl Borrow<Row<'r>>>,
+    without_template: usize,
+    tense: Tense,
+) -> Vec<String> {
     let mut decisions: BTreeMap<Reason, usize> = BTreeMap::new();
     let mut notes: BTreeMap<Reason, usize> = BTreeMap::new();
     let mut warnings = 0;
     for row in rows {
+        let row = row.borrow();
         let reason = row.finding.reason;
         if row.is_in_summary() {
             *decisions.entry(reason).or_default() += 1;

@@ -23,7 +23,9 @@ pub(super) fn becomes_result(row: &Row<'_>) -> bool {
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct ResultIdentity<'r> {
     severity: Severity,
-    message: String,
+    file: &'r str,
+    message: &'r str,
+    help: Option<&'r str>,
     resource: Option<&'r Identity>,
     pointer: &'r str,
 }
@@ -31,7 +33,9 @@ pub(super) struct ResultIdentity<'r> {
 pub(super) fn identity<'r>(row: &'r Row<'_>) -> ResultIdentity<'r> {
     ResultIdentity {
         severity: row.severity,
-        message: message(row),
+        file: &row.file,
+        message: &row.finding.message,
+        help: row.finding.help.as_deref(),
         resource: row.subject.resource().map(|resource| resource.identity),
         pointer: pointer(row),
     }

@@ -14,7 +14,7 @@ use crate::explain::required::{self, Needed};
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::{Outcome, Row};
-use crate::options::{Direction, Options};
+use crate::options::{Direction, Options, Tense};
 use crate::rbac;
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
@@ -41,8 +41,6 @@ pub(crate) enum Verbosity {
     Summary,
     /// `-v`: every warning, and one line per resource.
     Resources,
-    /// A function call: its results have all messages.
-    FunctionCall,
 }
 
 /// The messages of a run. [`Messages::show`] prints them after the output.
@@ -50,6 +48,8 @@ pub(crate) enum Verbosity {
 pub(crate) struct Messages {
     verbosity: Verbosity,
     log: Option<File>,
+    /// True for a function call.
+    is_call: bool,
     /// Findings about paths, settings or the run as a whole.
     rows: Vec<Row<'static>>,
     notes: Vec<String>,
@@ -61,12 +61,20 @@ pub(crate) struct Messages {
 #[derive(Debug)]
 pub(crate) struct RunEnd<'r> {
     pub(crate) ending: Ending<'r>,
-    /// All findings, those of [`Messages`] among them.
-    pub(crate) rows: Vec<Row<'r>>,
-    pub(crate) kinds_without_template: KindCounts,
+    pub(crate) texts: Vec<ProcessedText<'r>>,
     /// Objects that must exist for the pods.
-    pub(crate) required: Vec<String>,
+    pub(crate) requirements: &'r [Requirement],
     pub(crate) options: Options,
+}
+
+impl RunEnd<'_> {
+    pub(crate) fn kinds_without_template(&self) -> KindCounts {
+        let mut kinds = KindCounts::default();
+        for text in &self.texts {
+            kinds.absorb(&text.injection.kinds_without_template);
+        }
+        kinds
+    }
 }
 
 impl Messages {
@@ -105,11 +113,9 @@ impl Messages {
         self.found_configuration = Some(visible(name).into_owned());
     }
 
-    /// Selects the messages of a function call, unless `-q` or `-v` was given.
-    pub(crate) fn select_for_call(&mut self) {
-        if self.verbosity == Verbosity::Summary {
-            self.verbosity = Verbosity::FunctionCall;
-        }
+    /// Selects the messages of a function call.
+    pub(crate) fn set_call(&mut self) {
+        self.is_call = true;
     }
 
     /// Adds a finding about a path, a setting or the run as a whole.
@@ -189,31 +195,47 @@ impl Messages {
         }
         let is_undone = end.ending.is_undone();
         // The findings about the run are in the log already.
-        for row in end.rows.iter().filter(|row| row.subject.is_in_text()) {
+        for row in self
+            .rows_of(Some(end))
+            .filter(|row| row.subject.is_in_text())
+        {
             if !is_undone || !row.is_change() {
                 self.log(&row.line())?;
             }
         }
         self.log(&self.summary(end))?;
-        end.required.iter().try_for_each(|line| self.log(line))
+        self.required(end)
+            .iter()
+            .try_for_each(|line| self.log(line))
+    }
+
+    /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
+    fn rows_of<'e>(&'e self, end: Option<&'e RunEnd<'_>>) -> impl Iterator<Item = Row<'e>> {
+        let of_texts = end.into_iter().flat_map(move |end| {
+            let texts = end.texts.iter();
+            let rows = texts.flat_map(|text| text.injection.rows(text.name, text.text));
+            // A function call has no list of changes on stdout.
+            rows.map(move |row| match (self.is_call, end.options.tense) {
+                (true, Tense::Conditional) => row.for_check().of_call(),
+                (true, Tense::Past) => row.of_call(),
+                _ => row,
+            })
+        });
+        self.rows.iter().cloned().chain(of_texts)
     }
 
     /// Returns the objects that must exist for the injected pods, if an agent changed or with `-v`.
-    pub(crate) fn required(
-        &self,
-        texts: &[ProcessedText<'_>],
-        requirements: &[Requirement],
-    ) -> Vec<String> {
-        let outcomes = || texts.iter().flat_map(|text| &text.injection.outcomes);
+    fn required(&self, end: &RunEnd<'_>) -> Vec<String> {
+        let outcomes = || end.texts.iter().flat_map(|text| &text.injection.outcomes);
         let gets_agent =
             |reason| matches!(reason, Reason::Injected | Reason::Updated | Reason::Adopted);
         let is_changed = outcomes().any(|outcome| gets_agent(outcome.decision.reason));
-        if !is_changed && self.verbosity != Verbosity::Resources {
+        if end.ending.is_failure() || !is_changed && self.verbosity != Verbosity::Resources {
             return Vec::new();
         }
         let is_missing =
             |needed: &&Requirement| !matches!(needed.presence, Presence::Present { .. });
-        let missing = requirements.iter().filter(is_missing);
+        let missing = end.requirements.iter().filter(is_missing);
         let missing: Vec<_> = missing.map(|needed| Needed::new(needed, None)).collect();
         let mut lines = Vec::new();
         for line in required::lines(&missing, MAX_NAMESPACES) {
@@ -221,7 +243,8 @@ impl Messages {
         }
         let mut agents = outcomes().filter_map(Outcome::rbac_subject);
         if agents.any(|subject| subject.access != KubeletAccess::ReadOnlyPort)
-            && !texts
+            && !end
+                .texts
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
@@ -232,26 +255,26 @@ impl Messages {
 
     /// Prints the messages to stderr; without the summary if an error ended the run before its end was known.
     pub(crate) fn show(&self, end: Option<&RunEnd<'_>>) {
-        let rows = end.map_or(&*self.rows, |end| &*end.rows);
         let view = View {
             verbosity: self.verbosity,
+            is_call: self.is_call,
             direction: end.map_or(Direction::Inject, |end| end.options.direction),
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
             colour: colour(),
         };
-        let mut lines = view.messages(rows);
+        let mut lines = view.messages(self.rows_of(end));
         if self.verbosity != Verbosity::Errors {
             lines.extend(self.notes.iter().cloned());
             if let Some(end) = end {
-                let kinds = &end.kinds_without_template;
+                let kinds = end.kinds_without_template();
                 if self.verbosity == Verbosity::Resources {
                     lines.extend(kinds.line());
                 }
-                if self.verbosity != Verbosity::FunctionCall {
+                if !self.is_call {
                     lines.extend(kinds.gap_lines());
                 }
                 lines.push(self.summary(end));
-                lines.extend(end.required.iter().cloned());
+                lines.extend(self.required(end));
             } else if let Some(name) = &self.found_configuration {
                 // `explain` prints its totals to stdout.
                 lines.push(format!("configuration: {name}"));

@@ -49,26 +49,25 @@ impl Ending<'_> {
 impl Messages {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template; configuration: agent-injector.yaml`
     pub(super) fn summary(&self, end: &RunEnd<'_>) -> String {
-        let result = end.result();
+        let result = self.result(end);
         match &self.found_configuration {
             Some(name) => format!("{result}; configuration: {name}"),
             None => result,
         }
     }
-}
 
-impl RunEnd<'_> {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
-    fn result(&self) -> String {
+    fn result(&self, end: &RunEnd<'_>) -> String {
         let counted = |tense| {
-            let parts = totals(&self.rows, self.kinds_without_template.total(), tense);
+            let without_template = end.kinds_without_template().total();
+            let parts = totals(self.rows_of(Some(end)), without_template, tense);
             match parts.is_empty() {
                 true => "no resources".to_owned(),
                 false => parts.join(", "),
             }
         };
-        match self.ending {
-            Ending::FilesPrinted if self.has_changes() => {
+        match end.ending {
+            Ending::FilesPrinted if self.has_changes(end) => {
                 let counted = counted(Tense::Past);
                 format!("{counted}; printed to stdout (`-i` changes the files)")
             }
@@ -85,49 +84,41 @@ impl RunEnd<'_> {
                 }
             },
             Ending::FilesChanged { files } => {
-                format!(
-                    "{}; {} changed",
-                    counted(Tense::Past),
-                    plural(files, "file")
-                )
+                let (counted, files) = (counted(Tense::Past), plural(files, "file"));
+                format!("{counted}; {files} changed")
             }
-            Ending::NothingPrinted => self.failure("; no output was written", ON_ERROR_OPTION),
-            Ending::NoFileChanged => self.failure("; no file was changed", ON_ERROR_OPTION),
-            Ending::NoChangesPrinted => self.failure("", ON_ERROR_OPTION),
-            Ending::CallFailed => self.failure("; items returned unchanged", "`onError: skip`"),
+            Ending::NothingPrinted => self.failure(end, "; no output was written"),
+            Ending::NoFileChanged => self.failure(end, "; no file was changed"),
+            Ending::NoChangesPrinted => self.failure(end, ""),
+            Ending::CallFailed => self.failure(end, "; items returned unchanged"),
         }
     }
 
     /// `1 error; no file was changed; to skip what failed, use …`
-    fn failure(&self, consequence: &str, on_error: &str) -> String {
-        let errors = plural(self.errors().count(), "error");
-        if self.can_skip_errors() {
-            format!("{errors}{consequence}; to skip what failed, use {on_error}")
-        } else {
-            format!("{errors}{consequence}")
-        }
-    }
-
-    fn errors(&self) -> impl Iterator<Item = &Row<'_>> {
-        let rows = self.rows.iter();
-        rows.filter(|row| row.severity == Severity::Error)
-    }
-
-    /// Returns true if all errors are refusals that `onError: skip` makes warnings, and something would be changed then.
-    fn can_skip_errors(&self) -> bool {
+    fn failure(&self, end: &RunEnd<'_>, consequence: &str) -> String {
+        let rows = self.rows_of(Some(end));
+        let errors: Vec<Row<'_>> = rows.filter(|row| row.severity == Severity::Error).collect();
+        // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;
             reason.class() == Class::Refused
                 && !matches!(reason, Reason::VerifyFailed | Reason::Error)
         };
-        self.options.warnings == Warnings::Tell && self.errors().all(can_skip) && self.has_changes()
+        let result = plural(errors.len(), "error") + consequence;
+        if end.options.warnings == Warnings::Refuse
+            || !errors.iter().all(can_skip)
+            || !self.has_changes(end)
+        {
+            return result;
+        }
+        let on_error = match end.ending {
+            Ending::CallFailed => "`onError: skip`",
+            _ => "`--set onError=skip`",
+        };
+        format!("{result}; to skip what failed, use {on_error}")
     }
 
-    fn has_changes(&self) -> bool {
-        self.rows
-            .iter()
-            .any(|row| row.finding.reason.done().is_some())
+    fn has_changes(&self, end: &RunEnd<'_>) -> bool {
+        self.rows_of(Some(end)).any(|row| row.is_change())
     }
 }
-
-const ON_ERROR_OPTION: &str = "`--set onError=skip`";

@@ -17,6 +17,8 @@ const MAX_ALIKE: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View {
     pub(super) verbosity: Verbosity,
+    /// True for a function call, whose results have all messages.
+    pub(super) is_call: bool,
     pub(super) direction: Direction,
     /// True if an error undid the changes.
     pub(super) is_undone: bool,
@@ -25,19 +27,18 @@ pub(super) struct View {
 
 impl View {
     /// Returns the messages about the rows, and how many alike were left out.
-    pub(super) fn messages(self, rows: &[Row<'_>]) -> Vec<String> {
+    pub(super) fn messages<'r>(self, rows: impl Iterator<Item = Row<'r>>) -> Vec<String> {
         let mut alike: BTreeMap<Reason, usize> = BTreeMap::new();
+        let is_shown = |row: &Row<'_>| {
+            let count = alike.entry(row.finding.reason).or_default();
+            let is_limited = self.shows(row) && self.limits(row);
+            *count += usize::from(is_limited);
+            self.shows(row) && !(is_limited && *count > MAX_ALIKE)
+        };
+        let rows: Vec<Row<'_>> = rows.filter(is_shown).collect();
         let mut painter = Painter::new(self.colour);
         let mut messages = Vec::new();
-        let rows = errors_first(rows).into_iter();
-        for row in rows.filter(|row| self.shows(row)) {
-            if self.limits(row) {
-                let count = alike.entry(row.finding.reason).or_default();
-                *count += 1;
-                if *count > MAX_ALIKE {
-                    continue;
-                }
-            }
+        for row in errors_first(&rows) {
             let is_line = row.is_decision() && self.verbosity == Verbosity::Resources;
             let message = match &row.picture {
                 _ if is_line && row.severity == Severity::Info => row.line(),
@@ -47,9 +48,9 @@ impl View {
             messages.push(message.trim_end().to_owned());
         }
         for (reason, count) in alike.iter().filter(|(_, count)| **count > MAX_ALIKE) {
-            let hint = match self.verbosity {
-                Verbosity::FunctionCall => "",
-                _ => "; `-v` shows them",
+            let hint = match self.is_call {
+                true => "",
+                false => "; `-v` shows them",
             };
             let (more, id) = (count - MAX_ALIKE, reason.id());
             messages.push(format!("… and {more} more {id}{hint}"));
@@ -68,9 +69,7 @@ impl View {
         match self.verbosity {
             Verbosity::Errors => false,
             Verbosity::Resources => true,
-            Verbosity::Summary | Verbosity::FunctionCall if row.severity == Severity::Warning => {
-                true
-            }
+            Verbosity::Summary if row.severity == Severity::Warning => true,
             // The user asked to inject, and may not know of the settings that an adopted agent loses.
             _ if row.is_decision() => {
                 self.direction == Direction::Inject
