@@ -203,7 +203,11 @@ impl Session<'_> {
             requirements: &self.requirements,
             config: self.run.config,
         };
-        explain(inputs, self.rows(), filter)
+        let of_texts = texts
+            .iter()
+            .flat_map(|text| text.injection.rows(text.name, text.text));
+        let rows = self.messages.rows().iter().cloned().chain(of_texts);
+        explain(inputs, rows.collect(), filter)
     }
 
     /// Prints the RBAC manifests of the command `rbac`.

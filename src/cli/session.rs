@@ -14,7 +14,7 @@ use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
 use crate::options::Direction;
 use crate::rbac::Grants;
-use crate::report::{Class, Finding, Reason, SeenMessages};
+use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,10 +36,6 @@ impl ProcessedFile {
         &self.injection.edits
     }
 
-    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.injection.rows(&self.name, &self.text)
-    }
-
     fn processed_text(&self) -> ProcessedText<'_> {
         ProcessedText {
             name: &self.name,
@@ -58,8 +54,6 @@ pub(super) struct Session<'r> {
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// Warnings that were reported and are reported once per run.
-    seen: SeenMessages,
 }
 
 impl<'r> Session<'r> {
@@ -70,7 +64,6 @@ impl<'r> Session<'r> {
             files: Vec::new(),
             requirements: Vec::new(),
             grants: Grants::default(),
-            seen: SeenMessages::new(),
         }
     }
 
@@ -147,9 +140,9 @@ impl<'r> Session<'r> {
         self.grants.take(&mut injection.outcomes, self.run.config);
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
-            outcome.warnings.retain(|warning| match warning.reason {
-                Reason::NodesProxy => warning.first_time(&mut self.seen),
-                reason => reason.class() == Class::Refused,
+            outcome.warnings.retain(|warning| {
+                let reason = warning.reason;
+                reason == Reason::NodesProxy || reason.class() == Class::Refused
             });
         }
         injection.related.clear();
@@ -165,13 +158,6 @@ impl<'r> Session<'r> {
     pub(super) fn texts(&self) -> Vec<ProcessedText<'_>> {
         let files = self.files.iter();
         files.map(ProcessedFile::processed_text).collect()
-    }
-
-    /// Returns all findings of the run.
-    pub(super) fn rows(&self) -> Vec<Row<'_>> {
-        let of_texts = self.files.iter().flat_map(ProcessedFile::rows);
-        let of_run = self.messages.rows().iter().cloned();
-        of_run.chain(of_texts).collect()
     }
 
     pub(super) fn has_errors(&self) -> bool {
@@ -201,7 +187,7 @@ impl<'r> Session<'r> {
             && self.messages.verbosity() != Verbosity::Errors;
         for file in &self.files {
             if lists {
-                list_changes(&mut printed, file.rows());
+                list_changes(&mut printed, file.injection.rows(&file.name, &file.text));
             }
             match self.run.mode {
                 OutputMode::Diff | OutputMode::CheckAndDiff => {

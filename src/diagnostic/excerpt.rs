@@ -3,7 +3,6 @@
 use crate::diagnostic::position::Position;
 use crate::diagnostic::visible::substitute;
 use memchr::{memchr, memmem};
-use std::borrow::Cow;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
@@ -21,19 +20,6 @@ pub(super) struct Excerpt {
     pub(super) indent: usize,
     /// Number of carets.
     pub(super) width: usize,
-}
-
-/// A character as shown.
-struct Cell {
-    text: Cow<'static, str>,
-    width: usize,
-}
-
-impl Cell {
-    const ELLIPSIS: Cell = Cell {
-        text: Cow::Borrowed("…"),
-        width: 1,
-    };
 }
 
 impl Excerpt {
@@ -61,34 +47,33 @@ impl Excerpt {
         {
             return None;
         }
-        let mut before = cells(slice(from, start));
-        let marked = cells(slice(start, end));
-        let after = cells(slice(end, to));
+        let mut before = shown(slice(from, start));
+        let marked = shown(slice(start, end));
+        let rest = marked.clone() + &shown(slice(end, to));
 
         let is_whole = from == position.line_start && to == line_end;
-        if !is_whole || columns(&before) + columns(&marked) + columns(&after) > COLUMNS {
-            let first = before.len() - fitting(before.iter().rev(), COLUMNS_BEFORE);
-            if first > 0 || from > position.line_start {
-                before.splice(..first, [Cell::ELLIPSIS]);
+        if !is_whole || columns(&before) + columns(&rest) > COLUMNS {
+            let near = last_columns(&before, COLUMNS_BEFORE);
+            if near.len() < before.len() || from > position.line_start {
+                before = format!("…{near}");
             }
         }
         let indent = columns(&before);
-        let rest: Vec<&Cell> = marked.iter().chain(&after).collect();
-        let shown = fitting(rest.iter().copied(), COLUMNS.saturating_sub(indent));
-        let mut line: String = before.iter().map(|cell| &*cell.text).collect();
-        line.extend(rest.iter().take(shown).map(|cell| &*cell.text));
-        if shown < rest.len() || to < line_end {
+        let after = first_columns(&rest, COLUMNS.saturating_sub(indent));
+        let mut line = before + after;
+        if after.len() < rest.len() || to < line_end {
             line.push('…');
         }
+        let visible = marked.get(..after.len()).unwrap_or(&marked);
+        let width = columns(visible).max(1);
         // Azure Pipelines takes these for commands, wherever they stand.
         for command in ["##vso[", "##["] {
             line = line.replace(command, &command.replacen('#', "<U+0023>", 1));
         }
-        let visible = marked.get(..shown).unwrap_or(&marked);
         Some(Excerpt {
             line,
             indent,
-            width: columns(visible).max(1),
+            width,
         })
     }
 }
@@ -110,18 +95,24 @@ fn names_api_key(line: &[u8]) -> bool {
     memmem::find(&letters, b"apikey").is_some()
 }
 
-/// Returns the number of cells that fit into a number of columns.
-fn fitting<'c>(cells: impl Iterator<Item = &'c Cell>, columns: usize) -> usize {
+/// Returns the beginning of a text that fits into a number of columns.
+fn first_columns(text: &str, columns: usize) -> &str {
     let mut width = 0;
-    let mut count = 0;
-    for cell in cells {
-        width += cell.width;
-        if width > columns {
-            break;
-        }
-        count += 1;
-    }
-    count
+    let mut beyond = text.char_indices().skip_while(|(_, character)| {
+        width += character.width().unwrap_or_default();
+        width <= columns
+    });
+    beyond.next().map_or(text, |(end, _)| &text[..end])
+}
+
+/// Returns the end of a text that fits into a number of columns.
+fn last_columns(text: &str, columns: usize) -> &str {
+    let mut width = 0;
+    let fitting = text.char_indices().rev().take_while(|(_, character)| {
+        width += character.width().unwrap_or_default();
+        width <= columns
+    });
+    fitting.last().map_or("", |(start, _)| &text[start..])
 }
 
 /// Returns the end of the character that an offset is in, or the offset if it is in none.
@@ -140,35 +131,22 @@ fn line_length(rest: &[u8]) -> usize {
     }
 }
 
-/// Returns the width of cells in columns.
-fn columns(cells: &[Cell]) -> usize {
-    cells.iter().map(|cell| cell.width).sum()
+/// Returns the width of a text in columns.
+fn columns(text: &str) -> usize {
+    let widths = text.chars().map(|character| character.width());
+    widths.map(Option::unwrap_or_default).sum()
 }
 
-/// Returns the characters of a text as a terminal shows them.
-fn cells(bytes: &[u8]) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            cells.push(match substitute(character) {
-                // A byte order mark is no part of the line.
-                Some(_) if character == '\u{feff}' && cells.is_empty() => continue,
-                Some(text) => Cell {
-                    width: text.chars().count(),
-                    text,
-                },
-                None => Cell {
-                    width: character.width().unwrap_or_default(),
-                    text: character.to_string().into(),
-                },
-            });
-        }
-        if !chunk.invalid().is_empty() {
-            cells.push(Cell {
-                text: "\u{fffd}".into(),
-                width: 1,
-            });
+/// Returns a part of a line as a terminal shows it.
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown = String::new();
+    // A byte order mark is no part of the line.
+    for character in text.trim_start_matches('\u{feff}').chars() {
+        match substitute(character) {
+            Some(text) => shown += &text,
+            None => shown.push(character),
         }
     }
-    cells
+    shown
 }

@@ -22,7 +22,7 @@ use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
-use crate::report::{Finding, Reason, SeenMessages};
+use crate::report::{Finding, Reason};
 use serde::de::IgnoredAny;
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,7 +70,6 @@ pub(crate) fn inject_templates(
             on_error: config.spec.on_error,
         },
         buffer: work.buffer,
-        seen: SeenMessages::new(),
     };
     let mut injection = for_bytes(text.len());
     injection.severity_policy = SeverityPolicy::of(config, options);
@@ -126,8 +125,6 @@ struct Pipeline<'c> {
     applier: Applier,
     /// The memory of the tree of the current piece.
     buffer: Buffer,
-    /// Messages of earlier pieces that are reported once. Of several threads each knows its own, and in the end all.
-    seen: SeenMessages,
 }
 
 /// Returns an empty result with room for more than most texts of this length have: unused room takes no memory, and growing takes
@@ -136,15 +133,6 @@ fn for_bytes(length: usize) -> Injection {
     let mut result = Injection::default();
     result.outcomes.reserve(length / 2048);
     result
-}
-
-/// Adds the result for a later part, without messages that were seen.
-fn append(result: &mut Injection, mut later: Injection, seen: &mut SeenMessages) {
-    for outcome in &mut later.outcomes {
-        let warnings = &mut outcome.warnings;
-        warnings.retain(|warning| warning.first_time(seen));
-    }
-    result.append(later);
 }
 
 /// Returns the objects of a stream of JSON, as `jq '.items[]'` prints one and kubectl reads it: to YAML, the document is over after the
@@ -191,7 +179,6 @@ impl Pipeline<'_> {
                 ..self.applier
             },
             buffer: Buffer::default(),
-            seen: SeenMessages::new(),
         }
     }
 
@@ -205,8 +192,6 @@ impl Pipeline<'_> {
     ) -> Option<()> {
         let threads = self.options.further_threads.min(size / BATCH);
         let others = (0..threads).map(|_| self.beside()).collect();
-        let before = self.seen.clone();
-        let mut seen = before.clone();
         let work_on_batch = |pipeline: &mut Self, batch: Vec<Range<usize>>| {
             let mut part = Injection::default();
             for piece in batch {
@@ -221,11 +206,10 @@ impl Pipeline<'_> {
             batches(pieces),
             work_on_batch,
             |part| match part {
-                Some(part) => append(result, part, &mut seen),
+                Some(part) => result.append(part),
                 None => is_whole = false,
             },
         );
-        self.seen = if is_whole { seen } else { before };
         is_whole.then_some(())
     }
 
@@ -359,12 +343,8 @@ impl Pipeline<'_> {
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
         result.edits.extend(edits);
         result.findings.extend(fault);
-        // Messages that are the same for many templates stay with the first. Until the end of the run they would take more
-        // memory than all the rest.
+        // Room that is not used would take memory until the end of the run.
         for mut outcome in plan.outcomes {
-            outcome
-                .warnings
-                .retain(|warning| warning.first_time(&mut self.seen));
             outcome.warnings.shrink_to_fit();
             result.outcomes.push(outcome);
         }

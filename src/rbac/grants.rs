@@ -27,7 +27,8 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Adds the templates that have an agent after the run. Refuses those whose permissions cannot be printed, and warns of `nodes/proxy`.
+    /// Adds the templates that have an agent after the run. Refuses those whose permissions cannot be printed, and warns of
+    /// `nodes/proxy`, once for each namespace.
     pub fn take(&mut self, outcomes: &mut [Outcome], config: &Config) {
         for outcome in outcomes {
             let reason = outcome.decision.reason;
@@ -45,9 +46,11 @@ impl Grants {
             match checks::namespace(outcome, subject) {
                 Ok(namespace) => {
                     let accounts = self.needed.entry((namespace.to_owned(), access));
-                    accounts.or_default().insert(subject.account.name.clone());
+                    let accounts = accounts.or_default();
+                    let is_first = accounts.is_empty();
+                    accounts.insert(subject.account.name.clone());
                     let warning = checks::nodes_proxy(outcome, access, config);
-                    outcome.warnings.extend(warning);
+                    outcome.warnings.extend(warning.filter(|_| is_first));
                 }
                 Err(refusal) => outcome.decision = refusal,
             }

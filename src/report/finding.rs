@@ -3,7 +3,6 @@
 use crate::diagnostic::with_help;
 use crate::report::reason::Reason;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// The help for a mistake of this program.
 pub(crate) const BUG: &str =
@@ -75,18 +74,6 @@ impl Finding {
         with_help(&self.message, self.help.as_deref())
     }
 
-    /// Returns false for the repetition of a finding that is reported once per run.
-    pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
-        let message = || SeenMessage {
-            reason: self.reason,
-            message: self.message.clone(),
-            help: self.help.clone(),
-            // An acknowledged warning must not hide one that is not.
-            acknowledged: self.acknowledged,
-        };
-        !self.reason.is_reported_once() || seen.insert(message())
-    }
-
     /// Marks the warning as acknowledged, or not.
     pub(crate) fn acknowledged_if(self, acknowledged: bool) -> Self {
         Self {
@@ -115,18 +102,6 @@ impl Finding {
             ..self
         }
     }
-}
-
-/// Messages of reasons that are reported once per run.
-pub(crate) type SeenMessages = HashSet<SeenMessage>;
-
-/// A message that was reported and is not reported again.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct SeenMessage {
-    reason: Reason,
-    message: String,
-    help: Option<String>,
-    acknowledged: bool,
 }
 
 /// The cause of a decision.

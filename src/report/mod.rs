@@ -32,7 +32,7 @@
 mod finding;
 mod reason;
 
-pub(crate) use finding::{BUG, SeenMessages};
+pub(crate) use finding::BUG;
 pub use finding::{Cause, Finding};
 pub(crate) use reason::ReasonSet;
 pub use reason::{Class, Reason};

@@ -149,11 +149,6 @@ impl Reason {
         )
     }
 
-    /// Returns true for a warning that is reported once per run, since it is the same for every template.
-    pub(crate) fn is_reported_once(self) -> bool {
-        matches!(self, Reason::InsecureTls | Reason::NodesProxy)
-    }
-
     /// Returns true for information that a report counts, and shows only with `-v`.
     pub(crate) fn is_counted_only(self) -> bool {
         matches!(self, Reason::TokenAutomountOff | Reason::ImmutableTemplate)

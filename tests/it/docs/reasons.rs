@@ -61,7 +61,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
                    state before it: `agent-missing` for `injected`, `agent-outdated` for `updated`, `agent-not-adopted` for `adopted`, \
                    `agent-not-wanted` for `removed`. By default, only errors, warnings and \
                    unexpected changes are shown. Of warnings and information with the same id, three are shown, and the others are counted. `-v` shows \
-                   every decision, and each warning at its place. Only `insecure-tls` and `nodes-proxy` are reported once per \
+                   every decision, and each warning at its place. \
                    file. The examples are the output for the manifests in the directories that are \
                    named.",
     classes: [
@@ -109,7 +109,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
     title: "判定と警告",
     introduction: "どの Pod テンプレートにも、必ず 1 つの判定が付き、必要に応じて警告が添えられます。ID は今後も変わりません。レポート、KRM の results の `reason` タグ、\
                    `explain --output json`、SARIF のどれにも同じ ID が現れます。ただし、`--output github` と SARIF は、変更を変更前の状態で表します（`injected` は `agent-missing`、`updated` は `agent-outdated`、`adopted` は `agent-not-adopted`、`removed` は `agent-not-wanted`）。通常は、エラー、警告、予期しない変更だけを表示し、同じ ID の警告と情報は、3 件まで表示して、残りは件数だけを示します。\
-                   `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。`insecure-tls`、`nodes-proxy` だけは、1 つのファイルにつき一度です。例は、示したディレクトリのマニフェストに対する実際の出力です。",
+                   `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。例は、示したディレクトリのマニフェストに対する実際の出力です。",
     classes: [
         (
             ReasonGroup::Done,
