@@ -53,8 +53,8 @@ fn each_template_in_an_unknown_kind_is_a_note() {
     let line =
         "podTemplates: [{group: example.com, kind: Herd, path: spec.headGroupSpec.template}]";
     let note = format!(
-        "info[unknown-template]: not injected: the kind Herd (example.com) is unknown, but seems to have a pod \
-         template\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
+        "info[unknown-template]: not injected: seems to have a pod template, but its place in the \
+         kind Herd (example.com) is unknown\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
          = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
          = help: if it has one, add to the configuration: `{line}`\ninfo[unknown-template]: "
     );

@@ -432,7 +432,7 @@ fn a_check_fails_for_an_agent_without_its_record() {
 #[test]
 fn adopt_refuses_a_loss_that_lossy_accepts() {
     let by_hand = WEB.to_owned()
-        + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n          command: [/agent]\n";
+        + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n          command: [/agent]\n          env: [{name: MACKEREL_CONTAINER_PLATFORM, value: kubernetes}]\n";
     let folder = Folder::with(&[("web.yaml", &by_hand)]);
     let refused = folder.run(&["inject", "-i", "--adopt", "web.yaml"]);
     assert_eq!(refused.code, Some(2));
