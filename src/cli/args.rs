@@ -352,7 +352,7 @@ pub(crate) struct ExplainArgs {
     /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Explain only this resource, with all settings of its agent: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Explain only this resource, with its agent and the place of each setting: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) resource: Option<String>,
     /// Output format; default: text

@@ -9,7 +9,7 @@ use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::Session;
 use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
-use crate::explain::{Explanation, Filter, Inputs, explain, github, gitlab, json, sarif, text};
+use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, sarif, text};
 use crate::inject::Row;
 use crate::rbac;
 use std::io;
@@ -48,16 +48,14 @@ impl Session<'_> {
         } else {
             Ending::StreamPrinted
         };
-        let end = self.end(ending);
-        self.messages.log_end(&end)?;
         let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
         let separators = concatenate::separators(&texts);
         let files = self.files.iter().zip(&separators).enumerate();
-        stdout::write(files.flat_map(|(index, (file, separator))| {
+        let pieces = files.flat_map(|(index, (file, separator))| {
             let pieces = concatenate::joined(index, pieces(&file.text, file.edits()));
             std::iter::once(separator.as_str()).chain(pieces)
-        }))?;
-        self.messages.show(Some(&end));
+        });
+        self.end_with(ending, || Ok(stdout::write(pieces)?))?;
         Ok(Exit::Done)
     }
 
@@ -122,10 +120,8 @@ impl Session<'_> {
             return exit;
         }
         let files = replacements.len();
-        let end = self.end(Ending::FilesChanged { files });
-        self.messages.log_end(&end)?;
-        in_place::commit(replacements)?;
-        self.messages.show(Some(&end));
+        let ending = Ending::FilesChanged { files };
+        self.end_with(ending, || in_place::commit(replacements))?;
         interrupt.end()?;
         Ok(Exit::Done)
     }
@@ -135,44 +131,42 @@ impl Session<'_> {
         if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        let end = self.end(Ending::ChangesPrinted);
-        self.messages.log_end(&end)?;
         let changes = self.changes()?;
-        match self.run.mode {
-            OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&changes)?,
-            _ => stdout::write([&*changes])?,
-        }
-        self.messages.show(Some(&end));
+        self.end_with(Ending::ChangesPrinted, || {
+            match self.run.mode {
+                OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&changes)?,
+                _ => stdout::write([&*changes])?,
+            }
+            Ok(())
+        })?;
         Ok(Exit::Done)
     }
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(&mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
-        let filter = match format {
-            // The report has its own field for changes.
-            ExplainFormat::Json => Filter::All,
-            _ => Filter::Check,
-        };
-        let report = formatted(&self.explanation(&self.texts(), filter), format)?;
+        let mut explanation = self.explanation(&self.texts(), None);
+        // The JSON report has its own field for changes.
+        if !matches!(format, ExplainFormat::Json) {
+            let rows = explanation.rows.into_iter();
+            explanation.rows = rows.map(Row::for_check).collect();
+        }
+        let report = formatted(&explanation, format)?;
         let (ending, exit) = if self.has_errors() {
             (Ending::NoChangesPrinted, Exit::Trouble)
         } else {
             let exit = Exit::Done.after_check(self.check_fails());
             (Ending::ChangesPrinted, exit)
         };
-        let end = self.end(ending);
-        self.messages.log_end(&end)?;
-        stdout::write([&*report])?;
-        self.messages.show(Some(&end));
+        self.end_with(ending, || Ok(stdout::write([&*report])?))?;
         Ok(exit)
     }
 
     /// Prints the explanation. The exit code is that of `inject`.
     fn print_explanation(&mut self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
-        let ExplainRequest { format, filter } = request;
+        let ExplainRequest { format, resource } = request;
         let texts = self.texts();
-        let explanation = self.explanation(&texts, filter);
-        if let Filter::Resource(resource) = filter
+        let explanation = self.explanation(&texts, resource);
+        if let Some(resource) = resource
             && !explanation.rows.iter().any(Row::is_decision)
         {
             anyhow::bail!(
@@ -196,18 +190,17 @@ impl Session<'_> {
     fn explanation<'s>(
         &'s self,
         texts: &[ProcessedText<'s>],
-        filter: Filter<'s>,
+        resource: Option<&str>,
     ) -> Explanation<'s> {
         let inputs = Inputs {
             texts,
             requirements: &self.requirements,
             config: self.run.config,
         };
-        let of_texts = texts
-            .iter()
-            .flat_map(|text| text.injection.rows(text.name, text.text));
+        let of_texts = texts.iter();
+        let of_texts = of_texts.flat_map(|text| text.injection.rows(text.name, text.text));
         let rows = self.messages.rows().iter().cloned().chain(of_texts);
-        explain(inputs, rows.collect(), filter)
+        explain(inputs, rows, resource)
     }
 
     /// Prints the RBAC manifests of the command `rbac`.
@@ -215,19 +208,29 @@ impl Session<'_> {
         if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        let end = self.end(Ending::PermissionsPrinted(&self.grants));
-        self.messages.log_end(&end)?;
-        stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?;
-        self.messages.show(Some(&end));
+        let manifest = rbac::manifest(&self.grants, self.run.config);
+        let ending = Ending::PermissionsPrinted(&self.grants);
+        self.end_with(ending, || Ok(stdout::write([&*manifest])?))?;
         Ok(Exit::Done)
     }
 
     /// Ends a run whose errors hold back its output.
     fn fail(&self, ending: Ending<'_>) -> anyhow::Result<Exit> {
+        self.end_with(ending, || Ok(()))?;
+        Ok(Exit::Trouble)
+    }
+
+    /// Logs the end, writes the output, and shows the messages.
+    fn end_with(
+        &self,
+        ending: Ending<'_>,
+        write: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let end = self.end(ending);
         self.messages.log_end(&end)?;
+        write()?;
         self.messages.show(Some(&end));
-        Ok(Exit::Trouble)
+        Ok(())
     }
 }
 

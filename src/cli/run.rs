@@ -2,7 +2,6 @@
 
 use crate::cli::args::{Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
 use crate::config::Config;
-use crate::explain::Filter;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Options, Tense};
 use std::path::PathBuf;
@@ -62,21 +61,19 @@ impl From<&InjectArgs> for OutputMode<'_> {
     }
 }
 
-/// Format and filter of an explanation.
+/// Format and subject of an explanation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExplainRequest<'a> {
     pub(crate) format: ExplainFormat,
-    pub(crate) filter: Filter<'a>,
+    /// The resource to explain, if it is one only.
+    pub(crate) resource: Option<&'a str>,
 }
 
 impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
     fn from(arguments: &'a ExplainArgs) -> Self {
         Self {
             format: arguments.output.unwrap_or(ExplainFormat::Text),
-            filter: match &arguments.resource {
-                Some(resource) => Filter::Resource(resource),
-                None => Filter::All,
-            },
+            resource: arguments.resource.as_deref(),
         }
     }
 }

@@ -202,17 +202,14 @@ impl<'t> Renderer<'t> {
         self.lines.insert(lines).position(offset)
     }
 
-    /// Renders a place: `file:line:column`, or `--set #2` for an argument.
-    pub(crate) fn place(&mut self, place: &Place<'t>) -> String {
-        let position = self.position(place.text, place.range.start);
-        place.label(&position)
-    }
-
     /// Renders one line, without line break: `file:line:column: error[id]: message`.
     pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let title = self.title(diagnostic);
         match &diagnostic.place {
-            Some(place) => format!("{}: {title}", self.place(place)),
+            Some(place) => {
+                let position = self.position(place.text, place.range.start);
+                format!("{}: {title}", place.label(&position))
+            }
             None => title,
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct Explanation<'i> {
     pub(crate) hosts: HostCount,
     /// Number of resources without a pod template.
     pub(crate) without_pod_template: usize,
-    filter: Filter<'i>,
+    shows_containers: bool,
     config: &'i Config,
 }
 
@@ -77,80 +77,57 @@ impl std::fmt::Display for PlaceView<'_> {
     }
 }
 
-/// Findings to explain.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Filter<'a> {
-    /// All.
-    All,
-    /// All. Each change and each missing agent is an error, as for `--check`.
-    Check,
-    /// Those of one resource, with the settings of its agent. The resource is `name`, `Kind/name` or `Kind/namespace/name`.
-    Resource(&'a str),
-}
-
-impl Filter<'_> {
-    /// Returns true if the filter includes a finding.
-    fn includes(self, row: &Row<'_>, config: &Config) -> bool {
-        let Filter::Resource(_) = self else {
-            return true;
-        };
-        match row.subject {
-            Subject::Run => true,
-            Subject::Text => false,
-            Subject::PodTemplate(outcome) => self.includes_resource(&outcome.identity, config),
-            Subject::Resource(remark) => {
-                let mut resources = remark.workloads.iter().chain([&remark.identity]);
-                resources.any(|resource| self.includes_resource(resource, config))
-            }
-        }
-    }
-
-    fn includes_resource(self, identity: &Identity, config: &Config) -> bool {
-        let Filter::Resource(resource) = self else {
-            return true;
-        };
-        let parts: Vec<&str> = resource.split('/').collect();
-        let (kind, namespace, name) = match *parts.as_slice() {
-            [name] => (None, None, name),
-            [kind, name] => (Some(kind), None, name),
-            [kind, namespace, name] => (Some(kind), Some(namespace), name),
-            _ => return false,
-        };
-        let own_namespace = identity.namespace_or(config.spec.namespace.as_ref());
-        name == identity.name
-            && kind.is_none_or(|kind| kind.eq_ignore_ascii_case(&identity.kind))
-            && namespace.is_none_or(|namespace| own_namespace.is_some_and(|own| own == namespace))
-    }
-}
-
-/// Explains the rows of a run. The settings of the agents are shown only if the injections have kept them, see
+/// Explains the rows of a run: all of them, or those of one resource, with the settings of its agent. The resource is `name`,
+/// `Kind/name` or `Kind/namespace/name`. The settings are shown only if the injections have kept them, see
 /// [`Explanations`](crate::options::Explanations).
 pub(crate) fn explain<'i>(
     inputs: Inputs<'_, 'i>,
-    mut rows: Vec<Row<'i>>,
-    filter: Filter<'i>,
+    rows: impl Iterator<Item = Row<'i>>,
+    resource: Option<&str>,
 ) -> Explanation<'i> {
     let Inputs { texts, config, .. } = inputs;
+    let is_shown =
+        |identity: &Identity| resource.is_none_or(|resource| is_named(identity, resource, config));
     let outcomes = texts.iter().flat_map(|text| &text.injection.outcomes);
-    let is_shown = |outcome: &&Outcome| filter.includes_resource(&outcome.identity, config);
-    let shown: Vec<&Outcome> = outcomes.filter(is_shown).collect();
-    rows.retain(|row| filter.includes(row, config));
-    if let Filter::Check = filter {
-        rows = rows.into_iter().map(Row::for_check).collect();
-    }
+    let shown: Vec<&Outcome> = outcomes
+        .filter(|outcome| is_shown(&outcome.identity))
+        .collect();
+    let rows = rows.filter(|row| match row.subject {
+        Subject::Run => true,
+        Subject::Text => resource.is_none(),
+        Subject::PodTemplate(outcome) => is_shown(&outcome.identity),
+        Subject::Resource(remark) => {
+            is_shown(&remark.identity) || remark.workloads.iter().any(is_shown)
+        }
+    });
     let without_template = texts.iter().map(|text| text.injection.without_template());
     Explanation {
-        rows,
+        rows: rows.collect(),
         needed: needed(&shown, inputs),
         permissions: permissions::permissions(&shown, texts, config),
         hosts: HostCount::of(&shown, texts, config),
-        without_pod_template: match filter {
-            Filter::Resource(_) => 0,
-            Filter::All | Filter::Check => without_template.sum(),
+        without_pod_template: match resource {
+            Some(_) => 0,
+            None => without_template.sum(),
         },
-        filter,
+        shows_containers: resource.is_some(),
         config,
     }
+}
+
+/// Returns true if `name`, `Kind/name` or `Kind/namespace/name` is the name of a resource.
+fn is_named(identity: &Identity, resource: &str, config: &Config) -> bool {
+    let parts: Vec<&str> = resource.split('/').collect();
+    let (kind, namespace, name) = match *parts.as_slice() {
+        [name] => (None, None, name),
+        [kind, name] => (Some(kind), None, name),
+        [kind, namespace, name] => (Some(kind), Some(namespace), name),
+        _ => return false,
+    };
+    let own_namespace = identity.namespace_or(config.spec.namespace.as_ref());
+    name == identity.name
+        && kind.is_none_or(|kind| kind.eq_ignore_ascii_case(&identity.kind))
+        && namespace.is_none_or(|namespace| own_namespace.is_some_and(|own| own == namespace))
 }
 
 /// Returns the objects that the shown templates need.

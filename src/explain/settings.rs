@@ -1,7 +1,7 @@
 //! The containers of `explain --resource`: the settings that are not defaults, with their places, and the container.
 
 use crate::config::{Config, Origin};
-use crate::explain::{Because, Explanation, Filter, origin};
+use crate::explain::{Because, Explanation, origin};
 use crate::inject::{Outcome, Row};
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::ContainerList;
@@ -46,9 +46,9 @@ impl Explanation<'_> {
         outcome: &'o Outcome,
     ) -> Vec<ContainerView<'o>> {
         let mut containers = Vec::new();
-        let Filter::Resource(_) = self.filter else {
+        if !self.shows_containers {
             return containers;
-        };
+        }
         let list = |list: ContainerList| {
             field_path(&format!("{}/spec/{}", outcome.template, list.field()))
         };

@@ -16,7 +16,7 @@ use crate::options::{Options, Tense};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
-use results::{becomes_result, block, identity, value};
+use results::{becomes_result, block, value};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -278,14 +278,11 @@ impl<'c> Envelope<'c> {
         }
     }
 
-    /// Returns the edits that add the rows as results, errors first, each once. There are none if the text cannot be edited; then
+    /// Returns the edits that add the rows as results, errors first, but those that it already has. There are none if the text cannot be edited; then
     /// only stderr has the messages.
     fn add_results(&self, rows: &[Row<'_>]) -> Vec<Edit> {
         let earlier = self.earlier_results();
         let mut results = errors_first(rows);
-        let mut seen = HashSet::with_capacity(results.len());
-        results.retain(|row| seen.insert(identity(row)));
-        drop(seen);
         results.retain(|row| earlier.is_empty() || !earlier.contains(&value(row)));
         if results.is_empty() {
             return Vec::new();

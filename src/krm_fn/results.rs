@@ -1,9 +1,8 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::diagnostic::{Severity, visible};
+use crate::diagnostic::visible;
 use crate::inject::{Row, Subject};
 use crate::manifest::field_path::field_path;
-use crate::manifest::identity::Identity;
 use crate::report::Reason;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
@@ -17,28 +16,6 @@ pub(super) fn becomes_result(row: &Row<'_>) -> bool {
         Unchanged | NotRequested | NotSelected | Disabled | LocalConfig
     );
     !is_quiet && !row.is_acknowledged
-}
-
-/// The parts of a row that make its result. Rows with the same may have different places.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) struct ResultIdentity<'r> {
-    severity: Severity,
-    file: &'r str,
-    message: &'r str,
-    help: Option<&'r str>,
-    resource: Option<&'r Identity>,
-    pointer: &'r str,
-}
-
-pub(super) fn identity<'r>(row: &'r Row<'_>) -> ResultIdentity<'r> {
-    ResultIdentity {
-        severity: row.severity,
-        file: &row.file,
-        message: &row.finding.message,
-        help: row.finding.help.as_deref(),
-        resource: row.subject.resource().map(|resource| resource.identity),
-        pointer: pointer(row),
-    }
 }
 
 fn message(row: &Row<'_>) -> String {
@@ -115,6 +92,7 @@ mod tests {
     use super::*;
     use crate::inject::Remark;
     use crate::inject::severity::SeverityPolicy;
+    use crate::manifest::identity::Identity;
     use crate::report::Finding;
     use serde_json::json;
     use std::borrow::Cow;

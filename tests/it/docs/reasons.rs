@@ -61,8 +61,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
                    state before it: `agent-missing` for `injected`, `agent-outdated` for `updated`, `agent-not-adopted` for `adopted`, \
                    `agent-not-wanted` for `removed`. By default, only errors, warnings and \
                    unexpected changes are shown. Of warnings and information with the same id, three are shown, and the others are counted. `-v` shows \
-                   every decision, and each warning at its place. \
-                   file. The examples are the output for the manifests in the directories that are \
+                   every decision, and each warning at its place. The examples are the output for the manifests in the directories that are \
                    named.",
     classes: [
         (
