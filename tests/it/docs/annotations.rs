@@ -41,7 +41,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
                    `agent-config-configmap-key`) and its variables (`env.NAME`). With `kubelet-insecure-tls`, an impostor of the kubelet gets the token. Where people may set \
                    annotations and not images, list those that they may use in [`annotations.allow`](configuration.md#annotationsallow). Others \
                    have no effect, and cause the warning [`annotation-not-allowed`](reasons.md#annotation-not-allowed). \
-                   [Webhook](webhook.md#who-could-misuse-it) has more.",
+                   [Webhook](webhook.md#threat-model) has more.",
     sets: "Sets",
     default: "Default: ",
     full_stop: ".",
@@ -68,20 +68,22 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
 const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     file: "docs/ja/annotations.md",
     title: "アノテーション",
-    introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
+    introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。\n\n\
+                   - 書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
                    ワークロードや Namespace に書いても効果はなく、警告 `misplaced-annotation` が出ます。Namespace はアノテーションではなく \
-                   [`select.namespaces`](configuration.md#selectnamespaces) で選びます。どの名前にも接頭辞 \
-                   `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\
-                   ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
-                   `memo`、`display-name`、`agent-config-location`、`env.NAME` の値の中の `$(MACKEREL_KUBERNETES_POD_NAME)` と `$(MACKEREL_KUBERNETES_NAMESPACE)` は、Pod の名前と Namespace の名前に置き換わります。\
+                   [`select.namespaces`](configuration.md#selectnamespaces) で選びます。\n\
+                   - どの名前にも接頭辞 `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\n\
+                   - エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
+                   `memo`、`display-name`、`agent-config-location`、`env.NAME` の値の中の `$(MACKEREL_KUBERNETES_POD_NAME)` と `$(MACKEREL_KUBERNETES_NAMESPACE)` は、Pod の名前と Namespace の名前に置き換わります。\n\n\
                    ほかの変数への参照は、秘密の値が漏れないように、ただの文字列として扱います。`env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` は展開されません。\
                    このような変数は [`agent.env`](configuration.md#agentenv) で設定してください。\n\n\
-                   アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナの、イメージ、Secret、設定、環境変数を選べます（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）。\
-                   `kubelet-insecure-tls` を使うと、kubelet になりすました相手にトークンが渡ります。\
+                   アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナについて、次のものを選べます。\n\n\
+                   - イメージ、Secret、設定、環境変数（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）\n\
+                   - kubelet の証明書の検証（`kubelet-insecure-tls` を使うと、kubelet になりすました相手にトークンが渡ります）\n\n\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
-                   ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは [Webhook](webhook.md#悪用のおそれ) にあります。",
+                   ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは [Webhook](webhook.md#セキュリティ上の注意) にあります。",
     sets: "対応する設定:",
-    default: "既定: ",
+    default: "デフォルト: ",
     full_stop: "。",
     end: "。",
     fields: "## エージェントのフィールド\n\nメッセージ（`hand-edited`、`updated`、`adopt-refused`）は、エージェントのコンテナのフィールドを挙げます。それぞれ次のもので設定します。\n\n\

@@ -49,7 +49,11 @@ const JAPANESE: CliPageWords = CliPageWords {
                    エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` と `--check --output` の結果は出力します。\
                    KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\
                    `--check` では、変更が必要なものもエラーになります。マニフェストを出力しないコマンドは、KRM function としては使えません。\n\n\
-                   `--check` は、変更が必要なものか、`record` のないエージェント（[`record-lost`](reasons.md#record-lost)）があれば `1` で終了します。`onError: skip` では、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメントがある場合も同じです。`--strict` を付けると、変更以外はエラーになります。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
+                   `--check` は、次のどれかがあれば `1` で終了します。`--strict` を付けると、変更以外はエラーになります。\n\n\
+                   - 変更が必要なもの\n\
+                   - `record` のないエージェント（[`record-lost`](reasons.md#record-lost)）\n\
+                   - `onError: skip` で、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメント\n\n\
+                   `--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
                    `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
                    メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソース、\

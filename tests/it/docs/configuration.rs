@@ -111,9 +111,10 @@ const ENGLISH: Language = Language {
 const JAPANESE: Language = Language {
     file: "docs/ja/configuration.md",
     title: "設定リファレンス",
-    introduction: "`spec` の下のすべての設定です。見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。アノテーション名のあるものは、\
-                   同じことを 1 つの Pod テンプレートだけに指定できます（[アノテーション](annotations.md)）。\
-                   エージェント自身の設定ファイル（[`agent.config`](#agentconfig)）に書かれた値は、設定よりもアノテーションよりも優先されます。\
+    introduction: "`spec` の下のすべての設定です。\n\n\
+                   - 見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。\n\
+                   - アノテーション名のあるものは、同じことを 1 つの Pod テンプレートだけに指定できます（[アノテーション](annotations.md)）。\n\
+                   - エージェント自身の設定ファイル（[`agent.config`](#agentconfig)）に書かれた値は、設定よりもアノテーションよりも優先されます。\n\n\
                    すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディター用の JSON Schema は \
                    `mackerel-agent-injector config schema` で出力できます。",
     kinds: [
@@ -123,7 +124,7 @@ const JAPANESE: Language = Language {
         "`true` か `false`",
         "リスト",
         "マッピング",
-        "量",
+        "数量（Quantity）",
     ],
     annotation: "アノテーション",
 };

@@ -91,7 +91,7 @@ fn paths_that_the_books_name_exist() {
 }
 
 fn is_japanese(path: &str) -> bool {
-    path.starts_with("docs/ja/") || path == "README.ja.md"
+    path.starts_with("docs/ja/") || path.ends_with("README.ja.md")
 }
 
 /// A browser makes a blank of a line break, also between two characters of Japanese.
