@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 settings! {
     /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
     pub(crate) group AgentSettings at "agent." {
-        /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
+        /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub, also at `public.ecr.aws/mackerel` and `ghcr.io/mackerelio`. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
         "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), check Image, annotation Image;
         /// When the image is pulled. Default: `IfNotPresent`.
         "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
@@ -40,7 +40,7 @@ settings! {
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default(),
             variable "MACKEREL_AGENT_CONFIG" as ConfigFile;
-        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
+        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None,
             variable "MACKEREL_HOST_STATUS_ON_START",
             annotation HostStatusOnStart;
@@ -215,13 +215,13 @@ string_enum! {
 string_enum! {
     /// The status of a Mackerel host.
     pub(crate) enum HostStatus {
-        /// At work
+        /// Monitored, and alerts are notified
         Working = "working",
-        /// Ready to work
+        /// Monitored, and alerts are not notified
         Standby = "standby",
-        /// Under maintenance, no alerts
+        /// Not monitored
         Maintenance = "maintenance",
-        /// Switched off
+        /// Not monitored
         Poweroff = "poweroff",
     }
 }
