@@ -10,6 +10,7 @@ mod configuration;
 mod links;
 pub(crate) mod page;
 mod phrases;
+mod pictures;
 mod reasons;
 
 use std::fs;
