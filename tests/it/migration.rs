@@ -1,4 +1,4 @@
-//! docs/en/migration.md, step by step: its commands run on a copy of the examples and print what the page shows.
+//! docs/en/migration.md and adopt.md, step by step: their commands run on a copy of the examples and print what the pages show.
 //!
 //! `SNAPSHOTS=overwrite cargo test migration` writes the expected diffs anew.
 
@@ -81,7 +81,8 @@ fn each_step_does_what_the_page_says() {
     }
     let folder = examples();
     let mut diffs = 0;
-    for command in commands("docs/en/migration.md") {
+    let pages = ["docs/en/migration.md", "docs/en/adopt.md"];
+    for command in pages.into_iter().flat_map(commands) {
         let Some(printed) = typed(&folder, &command) else {
             continue;
         };

@@ -84,7 +84,7 @@ fn a_pod_whose_containers_mount_no_token_gets_a_token_for_the_agent() {
     assert!(volumes.contains("mackerel-agent-token"), "{volumes}");
 }
 
-/// As `kubectl get pods -o json` shows it, the check of docs/en/webhook.md finds nothing to update.
+/// As `kubectl get pods -o json` shows it, the check of docs/en/webhook-operate.md finds nothing to update.
 #[test]
 fn a_stored_pod_that_the_webhook_injected_is_unchanged_for_the_check() {
     let with_token = pod(json!({}), json!({}));

@@ -41,7 +41,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
                    `agent-config-configmap-key`) and its variables (`env.NAME`). With `kubelet-insecure-tls`, an impostor of the kubelet gets the token. Where people may set \
                    annotations and not images, list those that they may use in [`annotations.allow`](configuration.md#annotationsallow). Others \
                    have no effect, and cause the warning [`annotation-not-allowed`](reasons.md#annotation-not-allowed). \
-                   [Webhook](webhook.md#threat-model) has more.",
+                   [Threat model](threat-model.md) has more.",
     sets: "Sets",
     default: "Default: ",
     full_stop: ".",
@@ -81,7 +81,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
                    - イメージ、Secret、設定、環境変数（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）\n\
                    - kubelet の証明書の検証（`kubelet-insecure-tls` を使うと、kubelet になりすました相手にトークンが渡ります）\n\n\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
-                   ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは [Webhook](webhook.md#セキュリティ上の注意) にあります。",
+                   ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは[セキュリティ](threat-model.md)にあります。",
     sets: "対応する設定:",
     default: "デフォルト: ",
     full_stop: "。",

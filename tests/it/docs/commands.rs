@@ -121,7 +121,9 @@ fn the_configurations_shown_are_valid() {
 #[test]
 fn the_commands_shown_do_what_is_shown() {
     let others = [
+        "docs/en/adopt.md",
         "docs/en/migration.md",
+        "docs/ja/adopt.md",
         "docs/ja/migration.md",
         "CONTRIBUTING.md",
         "RELEASE.md",

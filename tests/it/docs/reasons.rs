@@ -22,6 +22,8 @@ struct ReasonPageWords {
     cause: &'static str,
     example: &'static str,
     remedy: &'static str,
+    /// The heads of the table of what a user sees.
+    seen: [&'static str; 2],
     /// The line above the table of `uneditable`, and two heads of the table.
     uneditable: [&'static str; 3],
     /// Turns a sentence of a table, which begins with a small letter, into one of its own.
@@ -87,6 +89,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
             "Reported in addition to a decision; they do not stop the run. With `--strict`, warnings become errors; info messages do not.",
         ),
     ],
+    seen: ["you see", "see"],
     cause: "Why",
     example: "Example",
     remedy: "What to do",
@@ -133,6 +136,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
             "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告はエラーになります（情報はなりません）。",
         ),
     ],
+    seen: ["見えること", "参照する ID"],
     cause: "原因",
     example: "例",
     remedy: "対処",
@@ -277,7 +281,13 @@ fn capital(sentence: &str) -> String {
 
 fn page(words: &ReasonPageWords) -> String {
     let sentences = sentences();
-    let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
+    let mut page = format!(
+        "# {}\n\n{}\n\n{}",
+        words.title,
+        seen(words),
+        words.introduction
+    );
+    page.push('\n');
     for (group, heading, introduction) in words.classes {
         write!(page, "\n## {heading}\n\n{introduction}\n").unwrap();
         for (reason, sentence) in Reason::ALL
@@ -341,6 +351,26 @@ fn page(words: &ReasonPageWords) -> String {
         }
     }
     page
+}
+
+/// Tables what a user sees, with links to the reasons that may explain it; from `docs/seen.yaml`.
+fn seen(words: &ReasonPageWords) -> String {
+    let text = fs::read_to_string(root().join("docs/seen.yaml")).unwrap();
+    let rows: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let [what, ids] = words.seen;
+    let mut table = format!("| {what} | {ids} |\n| --- | --- |\n");
+    for row in rows {
+        let link = |id: &Value| {
+            let id = id.as_str().unwrap();
+            let is_known = Reason::ALL.iter().any(|reason| reason.id() == id);
+            assert!(is_known, "docs/seen.yaml: {id} is no id: remove it");
+            format!("[`{id}`](#{id})")
+        };
+        let links: Vec<String> = row["ids"].as_array().unwrap().iter().map(link).collect();
+        let said = row[words.language].as_str().unwrap();
+        writeln!(table, "| {said} | {} |", links.join(" ")).unwrap();
+    }
+    table.trim_end().to_owned()
 }
 
 /// Tables the reasons of `uneditable`; `docs/uneditable.yaml` has the Japanese sentences.

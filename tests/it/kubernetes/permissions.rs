@@ -155,7 +155,7 @@ fn the_binding_in_the_documents_permits_all_service_accounts_of_a_namespace() {
     let role = read("examples/cluster/rbac.yaml");
     let (role, _) = role.split_once("---\n").unwrap();
     for book in ["en", "ja"] {
-        let text = read(&format!("docs/{book}/how-it-works.md"));
+        let text = read(&format!("docs/{book}/clusters.md"));
         let (_, binding) = text.split_once("```yaml\napiVersion: rbac.").unwrap();
         let (binding, _) = binding.split_once("```").unwrap();
         let objects = format!("{role}---\napiVersion: rbac.{binding}")

@@ -143,7 +143,7 @@ fn a_copied_record_is_an_opt_out_that_is_shown() {
     }
 }
 
-/// The check of docs/en/webhook.md.
+/// The check of docs/en/webhook-operate.md.
 #[test]
 fn what_the_webhook_injected_is_unchanged_for_the_check() {
     let Some((webhook, _server)) = started("check") else {

@@ -35,6 +35,7 @@ fn the_commands_shown_have_values_that_the_chart_knows() {
         for page in [
             "README.md",
             "docs/en/webhook.md",
+            "docs/en/webhook-operate.md",
             "examples/webhook-helm/README.md",
         ] {
             let of_chart = |command: &String| {
@@ -114,7 +115,7 @@ fn the_command_for_missed_pods_finds_one_of_a_selected_workload() {
             "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d8c", "uid": "1", "controller": true}]}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}]}"#;
     let kinds = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {select: {kinds: [Deployment]}}\n";
     let folder = Folder::with(&[("kinds.yaml", kinds)]);
-    let commands = commands::of_page("docs/en/webhook.md");
+    let commands = commands::of_page("docs/en/webhook-operate.md");
     let find = |command: &String| {
         Some(
             command
