@@ -4,7 +4,8 @@ use crate::edit::{self, Edit};
 use crate::read::read;
 use crate::splice::overlay::{self, Overlay};
 use crate::splice::{
-    self, Cache, Carrying, ErrorKind, Operation, SpliceError, Spliced, operations,
+    self, Cache, Carrying, ErrorKind, MergedMember, Operation, Operations, SpliceError, Spliced,
+    operations,
 };
 use crate::tree::{Tree, YamlError};
 use crate::verify::{Mismatch, verify};
@@ -138,7 +139,12 @@ impl Edited {
             let tests = rest.iter().take_while(is_test).count();
             let (these, others) = rest.split_at(rest.len().min(tests + 1));
             let tree = read(&edited.text)?;
-            let checked = checked(&tree, these, edited.operations);
+            let step = Operations {
+                list: these,
+                first: edited.operations,
+                merged: MergedMember::Overridden,
+            };
+            let checked = checked(&tree, step);
             let checked = checked.map_err(|error| edited.in_original(error))?;
             if let Some(Checked { spliced, text }) = checked {
                 edited.edits = edit::compose(original, &edited.edits, &spliced.edits);
@@ -303,8 +309,8 @@ pub fn splice(
     operations: Vec<Operation>,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    let overlay = splice::patched(tree, &operations, 0)?;
-    match with_carried_text(tree, &overlay, cache) {
+    let overlay = splice::patched(tree, Operations::all(&operations))?;
+    match with_carried_text(tree, &overlay, cache)? {
         Some(checked) => Ok(checked.spliced),
         None => splice::write(tree, overlay, Carrying::Values, cache),
     }
@@ -316,26 +322,22 @@ struct Checked {
     text: String,
 }
 
-/// Carries out operations of which the last alone may change the text, the first being the one with this index in its patch.
-/// Writes, reads and compares the patched document; none if nothing changes.
-fn checked(
-    tree: &Tree<'_>,
-    operations: &[Operation],
-    index: usize,
-) -> Result<Option<Checked>, Error> {
-    let overlay = splice::patched(tree, operations, index)?;
+/// Carries out operations of which the last alone may change the text. Writes, reads and compares the patched document; none if
+/// nothing changes.
+fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked>, Error> {
+    let overlay = splice::patched(tree, operations)?;
     if overlay == overlay::unchanged(tree) {
         return Ok(None);
     }
     let cache = Cache::default();
-    let carried = with_carried_text(tree, &overlay, &cache);
-    let checked = match carried {
-        Some(checked) => Ok(checked),
-        None => written(tree, overlay, Carrying::Values, &cache),
+    let checked = match with_carried_text(tree, &overlay, &cache) {
+        Ok(Some(checked)) => Ok(checked),
+        Ok(None) => written(tree, overlay, Carrying::Values, &cache),
+        Err(tag) => Err(tag.into()),
     };
-    match (checked, operations.split_last()) {
+    match (checked, operations.list.split_last()) {
         (Err(Error::Splice(error)), Some((last, tests))) => {
-            let index = index + tests.len();
+            let index = operations.first + tests.len();
             Err(error.of_operation(index, "path", last.path()).into())
         }
         (checked, _) => checked.map(Some),
@@ -343,12 +345,21 @@ fn checked(
 }
 
 /// Tries to take along the text of what is moved or copied. Comments and block scalars may read otherwise beside the lines
-/// around them, so that the text counts only where it reads as the patched document.
-fn with_carried_text(tree: &Tree<'_>, overlay: &Overlay, cache: &Cache) -> Option<Checked> {
+/// around them, so that the text counts only where it reads as the patched document. Where it does not, a value with tags cannot
+/// be carried, since only its text has them.
+fn with_carried_text(
+    tree: &Tree<'_>,
+    overlay: &Overlay,
+    cache: &Cache,
+) -> Result<Option<Checked>, SpliceError> {
     if !overlay.has_carried() {
-        return None;
+        return Ok(None);
     }
-    written(tree, overlay.clone(), Carrying::Text, cache).ok()
+    let checked = written(tree, overlay.clone(), Carrying::Text, cache).ok();
+    match overlay.carried_tag(tree).filter(|_| checked.is_none()) {
+        Some(at) => Err(ErrorKind::Tag.at(at).in_source(tree)),
+        None => Ok(checked),
+    }
 }
 
 fn written(

@@ -30,6 +30,7 @@
 //! Comments inside a value that the patch replaces or removes are lost.
 
 mod apply;
+mod blank_lines;
 mod block;
 mod block_text;
 mod cache;
@@ -64,6 +65,7 @@ use crate::edit::Edit;
 use crate::tree::Tree;
 #[cfg(feature = "kubernetes")]
 use crate::tree::{NodeId, Style};
+pub(crate) use apply::{MergedMember, Operations};
 pub(crate) use content::Carrying;
 use overlay::Overlay;
 use writer::Writer;
@@ -76,14 +78,10 @@ pub struct Spliced {
     pub(crate) overlay: Overlay,
 }
 
-/// Carries out the operations on the document, in their order. The first is the one with this index in its patch.
-pub(crate) fn patched(
-    tree: &Tree<'_>,
-    operations: &[Operation],
-    index: usize,
-) -> Result<Overlay, SpliceError> {
+/// Carries out the operations on the document, in their order.
+pub(crate) fn patched(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Overlay, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
-    apply::apply(tree, &mut overlay, operations, index).map_err(|error| error.in_source(tree))?;
+    apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
     Ok(overlay)
 }
 
@@ -127,7 +125,7 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = apply::apply(tree, &mut overlay, &operations, 0).err();
+        let failed = apply::apply(tree, &mut overlay, Operations::all(&operations)).err();
         found.extend(failed.map(|error| Uneditable {
             patch: Some(index),
             error: error.in_source(tree),

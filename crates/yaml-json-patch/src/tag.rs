@@ -31,6 +31,13 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
     })
 }
 
+/// The tags in a node that are none of YAML's own, in full: some program gives them a meaning.
+pub(crate) fn own_tags<'t>(tree: &Tree<'t>, node: NodeId) -> impl Iterator<Item = Cow<'t, str>> {
+    let tags = tree.properties_in(node).map(|p| of(tree, NodeId(p.node)));
+    let is_own = |tag: &Cow<'_, str>| tag != "!" && !tag.starts_with(CORE);
+    tags.flatten().filter(is_own)
+}
+
 /// The prefixes that `%TAG` directives at the head of a document give to handles. A `%TAG` in a comment is none.
 pub(super) fn declared(text: &str) -> BTreeMap<&str, &str> {
     let head = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -249,6 +249,16 @@ impl<'t> Tree<'t> {
         self.properties.get(at)
     }
 
+    /// The anchors and tags of a node and of those in it.
+    pub(crate) fn properties_in(&self, id: NodeId) -> impl Iterator<Item = &Properties> {
+        // They are sorted by node, and those of a node's descendants follow its own. So only the few that begin before its end
+        // are looked at, however many the document has.
+        let end = self.node(id).end;
+        let first = self.properties.partition_point(|p| p.node < id.0);
+        let inside = self.properties[first..].iter();
+        inside.take_while(move |p| p.node == id.0 || p.start < end)
+    }
+
     /// Returns the anchor's name, without `&`.
     #[must_use]
     pub fn anchor(&self, id: NodeId) -> Option<&'t str> {

@@ -13,6 +13,7 @@ use crate::splice::key::is_key;
 use crate::splice::members::{Key, MemberList};
 use crate::splice::overlay::{MemberOverlay, Overlay, equal, is_whole};
 use crate::splice::{Cache, Spliced};
+use crate::tag::own_tags;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
@@ -89,10 +90,11 @@ impl Pair<'_, '_, '_> {
                 }
                 Ok(())
             }
-            Overlay::Carried { value, .. } => {
+            Overlay::Carried { value, source } => {
                 let found = to_json(self.new, at);
                 let same = found.is_ok_and(|found| equal(&found, value));
-                self.expect(same && self.new.anchor(at).is_none(), at)
+                let same_tags = own_tags(self.old, source.node).eq(own_tags(self.new, at));
+                self.expect(same && same_tags && self.new.anchor(at).is_none(), at)
             }
             #[cfg(feature = "kubernetes")]
             // A null comes back with the tag and anchor it had. An alias of that name would now mean the null.
@@ -125,25 +127,25 @@ impl Pair<'_, '_, '_> {
     fn members(&self, members: &MemberList<Overlay>, at: NodeId) -> Result<(), Mismatch> {
         let mut old = members
             .iter()
-            .filter(|member| matches!(member.key, Key::Old(_)))
+            .filter(|member| member.key.old().is_some())
             .peekable();
         let mut added = members
             .iter()
             .filter(|member| matches!(member.key, Key::New(_)))
             .peekable();
         for (key, value) in self.new.entries(at) {
-            let is_old = |member: &&MemberOverlay| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
-            let is_added = |member: &&MemberOverlay| match &member.key {
-                Key::New(name) => is_key(self.new, key, name) == Ok(true),
-                Key::Old(_) | Key::Removed => false,
+            let is_named = |name: &str| {
+                !self.new.has_properties(key) && is_key(self.new, key, name) == Ok(true)
+            };
+            let is_same = |member: &&MemberOverlay| match &member.key {
+                Key::Old(before) => self.untouched(*before, key).is_ok(),
+                Key::New(name) | Key::Renamed { name, .. } => is_named(name),
+                Key::Removed => false,
             };
             let member = old
-                .next_if(is_old)
-                .or_else(|| added.next_if(is_added))
+                .next_if(is_same)
+                .or_else(|| added.next_if(is_same))
                 .ok_or_else(|| self.fail(key))?;
-            if let Key::New(_) = member.key {
-                self.expect(!self.new.has_properties(key), key)?;
-            }
             self.node(&member.value, value)?;
         }
         self.expect(old.next().is_none() && added.next().is_none(), at)

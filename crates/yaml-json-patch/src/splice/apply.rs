@@ -10,20 +10,48 @@ use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Applies the operations, one by one. The first is the one with this index in its patch.
+/// A member that only a merge key brings, where one of its name is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MergedMember {
+    Refused,
+    /// The new member goes after the merge key, and wins.
+    Overridden,
+}
+
+/// Operations of a patch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operations<'o> {
+    pub(crate) list: &'o [Operation],
+    /// The index of the first in its patch.
+    pub(crate) first: usize,
+    pub(crate) merged: MergedMember,
+}
+
+impl<'o> Operations<'o> {
+    /// All operations of a patch, of which none may hide what a merge key brings.
+    pub(crate) fn all(list: &'o [Operation]) -> Self {
+        Self {
+            list,
+            first: 0,
+            merged: MergedMember::Refused,
+        }
+    }
+}
+
+/// Applies the operations, one by one.
 pub(super) fn apply(
     tree: &Tree<'_>,
     root: &mut Overlay,
-    operations: &[Operation],
-    first: usize,
+    operations: Operations<'_>,
 ) -> Result<(), SpliceError> {
     let mut document = OperationApplier {
         tree,
         root,
+        merged: operations.merged,
         reading: Reading::default(),
     };
-    for (index, operation) in operations.iter().enumerate() {
-        document.apply(first + index, operation)?;
+    for (index, operation) in operations.list.iter().enumerate() {
+        document.apply(operations.first + index, operation)?;
     }
     Ok(())
 }
@@ -32,11 +60,18 @@ pub(super) fn apply(
 struct OperationApplier<'d, 't> {
     tree: &'d Tree<'t>,
     root: &'d mut Overlay,
+    merged: MergedMember,
     reading: Reading,
 }
 
 impl OperationApplier<'_, '_> {
     fn apply(&mut self, index: usize, operation: &Operation) -> Result<(), SpliceError> {
+        if let Operation::Move { from, path } = operation {
+            let renamed = self.rename(from, path);
+            if renamed.map_err(|error| error.of_operation(index, "from", from))? {
+                return Ok(());
+            }
+        }
         let carried = match operation.source_path() {
             Some(from) => {
                 let source = self.read_source(operation, from);
@@ -46,6 +81,26 @@ impl OperationApplier<'_, '_> {
         };
         self.change(operation, carried)
             .map_err(|error| error.of_operation(index, "path", operation.path()))
+    }
+
+    /// Moves a member within its mapping: its key is written anew. Returns false if that is not all.
+    fn rename(&mut self, from: &Pointer, path: &Pointer) -> Result<bool, SpliceError> {
+        let tree = self.tree;
+        let (Some((parent, old)), Some((other, new))) = (from.split_back(), path.split_back())
+        else {
+            return Ok(false);
+        };
+        if parent != other || old == new {
+            return Ok(false);
+        }
+        let (parent, _) = self.node(parent)?;
+        parent.open(tree)?;
+        match parent {
+            Overlay::Map { node, members } => {
+                members.rename(tree, *node, &old.decoded(), &new.decoded())
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Reads the value at `from`, which a `move` also removes there.
@@ -121,7 +176,7 @@ impl OperationApplier<'_, '_> {
         new: Overlay,
         in_front: Option<&str>,
     ) -> Result<(), SpliceError> {
-        let tree = self.tree;
+        let (tree, merged) = (self.tree, self.merged);
         let Some((parent, last)) = path.split_back() else {
             *self.root = new;
             return Ok(());
@@ -129,16 +184,21 @@ impl OperationApplier<'_, '_> {
         let (parent, rest) = self.node(parent)?;
         parent.open(tree)?;
         match parent {
-            Overlay::Map { node, members } => match members.find(tree, *node, &last.decoded())? {
-                Some(member) => put(tree, &mut member.value, new)?,
-                None => {
-                    let before = match in_front {
-                        Some(name) => members.position(tree, *node, name)?,
-                        None => None,
-                    };
-                    members.insert(before, last.decoded().into_owned(), new);
+            Overlay::Map { node, members } => {
+                let name = last.decoded();
+                let before = match in_front {
+                    Some(name) => members.position(tree, *node, name)?,
+                    None => None,
+                };
+                let found = match merged {
+                    MergedMember::Refused => members.find(tree, *node, &name)?,
+                    MergedMember::Overridden => members.find_own(tree, *node, &name)?,
+                };
+                match found {
+                    Some(member) => put(tree, &mut member.value, new)?,
+                    None => members.insert(before, name.into_owned(), new),
                 }
-            },
+            }
             Overlay::Seq { items, .. } => {
                 let at = new_index(&last, items.len()).ok_or_else(|| nowhere(tree))?;
                 items.insert(at, new);
@@ -228,8 +288,8 @@ impl OperationApplier<'_, '_> {
                     let found = members.position(tree, *node, &token.decoded())?;
                     let member = found.and_then(|found| members.get(found));
                     key = match member.map(|member| &member.key) {
-                        Some(Key::Old(key)) => Some(*key),
-                        _ => None,
+                        Some(key) => key.old(),
+                        None => None,
                     };
                     member.map(|member| &member.value)
                 }
@@ -282,7 +342,7 @@ fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceErro
 
 #[cfg(test)]
 mod tests {
-    use super::apply;
+    use super::{Operations, apply};
     use crate::splice::members::{PIECE, SCANS};
     use crate::splice::overlay::{Overlay, unchanged};
     use crate::{Operation, Patch, json_patch, read, to_json};
@@ -310,7 +370,7 @@ mod tests {
                         value: Arc::new(Value::Null),
                     }]
                 };
-                _ = apply(&tree, &mut root, &add("/new"), 0);
+                _ = apply(&tree, &mut root, Operations::all(&add("/new")));
                 let Overlay::Map { node, members } = root else {
                     panic!("{text}")
                 };

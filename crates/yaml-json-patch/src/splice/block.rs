@@ -1,5 +1,6 @@
 //! Edits inside block collections: whole lines come and go.
 
+use super::blank_lines::BlankLine;
 use super::content::Name;
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
@@ -7,6 +8,7 @@ use super::layout::{self, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
 use super::writer::{Slot, Writer};
+use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
 use std::ops::Range;
 
@@ -18,6 +20,8 @@ pub(super) struct BlockStyle {
     pub(super) column: usize,
     /// The number of blanks after its dashes; 0 in a mapping.
     pub(super) gap: usize,
+    /// Blank lines part its elements.
+    pub(super) parted: bool,
 }
 
 impl Writer<'_, '_> {
@@ -49,11 +53,15 @@ impl Writer<'_, '_> {
             kind,
             column: self.lines.column(first.start)?,
             gap,
+            parted: self.are_parted(plan),
         };
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
                 SpliceStep::Keep(_) => {}
+                SpliceStep::Rename(index, name) => {
+                    self.rename(plan.elements.get(index), name, Context::Block)?
+                }
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => {
                     if let Some(element) = plan.elements.get(index) {
@@ -64,7 +72,7 @@ impl Writer<'_, '_> {
                         self.replace(shape, element, next, overlay)?;
                     }
                 }
-                SpliceStep::Remove(index) => self.remove(plan, index)?,
+                SpliceStep::Remove(index) => self.remove(shape, plan, index)?,
                 SpliceStep::Insert(_) => {
                     at += self.insert(shape, plan, at)?;
                     continue;
@@ -105,7 +113,14 @@ impl Writer<'_, '_> {
             self.insert_first(shape, plan, steps)?;
             return Ok(new.len());
         }
-        let lines = self.new_lines(shape, plan, steps, place);
+        let is_last = plan.steps[steps.end..]
+            .iter()
+            .find_map(plan::kept)
+            .is_none();
+        let lines = NewLines {
+            blank: self.blank_line_at(place, shape, is_last),
+            ..self.new_lines(shape, plan, steps, place)
+        };
         let text = self.lines_of(shape, &new, lines)?;
         self.out.insert(place, text);
         Ok(new.len())
@@ -150,7 +165,16 @@ impl Writer<'_, '_> {
                 (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
                 _ => line,
             };
-            let lines = self.new_lines(shape, plan, steps, place);
+            let is_parted = shape.parted && place == self.lines.above_comments(line);
+            let blank = if is_parted {
+                BlankLine::Below
+            } else {
+                BlankLine::None
+            };
+            let lines = NewLines {
+                blank,
+                ..self.new_lines(shape, plan, steps, place)
+            };
             let text = self.lines_of(shape, &new, lines)?;
             self.out.insert(place, text);
             return Ok(());
@@ -184,37 +208,72 @@ impl Writer<'_, '_> {
     ) -> Result<String, SpliceError> {
         let mut block = self.new_block(shape.column, place);
         for new in new {
-            let at = BlockPlace {
-                name: new.name,
-                column: shape.column,
-                gap: shape.gap,
-                at: place.at,
-            };
-            if let Some(source) = new.source
-                && let Some(text) = self.carried(source, &at, block.layout)
-            {
-                block.carried(&at, &text)?;
-                continue;
+            if place.blank == BlankLine::Above {
+                block.blank_line();
             }
-            let layout = block.placement(shape.column, shape.gap);
-            let known = new
-                .shared
-                .and_then(|value| self.cache.text(new.name, value, &layout));
-            if let Some(text) = known {
-                block.paste(&text);
-                continue;
-            }
-            let start = block.text.len();
-            match new.name {
-                Some(name) => block.member(shape.column, Name::New(name), self.content(new))?,
-                None => block.item(shape.column, shape.gap, self.content(new))?,
-            }
-            if let Some(value) = new.shared {
-                self.cache
-                    .remember_text(new.name, value, layout, &block.text[start..]);
+            self.write_element(&mut block, shape, new, place.at)?;
+            if place.blank == BlankLine::Below {
+                block.blank_line();
             }
         }
         Ok(block.text)
+    }
+
+    fn write_element(
+        &self,
+        block: &mut Block,
+        shape: BlockStyle,
+        new: &New<'_>,
+        at: usize,
+    ) -> Result<(), SpliceError> {
+        let place = BlockPlace {
+            name: new.name,
+            column: shape.column,
+            gap: shape.gap,
+            at,
+        };
+        if let Some(source) = new.source
+            && let Some(text) = self.carried(source, &place, block.layout)
+        {
+            return block.carried(&place, &text);
+        }
+        let layout = block.placement(shape.column, shape.gap);
+        let known = new
+            .shared
+            .and_then(|value| self.cache.text(new.name, value, &layout));
+        if let Some(text) = known {
+            block.paste(&text);
+            return Ok(());
+        }
+        let start = block.text.len();
+        match new.name {
+            Some(name) => block.member(shape.column, Name::New(name), self.content(new))?,
+            None => block.item(shape.column, shape.gap, self.content(new))?,
+        }
+        if let Some(value) = new.shared {
+            self.cache
+                .remember_text(new.name, value, layout, &block.text[start..]);
+        }
+        Ok(())
+    }
+
+    /// Writes another name in the place of a key.
+    pub(super) fn rename(
+        &mut self,
+        element: Option<&Element>,
+        name: &str,
+        place: Context,
+    ) -> Result<(), SpliceError> {
+        let Some(key) = element.and_then(|element| element.key) else {
+            return Ok(());
+        };
+        let start = self.tree.outer_start(key);
+        let text = match self.in_style_of(key, name) {
+            Some(text) => text,
+            None => Name::New(name).text(place, start)?,
+        };
+        self.out.replace(start..self.tree.span(key).end, text);
+        Ok(())
     }
 
     pub(super) fn layout(&mut self) -> Layout {
@@ -248,7 +307,12 @@ impl Writer<'_, '_> {
             .map(|indentation| element.start - indentation.len())
     }
 
-    fn remove(&mut self, plan: &SplicePlan<'_>, index: usize) -> Result<(), SpliceError> {
+    fn remove(
+        &mut self,
+        shape: BlockStyle,
+        plan: &SplicePlan<'_>,
+        index: usize,
+    ) -> Result<(), SpliceError> {
         let Some(element) = plan.elements.get(index) else {
             return Ok(());
         };
@@ -268,7 +332,8 @@ impl Writer<'_, '_> {
             .first()
             .is_some_and(|first| self.own_lines(first).is_none());
         if !(compact && stays.is_some_and(|stays| index < stays)) {
-            self.out.delete(start..below);
+            let lines = self.removed_lines(shape, plan, index, start..below);
+            self.out.delete(lines);
         }
         Ok(())
     }
@@ -373,12 +438,14 @@ impl Writer<'_, '_> {
                 kind,
                 column: key + layout.sequence_offset,
                 gap: layout.dash_gap,
+                parted: false,
             }
         } else {
             BlockStyle {
                 kind,
                 column: key + layout.indent,
                 gap: 0,
+                parted: false,
             }
         };
         let text = self.lines_of(shape, &plan.insertions_from(0), NewLines::before(below))?;
@@ -395,6 +462,7 @@ pub(super) struct NewLines {
     /// The line that follows them.
     pub(super) next: usize,
     pub(super) first: FirstLine,
+    pub(super) blank: BlankLine,
 }
 
 impl NewLines {
@@ -409,6 +477,7 @@ impl NewLines {
             at: lines.start,
             next: lines.end,
             first: FirstLine::Own,
+            blank: BlankLine::None,
         }
     }
 }

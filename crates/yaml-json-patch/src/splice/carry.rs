@@ -122,7 +122,11 @@ impl<'t> Writer<'_, 't> {
                 let colon = lines.next_content(tree.span(key).end);
                 lines.slice(colon + 1, start)
             }
-            None if tree.has_properties(node) => return None,
+            None if tree.has_properties(node) => {
+                let dash = lines.before_blanks(tree.outer_start(node)).checked_sub(1)?;
+                lines.is_at(dash, b'-').then_some(())?;
+                lines.slice(dash + 1, start)
+            }
             None => "",
         };
         let (first, between) = head.split_once('\n').unwrap_or((head, ""));

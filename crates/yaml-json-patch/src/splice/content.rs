@@ -74,6 +74,14 @@ impl<'v> Content<'v> {
         }
     }
 
+    /// The tag of a collection.
+    pub(crate) fn tag(self) -> Option<&'v str> {
+        match self {
+            Content::Value(_) => None,
+            Content::Node(tree, node) => tree.tag(tree.alias_target(node)),
+        }
+    }
+
     /// The characters of a string; none for other values.
     pub(crate) fn string(self) -> Option<Cow<'v, str>> {
         match self {
@@ -124,18 +132,26 @@ impl Name<'_> {
 /// The text of a scalar or alias as it is written, where it means the same at the new place. Anchors stay where they are.
 pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<String> {
     let raw = tree.raw(node);
+    let tag = tree.tag(node);
     let is_plain = tree.style(node) == Style::Plain;
     let fits = !raw.is_empty()
         && !raw.contains(['\n', '\r'])
         && tree.kind(node) == Kind::Scalar
-        && tree.tag(node).is_none()
         && !matches!(tree.style(node), Style::Literal | Style::Folded)
         && match place {
             Context::Block => true,
             Context::Flow => !is_plain || !raw.contains([',', '[', ']', '{', '}', ':', '?']),
-            Context::Json => serde_json::from_str::<Value>(raw).is_ok(),
+            Context::Json => tag.is_none() && serde_json::from_str::<Value>(raw).is_ok(),
         };
-    fits.then(|| raw.to_owned())
+    fits.then(|| tagged(tag, raw.to_owned()))
+}
+
+/// A value behind its tag.
+pub(crate) fn tagged(tag: Option<&str>, value: String) -> String {
+    match tag {
+        Some(tag) => [tag, " ", &value].concat(),
+        None => value,
+    }
 }
 
 /// True if each key of the node and of what is in it names a member of its own, so that the node can be written key by key.

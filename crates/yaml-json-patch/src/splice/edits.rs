@@ -199,7 +199,7 @@ impl Removals<'_, '_> {
 }
 
 /// The last scalar that begins before a place, if it is a block scalar.
-fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&'a Node> {
+pub(super) fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&'a Node> {
     let before = tree
         .nodes
         .partition_point(|node| (node.start as usize) < at);

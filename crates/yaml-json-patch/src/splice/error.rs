@@ -120,8 +120,8 @@ error_kinds! {
         "a mapping without braces in a list (`[key: value]`) cannot be edited",
         "write `[{key: value}]`";
     Tag = "tag",
-        "a mapping or list with a tag cannot be edited",
-        "remove the tag";
+        "a value with a tag cannot be emptied or carried here",
+        "change the value by hand";
     OddKey = "odd-key",
         "a key of this mapping is not a string",
         "put the key in quotes";

@@ -57,6 +57,10 @@ impl<'t> Writer<'_, 't> {
                     continue;
                 }
                 SpliceStep::Keep(_) => {}
+                SpliceStep::Rename(index, name) => {
+                    self.rename(plan.elements.get(index), name, brackets.place)?;
+                    continue;
+                }
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, new) => {
                     if let Some(element) = plan.elements.get(index) {
@@ -242,9 +246,12 @@ impl<'t> Writer<'_, 't> {
                 if !followed {
                     self.out.delete(comma - 1..comma);
                 }
-                self.out.delete(comment..to.end);
+                self.out.delete(comment..own.comment.unwrap_or(to.end));
             }
-            _ => self.out.delete(before.end..to.end),
+            (None, Some(comma), Some(_)) if own.comment.is_some() => {
+                self.out.delete(comma..own.comment.unwrap_or(comma));
+            }
+            _ => self.out.delete(before.end..own.comment.unwrap_or(to.end)),
         }
     }
 
@@ -261,7 +268,11 @@ impl<'t> Writer<'_, 't> {
         }
         let new = plan::new(None, new);
         let beside = self.beside(brackets, element);
-        let text = match self.in_style_of(element.value, new.value) {
+        let text = match new
+            .value
+            .as_str()
+            .and_then(|text| self.in_style_of(element.value, text))
+        {
             Some(text) => text,
             None => beside.value(self.content(&new), 0, element.start)?,
         };

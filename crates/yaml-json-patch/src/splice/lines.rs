@@ -131,7 +131,19 @@ impl<'t> Lines<'t> {
         Err(refusal.at(from))
     }
 
-    /// Moves a line start back over the comments right above it.
+    /// Moves a line start back over blank lines, not beyond the line start `from`.
+    pub(crate) fn blank_lines_above(&self, from: usize, to: usize) -> usize {
+        let content = self
+            .slice(from, to)
+            .trim_end_matches([' ', '\t', '\r', '\n']);
+        if content.is_empty() {
+            from.min(to)
+        } else {
+            self.next(from + content.len())
+        }
+    }
+
+    /// Moves a line start back over the comments right above it, but for lines that programs read at the head of a file.
     pub(crate) fn above_comments(&self, from: usize) -> usize {
         let mut place = from;
         loop {
@@ -143,11 +155,8 @@ impl<'t> Lines<'t> {
                 return place;
             };
             let start = self.start(end);
-            if !self
-                .slice(start, end)
-                .trim_start_matches([' ', '\t'])
-                .starts_with('#')
-            {
+            let line = self.slice(start, end).trim_start_matches([' ', '\t']);
+            if !line.starts_with('#') || is_modeline(line) {
                 return place;
             }
             place = start;
@@ -246,6 +255,12 @@ impl<'t> Lines<'t> {
             at
         }
     }
+}
+
+/// True for a comment that tells a shell or an editor how to read the file.
+fn is_modeline(comment: &str) -> bool {
+    let words = ["yaml-language-server:", "vim:", "-*-"];
+    comment.starts_with("#!") || words.iter().any(|word| comment.contains(word))
 }
 
 fn has_odd_break(text: &str) -> bool {

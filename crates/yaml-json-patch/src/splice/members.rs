@@ -6,8 +6,8 @@ use super::key::{is_key, name_as_read, name_of};
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Tree};
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// Lookups that go through all members. Few mappings get more, and for these an index costs more than it saves.
 pub(super) const SCANS: usize = 16;
@@ -15,9 +15,24 @@ pub(super) const SCANS: usize = 16;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Key {
     Old(NodeId),
+    /// A key of the text that gets another name.
+    Renamed {
+        old: NodeId,
+        name: String,
+    },
     New(String),
     /// The member was removed. It keeps its place, so that those after it keep theirs.
     Removed,
+}
+
+impl Key {
+    /// The key in the text.
+    pub(crate) fn old(&self) -> Option<NodeId> {
+        match self {
+            Key::Old(old) | Key::Renamed { old, .. } => Some(*old),
+            Key::New(_) | Key::Removed => None,
+        }
+    }
 }
 
 /// A member of a mapping.
@@ -91,6 +106,23 @@ impl<V: Default> MemberList<V> {
         Ok(at.and_then(|at| self.list.get_mut(at)))
     }
 
+    /// The member of that name that a new value replaces. Where only a merge key brings one, a new member goes after the merge key
+    /// and wins.
+    pub(super) fn find_own(
+        &mut self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        name: &str,
+    ) -> Result<Option<&mut PatchedMember<V>>, SpliceError> {
+        match self.position(tree, node, name) {
+            Err(error) if error.kind == ErrorKind::MergeKey => match self.scan(tree, name)? {
+                None => Ok(None),
+                Some(_) => Err(error),
+            },
+            found => Ok(found?.and_then(|at| self.list.get_mut(at))),
+        }
+    }
+
     /// Inserts a member in front of another one, or after all others.
     pub(super) fn insert(&mut self, in_front: Option<usize>, name: String, value: V) {
         match in_front {
@@ -128,8 +160,8 @@ impl<V: Default> MemberList<V> {
         let Some(at) = self.position(tree, node, name)? else {
             return Ok(None);
         };
-        // The merge key may bring a member of that name, which the removed one has hidden until now.
-        if self.merge(tree).is_some() {
+        // A merge key may bring a member of that name, which the removed one has hidden until now.
+        if self.merge(tree).is_some() && brings(tree, node, name)? {
             return Err(ErrorKind::MergeKey.at(tree.span(node).start));
         }
         let Some(member) = self.list.get_mut(at) else {
@@ -150,6 +182,34 @@ impl<V: Default> MemberList<V> {
         Ok(Some(member))
     }
 
+    /// Gives a member of the text another name that no member has. Returns false if that cannot be done in its place.
+    pub(super) fn rename(
+        &mut self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        name: &str,
+        new: &str,
+    ) -> Result<bool, SpliceError> {
+        let Some(at) = self.position(tree, node, name)? else {
+            return Ok(false);
+        };
+        let is_free = self.position(tree, node, new)?.is_none() && self.merge(tree).is_none();
+        let member = self.list.get_mut(at).filter(|_| is_free);
+        let Some(PatchedMember { key, .. }) = member else {
+            return Ok(false);
+        };
+        let Key::Old(old) = *key else {
+            return Ok(false);
+        };
+        if tree.is_aliased(old) {
+            return Ok(false);
+        }
+        let name = new.to_owned();
+        *key = Key::Renamed { old, name };
+        (self.scans, self.index) = (Cell::new(0), OnceCell::new());
+        Ok(true)
+    }
+
     /// The member of that name: as the key is read, else as it is written.
     pub(super) fn position(
         &self,
@@ -163,7 +223,7 @@ impl<V: Default> MemberList<V> {
         }
         let keys = self.list.iter().filter_map(|member| match member.key {
             Key::Old(key) => Some(key),
-            Key::New(_) | Key::Removed => None,
+            Key::New(_) | Key::Renamed { .. } | Key::Removed => None,
         });
         match name_as_read(tree, keys, name) {
             Some(name) => self.position_as_read(tree, node, &name),
@@ -191,7 +251,7 @@ impl<V: Default> MemberList<V> {
             }
         };
         match self.merge(tree) {
-            Some(at) if found.is_none_or(|found| found < at) => {
+            Some(at) if found.is_none_or(|found| found < at) && brings(tree, node, name)? => {
                 Err(ErrorKind::MergeKey.at(tree.span(node).start))
             }
             _ => Ok(found),
@@ -211,7 +271,7 @@ impl<V: Default> MemberList<V> {
         let mut found = None;
         for (at, member) in self.list.iter().enumerate() {
             let same = match &member.key {
-                Key::New(key) => key == name,
+                Key::New(key) | Key::Renamed { name: key, .. } => key == name,
                 Key::Old(key) => is_key(tree, *key, name)?,
                 Key::Removed => false,
             };
@@ -229,7 +289,7 @@ impl<V: Default> MemberList<V> {
         let mut index = Index::default();
         for (at, member) in self.list.iter().enumerate() {
             let name = match &member.key {
-                Key::New(name) => Ok(Some(name.clone())),
+                Key::New(name) | Key::Renamed { name, .. } => Ok(Some(name.clone())),
                 Key::Old(key) => name_of(tree, *key),
                 Key::Removed => continue,
             };
@@ -261,6 +321,28 @@ impl<V: Default> MemberList<V> {
         };
         Some(ErrorKind::DuplicateKey.at(tree.span(key).start))
     }
+}
+
+/// True if a merge key of the mapping brings a member of that name.
+fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Result<bool, SpliceError> {
+    let mut seen = HashSet::new();
+    let mut mappings = vec![mapping];
+    while let Some(at) = mappings.pop() {
+        for (key, value) in tree.entries(at) {
+            if !is_merge_key(tree, key) {
+                // The members of the mapping itself are not merged.
+                if at != mapping && is_key(tree, key, name)? {
+                    return Ok(true);
+                }
+                continue;
+            }
+            let value = tree.alias_target(value);
+            let merged = std::iter::once(value).chain(tree.items(value));
+            let merged = merged.map(|mapping| tree.alias_target(mapping));
+            mappings.extend(merged.filter(|mapping| seen.insert(*mapping)));
+        }
+    }
+    Ok(false)
 }
 
 /// The most items that move when one comes or goes.

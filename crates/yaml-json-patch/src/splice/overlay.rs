@@ -7,6 +7,7 @@ use super::members::{ItemList, Key, MemberList, PatchedMember};
 use super::operation::NullSource;
 use super::reading::{Source, element, json};
 use crate::json::is_merge_key;
+use crate::tag;
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
 use serde_json::{Map, Value};
@@ -112,12 +113,6 @@ impl Overlay {
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
         }
-        if tree
-            .tag(node)
-            .is_some_and(|tag| !matches!(tag, "!!map" | "!!seq"))
-        {
-            return Err(ErrorKind::Tag.at(at));
-        }
         if tree.is_flow_pair(node) {
             return Err(ErrorKind::FlowPair.at(at));
         }
@@ -159,6 +154,22 @@ impl Overlay {
         }
     }
 
+    /// The place of a tag, known to some program alone, in a value that `move` or `copy` has brought.
+    pub(crate) fn carried_tag(&self, tree: &Tree<'_>) -> Option<usize> {
+        match self {
+            Overlay::Carried { source, .. } => {
+                let has_tag = tag::own_tags(tree, source.node).next().is_some();
+                has_tag.then(|| tree.outer_start(source.node))
+            }
+            Overlay::Map { members, .. } => {
+                let mut members = members.iter();
+                members.find_map(|member| member.value.carried_tag(tree))
+            }
+            Overlay::Seq { items, .. } => items.iter().find_map(|item| item.carried_tag(tree)),
+            _ => None,
+        }
+    }
+
     /// The value that is read here afterwards.
     pub(crate) fn to_value(&self, tree: &Tree<'_>) -> Result<Value, SpliceError> {
         match self {
@@ -173,7 +184,7 @@ impl Overlay {
                 for member in members.iter() {
                     let name = match &member.key {
                         Key::Removed => continue,
-                        Key::New(name) => name.clone(),
+                        Key::New(name) | Key::Renamed { name, .. } => name.clone(),
                         Key::Old(key) if is_merge_key(tree, *key) => {
                             return Err(ErrorKind::MergeKey.at(tree.span(*key).start));
                         }
@@ -206,21 +217,7 @@ impl Overlay {
 }
 
 pub(crate) fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
-    // Anchors are sorted by node, and those of a node's descendants follow its own. So only the few that begin before its end
-    // are looked at, however many the document has.
-    let end = tree.span(node).end;
-    let first = tree
-        .properties
-        .partition_point(|properties| properties.node < node.0);
-    let inside = tree
-        .properties
-        .iter()
-        .skip(first)
-        .take_while(|properties| properties.start as usize <= end);
-    match inside
-        .filter(|properties| properties.node == node.0 || (properties.start as usize) < end)
-        .find(|p| p.aliased)
-    {
+    match tree.properties_in(node).find(|p| p.aliased) {
         Some(properties) => Err(ErrorKind::Anchor.at(properties.start as usize)),
         None => Ok(()),
     }

@@ -27,6 +27,8 @@ pub(crate) struct Element {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SpliceStep<'o> {
     Keep(usize),
+    /// The key gets another name; the next step is about the value.
+    Rename(usize, &'o str),
     /// The element stays, and a part of it changes.
     Descend(usize, &'o Overlay),
     Remove(usize),
@@ -51,15 +53,18 @@ pub(crate) struct SplicePlan<'o> {
     pub(crate) steps: Vec<SpliceStep<'o>>,
     /// The first element that stays.
     pub(crate) stays: Option<usize>,
+    pub(crate) last_stays: Option<usize>,
 }
 
 impl<'o> SplicePlan<'o> {
     fn new(elements: Vec<Element>, steps: Vec<SpliceStep<'o>>) -> Self {
         let stays = steps.iter().find_map(kept);
+        let last_stays = steps.iter().rev().find_map(kept);
         Self {
             elements,
             steps,
             stays,
+            last_stays,
         }
     }
 
@@ -104,7 +109,7 @@ impl<'o> SplicePlan<'o> {
 pub(crate) fn kept(step: &SpliceStep<'_>) -> Option<usize> {
     match *step {
         SpliceStep::Keep(at) | SpliceStep::Descend(at, _) | SpliceStep::Replace(at, _) => Some(at),
-        SpliceStep::Remove(_) | SpliceStep::Insert(_) => None,
+        SpliceStep::Rename(..) | SpliceStep::Remove(_) | SpliceStep::Insert(_) => None,
     }
 }
 
@@ -118,7 +123,7 @@ pub(crate) fn mapping<'o>(
     // After the last old one that stays, new ones come after removed ones, too.
     let stays = members
         .iter()
-        .rposition(|member| matches!(member.key, Key::Old(_)))
+        .rposition(|member| member.key.old().is_some())
         .unwrap_or(0);
     let is_there = |member: &&MemberOverlay| member.key != Key::Removed;
     let mut among = members.iter().take(stays).filter(is_there).peekable();
@@ -128,8 +133,12 @@ pub(crate) fn mapping<'o>(
         while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
             steps.push(insertion(member));
         }
-        let is_same = |member: &&MemberOverlay| matches!(member.key, Key::Old(key) if Some(key) == element.key);
+        let is_same =
+            |member: &&MemberOverlay| element.key.is_some() && member.key.old() == element.key;
         let same = among.next_if(is_same).or_else(|| rest.next_if(is_same));
+        if let Some(Key::Renamed { name, .. }) = same.map(|member| &member.key) {
+            steps.push(SpliceStep::Rename(at, name));
+        }
         steps.push(match same.map(|member| &member.value) {
             None => SpliceStep::Remove(at),
             Some(Overlay::Old(_)) => SpliceStep::Keep(at),
@@ -146,7 +155,7 @@ pub(crate) fn mapping<'o>(
 fn insertion(member: &MemberOverlay) -> SpliceStep<'_> {
     let name = match &member.key {
         Key::New(name) => Some(name.as_str()),
-        Key::Old(_) | Key::Removed => None,
+        Key::Old(_) | Key::Renamed { .. } | Key::Removed => None,
     };
     SpliceStep::Insert(new(name, &member.value))
 }

@@ -1,7 +1,7 @@
 //! New values as text.
 
 use super::block_text::{BlockText, BlockTextStyle};
-use super::content::{Content, Name, Parts};
+use super::content::{Content, Name, Parts, tagged};
 use super::error::SpliceError;
 use super::layout::Layout;
 use crate::quote::Context;
@@ -105,6 +105,10 @@ impl Block {
         if !std::mem::take(&mut self.indented) {
             self.text.extend(std::iter::repeat_n(' ', column));
         }
+    }
+
+    pub(crate) fn blank_line(&mut self) {
+        self.text.push_str(self.line_break);
     }
 
     /// The layout on which the text of an item depends.
@@ -332,10 +336,12 @@ impl Brackets {
             }
         };
         let [open, close] = brackets;
+        // JSON has no tags.
+        let tag = value.tag().filter(|_| self.place != Context::Json);
         if elements.is_empty() {
-            return Ok([open, close].concat());
+            return Ok(tagged(tag, [open, close].concat()));
         }
-        Ok(match &self.lines {
+        let text = match &self.lines {
             Some(lines) if lines.deep => {
                 let lead = self.lead(level + 1);
                 [
@@ -348,6 +354,7 @@ impl Brackets {
                 .concat()
             }
             _ => [open, &elements.join(self.comma), close].concat(),
-        })
+        };
+        Ok(tagged(tag, text))
     }
 }

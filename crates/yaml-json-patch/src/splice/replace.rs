@@ -1,5 +1,6 @@
 //! Replaces values of block collections, and whole documents.
 
+use super::blank_lines::BlankLine;
 use super::block::{BlockStyle, FirstLine, NewLines};
 use super::block_text::{BlockText, BlockTextStyle};
 use super::content::Content;
@@ -77,8 +78,9 @@ impl Writer<'_, '_> {
             return self.replace_by_block_text(replaced, text);
         }
         let layout = self.layout();
-        let inline = self
-            .in_style_of(old, new.value)
+        let text = new.value.as_str();
+        let inline = text
+            .and_then(|text| self.in_style_of(old, text))
             .or_else(|| render::inline(self.content(&new), layout));
         match (is_inline, inline) {
             (true, Some(text)) => {
@@ -125,12 +127,10 @@ impl Writer<'_, '_> {
     }
 
     /// The text of a string in the quotes of the scalar that it replaces, if it has any.
-    pub(super) fn in_style_of(&self, old: NodeId, new: &Value) -> Option<String> {
-        match (new, self.tree.style(old)) {
-            (Value::String(text), Style::SingleQuoted) => single_quoted(text),
-            (Value::String(text), Style::DoubleQuoted) => {
-                Some(quote(text, Context::Json).into_owned())
-            }
+    pub(super) fn in_style_of(&self, old: NodeId, text: &str) -> Option<String> {
+        match self.tree.style(old) {
+            Style::SingleQuoted => single_quoted(text),
+            Style::DoubleQuoted => Some(quote(text, Context::Json).into_owned()),
             _ => None,
         }
     }
@@ -243,6 +243,7 @@ impl Writer<'_, '_> {
             at: self.lines.start(start),
             next: next.unwrap_or(below),
             first: first_line,
+            blank: BlankLine::None,
         };
         let text = self.lines_of(shape, &[new], place)?;
         self.out.replace(start..below, text);

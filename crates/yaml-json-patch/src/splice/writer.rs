@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::content::Carrying;
 use super::edits::Edits;
-use super::error::SpliceError;
+use super::error::{ErrorKind, SpliceError};
 use super::layout::{Examples, Level};
 use super::lines::Lines;
 use super::members::{Key, MemberList, PatchedMember};
@@ -102,6 +102,13 @@ impl<'a, 't> Writer<'a, 't> {
             }
             _ => return Ok(()),
         };
+        let is_tagged = self
+            .tree
+            .tag(node)
+            .is_some_and(|tag| !matches!(tag, "!!map" | "!!seq"));
+        if is_tagged && plan.leaves_nothing() {
+            return Err(ErrorKind::Tag.at(self.tree.outer_start(node)));
+        }
         self.enter(node, key);
         let written = match self.tree.style(node) {
             _ if !plan.changes_itself() => {

@@ -405,9 +405,9 @@ fn a_missing_from_is_named() {
         failed("a: 1\n", copy),
         (ErrorKind::InvalidPointer, 0, "/x".to_owned())
     );
-    let moved = json!([{"op": "move", "from": "/a", "path": "/c"}]);
+    let moved = json!([{"op": "move", "from": "/a", "path": "/d/c"}]);
     assert_eq!(
-        failed("a: &x 1\nb: *x\n", moved),
+        failed("a: &x 1\nb: *x\nd: {}\n", moved),
         (ErrorKind::Anchor, 0, "/a".to_owned())
     );
     let target = json!([{"op": "move", "from": "/a", "path": "/c/d"}]);

@@ -123,6 +123,22 @@ fn comments_between_elements_in_brackets() {
 }
 
 #[test]
+fn a_comment_in_brackets_goes_with_its_element() {
+    given("l: [\n  v0, # c0\n  v1 # c1\n]\n")
+        .remove("/l/1")
+        .gives("l: [\n  v0 # c0\n]\n");
+    given("l: [\n  v0,\n  v1 # c1\n]\n")
+        .remove("/l/1")
+        .gives("l: [\n  v0\n]\n");
+    given("l: [\n  v0,\n  v1, # c1\n  v2\n]\n")
+        .remove("/l/1")
+        .gives("l: [\n  v0,\n  v2\n]\n");
+    given("l: [\n  v0, # c0\n  v1\n]\n")
+        .remove("/l/0")
+        .gives("l: [\n  v1\n]\n");
+}
+
+#[test]
 fn neighbours_in_brackets_go_below_a_comment() {
     let text = "a: {\n  x: 1, # why\n  v: 2,\n  w: 3\n}\n";
     let removes = json!([{"op": "remove", "path": "/a/v"}, {"op": "remove", "path": "/a/w"}]);

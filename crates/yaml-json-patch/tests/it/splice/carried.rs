@@ -16,7 +16,7 @@ fn copied<'t>(text: &'t str, from: &str, path: &str) -> Patched<'t> {
 fn scalars_keep_their_spelling() {
     copied("a: 0644\nb: {}\n", "/a", "/c").gives("a: 0644\nb: {}\nc: 0644\n");
     copied("a: 1.10 # why\nb: 2 # keep\n", "/a", "/b").gives("a: 1.10 # why\nb: 1.10 # keep\n");
-    moved("a: 'q' # why\nb: 2\n", "/a", "/c").gives("b: 2\nc: 'q' # why\n");
+    moved("a:\n  b: 'q' # why\nc: 2\n", "/a/b", "/d").gives("a: {}\nc: 2\nd: 'q' # why\n");
     moved("a: 0x1F\nb: [1]\n", "/a", "/b/0").gives("b: [0x1F, 1]\n");
     moved("a: 0644\nb: {\"c\": 1}\n", "/a", "/b/d").gives("b: {\"c\": 1, \"d\": 420}\n");
     moved("a: [1.10, yes]\nb: [1]\n", "/a/0", "/b/-").gives("a: [yes]\nb: [1, 1.10]\n");
@@ -43,7 +43,7 @@ fn collections_keep_comments_and_block_scalars() {
     )
     .gives("b:\n  - x: 1 # one\n    # two\n    y: 2\n  - z\n");
     moved("a:\n- x\n- y # two\nb:\n- z\n", "/a", "/b/-").gives("b:\n- z\n- - x\n  - y # two\n");
-    moved("- a: |\n    t\n\n- b: 1\n", "/0", "/1").gives("\n- b: 1\n- a: |\n    t\n");
+    moved("- a: |\n    t\n\n- b: 1\n", "/0", "/1").gives("- b: 1\n- a: |\n    t\n");
     copied("a: >\n  x\n  y\nb: 2 # two\n", "/a", "/b").gives("a: >\n  x\n  y\nb: >\n  x\n  y\n");
     copied("a:\n  x: 1\nb: 2 # two\n", "/a", "/b").gives("a:\n  x: 1\nb: # two\n  x: 1\n");
     moved("a: [\n  x, # why\n  y\n]\nb:\n  c: 1\n", "/a", "/b/d")
@@ -59,7 +59,7 @@ fn anchors_stay_and_aliases_follow_their_anchors() {
     copied("a: 1\nb: &x 0644\nc: [*x]\n", "/c", "/a").gives("a:\n  - 0644\nb: &x 0644\nc: [*x]\n");
     copied("a: &x {y: 8}\nb:\n  <<: *x\n  z: 0644\n", "/b", "/c")
         .gives("a: &x {y: 8}\nb:\n  <<: *x\n  z: 0644\nc:\n  <<: *x\n  z: 0644\n");
-    moved("a: &x 1\nb: *x\n", "/a", "/c").refuses(ErrorKind::Anchor);
+    moved("a: &x 1\nb: *x\nc: {}\n", "/a", "/c/d").refuses(ErrorKind::Anchor);
 }
 
 #[test]
@@ -107,13 +107,13 @@ fn operations_follow_each_other() {
             {"op": "move", "from": "/old", "path": "/new"},
             {"op": "add", "path": "/new/extra", "value": 1},
         ]))
-        .gives("z: 1\nnew:\n  # head\n  v: 1.10 # one\n  p: !secret pw\n  s: |\n    x\n    y\n  m: 0644\n  extra: 1\n");
+        .gives("new:\n  # head\n  v: 1.10 # one\n  p: !secret pw\n  s: |\n    x\n    y\n  m: 0644\n  extra: 1\nz: 1\n");
     given("old:\n  v: 1.10 # one\n  p: !include x.yaml\nz: 1\n")
         .patched_with(json!([
             {"op": "replace", "path": "/old/v", "value": "2.0.1"},
             {"op": "move", "from": "/old", "path": "/new"},
         ]))
-        .gives("z: 1\nnew:\n  v: 2.0.1 # one\n  p: !include x.yaml\n");
+        .gives("new:\n  v: 2.0.1 # one\n  p: !include x.yaml\nz: 1\n");
 }
 
 #[test]
@@ -146,4 +146,27 @@ fn lines_commented_out_at_the_end_stay_with_their_block() {
             {"op": "add", "path": "/functions/new2", "value": "x"},
         ]))
         .gives("functions:\n  hello:\n    handler: a\n#    runtime: n\n  new2: x\nnew1: true\n");
+}
+
+#[test]
+fn a_member_that_gets_another_name_keeps_its_place() {
+    moved(
+        "job:\n  # who\n  name: a # n\n  runs: b\n",
+        "/job/name",
+        "/job/title",
+    )
+    .gives("job:\n  # who\n  title: a # n\n  runs: b\n");
+    moved("a: {'b': &x 1, c: *x}\n", "/a/b", "/a/d").gives("a: {'d': &x 1, c: *x}\n");
+    moved("{\"a\": 1, \"b\": 2}", "/a", "/c").gives("{\"c\": 1, \"b\": 2}");
+    // The value of another member is replaced.
+    moved("a: 1\nb: 2\n", "/a", "/b").gives("b: 1\n");
+}
+
+#[test]
+fn tags_are_carried_or_kept_from_getting_lost() {
+    moved("[!Ref A, !Ref B, c]", "/1", "/0").gives("[!Ref B, !Ref A, c]");
+    moved("- a\n- !B\n  y: 2\n", "/1", "/0").gives("- !B\n  y: 2\n- a\n");
+    moved("a: !Join [x, !Ref y]\nb: {}\nc: [1]\n", "/a", "/c/0")
+        .gives("b: {}\nc: [!Join [x, !Ref y], 1]\n");
+    moved("a: !x 1\nb: {\"c\": 1}\n", "/a", "/b/d").refuses(ErrorKind::Tag);
 }

@@ -81,7 +81,8 @@ fn markers_stay_where_they_are() {
 fn after_a_block_scalar() {
     given("a: |\n  x\n\nb: 1\n")
         .add("/c", json!(2))
-        .gives("a: |\n  x\n\nb: 1\nc: 2\n");
+        .gives("a: |\n  x\n\nb: 1\n\nc: 2\n")
+        .and_without(&["/c"]);
     given("a: |+\n  x\n\n")
         .add("/c", json!(2))
         .gives("a: |+\n  x\n\nc: 2\n")

@@ -1,5 +1,6 @@
 //! Splicing by example: given a text, patched with operations, it gives a text.
 
+mod blank_lines;
 mod block_mappings;
 mod block_sequences;
 mod brackets;

@@ -34,10 +34,17 @@ fn merge_keys_may_supply_or_override() {
     let text = "base: &x {k: 1}\na:\n  <<: *x\n  l: [1]\n";
     given(text)
         .add("/a/m", json!(1))
+        .gives("base: &x {k: 1}\na:\n  <<: *x\n  l: [1]\n  m: 1\n");
+    // A later field wins.
+    given(text)
+        .add("/a/k", json!(2))
+        .gives("base: &x {k: 1}\na:\n  <<: *x\n  l: [1]\n  k: 2\n");
+    given(text)
+        .replace("/a/k", json!(2))
         .refuses(ErrorKind::MergeKey);
     given(text)
-        .add("/a/k", json!(1))
-        .refuses(ErrorKind::MergeKey);
+        .remove("/a/l")
+        .gives("base: &x {k: 1}\na:\n  <<: *x\n");
     given(text)
         .add("/a/l/-", json!(2))
         .gives("base: &x {k: 1}\na:\n  <<: *x\n  l: [1, 2]\n");
@@ -47,6 +54,9 @@ fn merge_keys_may_supply_or_override() {
         .refuses(ErrorKind::MergeKey);
     given("base: &x {k: 1}\na:\n  l: [1]\n  <<: *x\n")
         .add("/a/l/-", json!(2))
+        .gives("base: &x {k: 1}\na:\n  l: [1, 2]\n  <<: *x\n");
+    given("base: &x {k: 1}\na:\n  k: 2\n  <<: [*x]\n")
+        .replace("/a/k", json!(3))
         .refuses(ErrorKind::MergeKey);
 }
 
@@ -66,6 +76,12 @@ fn keys_that_are_not_clear() {
         .refuses(ErrorKind::FlowPair);
     given("a: !x {k: 1}\n")
         .add("/a/m", json!(1))
+        .gives("a: !x {k: 1, m: 1}\n");
+    given("T: !FindInMap\n- EnvMap\n- !Ref 'E'\n- Users\n")
+        .replace("/T/2", json!("Groups"))
+        .gives("T: !FindInMap\n- EnvMap\n- !Ref 'E'\n- Groups\n");
+    given("a: !x {k: 1}\n")
+        .remove("/a/k")
         .refuses(ErrorKind::Tag);
     given("a: !!map {k: 1}\n")
         .add("/a/m", json!(1))
