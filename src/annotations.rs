@@ -5,8 +5,7 @@ mod unknown_key;
 mod variable;
 
 use crate::config::{
-    AgentConfig, Config, Kubelet, Platform, Spec, VariableAnnotation, Violation, WarningId,
-    annotation_conflicts, role_list,
+    AnnotationValue, Config, Setting, Violation, WarningId, annotation_conflicts, of_annotation,
 };
 use crate::report::ReasonSet;
 use invalid::{conflicting, invalid};
@@ -128,9 +127,8 @@ pub fn overlay<'c>(
         if variable.is_some_and(|name| VariableName::of(name) == VariableName::Unknown) {
             continue;
         }
-        if let Some(setting) = annotation.setting()
-            && is_setting(annotation, value)
-        {
+        let setting = of_annotation(annotation);
+        if (setting.is_some() || variable.is_some()) && is_setting(annotation, value) {
             overrides.push(Override {
                 annotation,
                 setting,
@@ -152,8 +150,8 @@ pub fn overlay<'c>(
 /// An annotation that overrides a setting.
 struct Override<'a> {
     annotation: Annotation,
-    /// Dotted path below `spec`.
-    setting: &'static str,
+    /// The setting; none for `env.NAME`.
+    setting: Option<&'static Setting>,
     key: &'a str,
     value: &'a str,
     offset: usize,
@@ -192,11 +190,12 @@ fn annotated(
     reset_overridden(&mut annotated, annotations);
     found.extend(set_variables(&mut annotated, &variables));
     for given in overrides {
-        let value = match given.annotation {
-            Annotation::Roles => Cow::Owned(role_list(given.value)),
-            _ => Cow::Borrowed(given.value),
-        };
-        for violation in annotated.set_by_annotation(given.setting, &value, given.key, given.offset)
+        let Override {
+            key, value, offset, ..
+        } = *given;
+        if let Some(setting) = given.setting
+            && let Err(violation) =
+                annotated.set_by_annotation(setting, AnnotationValue { key, value, offset })
         {
             found.push(given.invalid(violation));
         }
@@ -226,7 +225,7 @@ fn set_variables(annotated: &mut Config, given: &[&Override<'_>]) -> Vec<Invalid
                 let Override {
                     key, value, offset, ..
                 } = **one;
-                variables.insert(name, VariableAnnotation { key, value, offset });
+                variables.insert(name, AnnotationValue { key, value, offset });
             }
         }
     }
@@ -252,15 +251,18 @@ fn reset_overridden(annotated: &mut Config, annotations: &[Given<'_>]) {
     let has = |annotation| annotations.iter().any(|given| is_set(annotation, given));
     let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
         .is_some_and(|(_, value, _)| value.eq_ignore_ascii_case("true"));
-    let is_fargate = find(annotations, Annotation::Platform)
-        .is_some_and(|(_, value, _)| value == Platform::EksFargate.as_str());
+    let is_fargate =
+        find(annotations, Annotation::Platform).is_some_and(|(_, value, _)| value == "eks-fargate");
     if has(Annotation::KubeletReadOnlyPort) || is_fargate {
-        annotated.reset(Spec::kubelet());
+        annotated.spec.kubelet = Default::default();
+        annotated.forget("kubelet");
     } else if has(Annotation::KubeletPort) || is_insecure {
-        annotated.reset(Kubelet::read_only_port());
+        annotated.spec.kubelet.read_only_port = None;
+        annotated.forget("kubelet.readOnlyPort");
     }
     if has(Annotation::AgentConfigMapName) {
-        annotated.reset(AgentConfig::location());
+        annotated.spec.agent.config.location = None;
+        annotated.forget("agent.config.location");
     }
     for annotation in Annotation::ALL {
         if let Some(setting) = annotation.setting()
@@ -345,7 +347,12 @@ mod tests {
         ];
         let spec = on(&config, &both).spec;
         assert_eq!(
-            spec.agent.config.config_map_key_ref.name.as_deref(),
+            spec.agent
+                .config
+                .config_map_key_ref
+                .name
+                .as_deref()
+                .map(String::as_str),
             Some("conf")
         );
         assert_eq!(
@@ -398,7 +405,7 @@ mod tests {
         };
         for value in ["key", ""] {
             assert_eq!(
-                on(&config, &both(value)).spec.api_key.secret_key_ref.name,
+                *on(&config, &both(value)).spec.api_key.secret_key_ref.name,
                 "key",
                 "{value}"
             );

@@ -7,7 +7,7 @@ use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::Prerequisites;
 use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::config::{AgentSettings, Config, Origin, without_empty};
+use crate::config::{Config, amount_path, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
@@ -104,24 +104,21 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
     if let Some(resources) = resources(config, shape.amounts) {
         container["resources"] = json!(resources);
     }
-    if agent.security_context.0 != SecurityContext::default() {
-        container["securityContext"] = json!(agent.security_context.0);
+    if agent.security_context != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context);
     }
     ordered(container)
 }
 
 fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
-    let mut resources = config.spec.agent.resources.0.clone();
+    let mut resources = config.spec.agent.resources.clone();
     if amounts == AgentResources::Guaranteed {
         resources = qos::guaranteed(resources);
     }
     if amounts == AgentResources::Annotated {
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
-            kept.retain(|name, _| {
-                let setting = AgentSettings::resources().part(&[field, name]);
-                matches!(config.origin(&setting), Origin::Annotation { .. })
-            });
+            kept.retain(|name, _| config.is_annotated(&amount_path(field, name)));
             *list = Some(kept).filter(|kept| !kept.is_empty());
         };
         keep(&mut resources.requests, "requests");
@@ -148,7 +145,7 @@ fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
         push(Volume::Tmp, "emptyDir", without_empty(json!(tmp)));
     }
     if token == Token::Projected {
-        let seconds = settings.token.expiration_seconds;
+        let seconds = settings.token.expiration_seconds.0;
         push(Volume::Token, "projected", token_source(seconds));
     }
     if let Some(name) = &settings.config.config_map_key_ref.name {

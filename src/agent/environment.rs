@@ -1,8 +1,9 @@
 //! The variables of the agent's container.
 
-use crate::config::{AgentConfig, AgentSettings, Config, Kubelet, KubeletConnection, SettingRow};
+use crate::config::{Config, KubeletConnection, Setting, variables};
 use crate::mackerel::env::{
-    KUBELET_HOST, NAMESPACE, NODE_NAME, POD_NAME, REFERABLE, TMPDIR, VariableForm,
+    INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
+    REFERABLE, TMPDIR, Variable, VariableForm,
 };
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
 use crate::manifest::expansion::literal;
@@ -25,23 +26,24 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
         field(NAMESPACE, "metadata.namespace"),
         field(POD_NAME, "metadata.name"),
     ];
-    let read_only_port = Kubelet::read_only_port().variable_name();
     match access {
         KubeletConnection::ApiServer => {}
-        KubeletConnection::ReadOnly { port } => env.push(plain(read_only_port, &port.to_string())),
+        KubeletConnection::ReadOnly { port } => env.push(plain(READ_ONLY_PORT, &port.to_string())),
         KubeletConnection::Tls { port, insecure } => {
             // "0" makes the agent use the TLS port.
-            env.push(plain(read_only_port, "0"));
+            env.push(plain(READ_ONLY_PORT, "0"));
             if port != 10250 {
-                env.push(plain(Kubelet::port().variable_name(), &port.to_string()));
+                env.push(plain(KUBELET_PORT, &port.to_string()));
             }
             // Any value, "false" too, turns verification off.
             if insecure {
-                env.push(plain(Kubelet::insecure_tls().variable_name(), "true"));
+                env.push(plain(INSECURE_TLS, "true"));
             }
         }
     }
-    push_settings(AgentSettings::ROWS, config, &mut env);
+    for (setting, Variable { name, form, .. }) in variables() {
+        env.extend(value(setting, form, config).map(|value| plain(name, &value)));
+    }
     if spec.agent.tmp.is_some() {
         env.push(plain(TMPDIR, Volume::Tmp.folder()));
     }
@@ -52,7 +54,7 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     let mut key = json!({"name": API_KEY, "valueFrom": key});
     let mut configured = Vec::new();
     for (index, variable) in given.iter().enumerate() {
-        if config.is_annotated(&AgentSettings::env().item(index)) {
+        if config.is_annotated(&format!("agent.env[{index}]")) {
             let value = variable.value.as_deref().unwrap_or_default();
             env.push(plain(&variable.name, &literal(value, &REFERABLE)));
         } else if variable.name == API_KEY {
@@ -88,44 +90,19 @@ fn field(name: &str, path: &str) -> Value {
     json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
 }
 
-/// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
-/// below it would have no effect.
-fn push_settings(rows: &[&'static SettingRow], config: &Config, env: &mut Vec<Value>) {
-    for row in rows {
-        if let Some(variable) = row.variable {
-            let Some(value) = value(row, variable.form, config) else {
-                continue;
-            };
-            env.push(plain(variable.name, &value));
-        }
-        push_settings(row.members(), config, env);
-    }
-}
-
-/// Returns the value of a setting's variable; none if the setting is unset.
-fn value(setting: &SettingRow, form: VariableForm, config: &Config) -> Option<String> {
-    let text_of = |setting: &SettingRow, text: &str| match config.is_annotated(setting.path) {
-        true => literal(text, &REFERABLE),
-        false => text.to_owned(),
+/// Returns the value of a setting's variable. An unset one is left out: the agent has its own defaults.
+fn value(setting: &Setting, form: VariableForm, config: &Config) -> Option<String> {
+    let text = setting.get(&config.spec);
+    let annotated = match form {
+        VariableForm::ConfigFile => "agent.config.location",
+        _ => setting.path,
     };
     match form {
-        VariableForm::Text => match config.get(setting) {
-            Value::Null => None,
-            Value::String(text) => Some(text_of(setting, &text)),
-            other => Some(other.to_string()),
-        },
-        VariableForm::List => {
-            let items = config.get(setting);
-            let items: Vec<&str> = items.as_array()?.iter().filter_map(Value::as_str).collect();
-            (!items.is_empty()).then(|| items.join(","))
-        }
-        VariableForm::IgnorePattern => Some(ignored(config.get(setting).as_str())),
-        VariableForm::ConfigFile => {
-            let file = config.spec.agent.config.variable()?;
-            Some(text_of(AgentConfig::location(), &file))
-        }
+        VariableForm::IgnorePattern => Some(ignored(text.as_deref())),
         // They are no settings of `agent`.
         VariableForm::SecretKey | VariableForm::Connection => None,
+        _ if config.is_annotated(annotated) => Some(literal(&text?, &REFERABLE)),
+        _ => text,
     }
 }
 

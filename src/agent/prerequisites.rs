@@ -1,6 +1,6 @@
 //! Objects that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
-use crate::config::AgentSettings;
+use crate::mackerel::env::AGENT_CONFIG;
 use crate::mackerel::names::{API_KEY, Volume};
 use crate::manifest::related::Source;
 use serde::Serialize;
@@ -82,7 +82,7 @@ impl Prerequisites {
         }
         let mut names = volumes.iter().map(|volume| &volume["configMap"]["name"]);
         self.agent_config = names.find_map(Value::as_str).map(|name| {
-            let file = value_of(container, AgentSettings::config().variable_name());
+            let file = value_of(container, AGENT_CONFIG);
             let key = file.and_then(|file| file.strip_prefix(Volume::Config.folder()));
             KeyRef {
                 source: Source::ConfigMap,

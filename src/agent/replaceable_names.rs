@@ -1,7 +1,7 @@
 //! Names that other tools may change: Renovate updates images, and kustomize changes the names of images, Secrets and ConfigMaps
 //! (`images:`, `namePrefix`, generators).
 
-use crate::config::{AgentSettings, ConfigMapKeyRef, SecretKeyRef, SettingRow};
+use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{API_KEY, Volume};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,11 +61,16 @@ impl ReplaceableName {
     ];
 
     /// Returns the setting that gives it.
-    pub fn setting(self) -> &'static SettingRow {
+    pub fn setting(self) -> &'static str {
+        self.annotation().setting().unwrap_or_default()
+    }
+
+    /// Returns the annotation that overrides the setting.
+    pub fn annotation(self) -> Annotation {
         match self {
-            ReplaceableName::Image => AgentSettings::image(),
-            ReplaceableName::Secret => SecretKeyRef::name(),
-            ReplaceableName::ConfigMap => ConfigMapKeyRef::name(),
+            ReplaceableName::Image => Annotation::Image,
+            ReplaceableName::Secret => Annotation::ApiKeySecretName,
+            ReplaceableName::ConfigMap => Annotation::AgentConfigMapName,
         }
     }
 

@@ -59,8 +59,8 @@ fn container(config: &Config, shape: &WaitForShape) -> Value {
         // They are equal, so that a Guaranteed pod stays Guaranteed.
         container["resources"] = json!({"requests": amounts, "limits": amounts});
     }
-    if agent.security_context.0 != SecurityContext::default() {
-        container["securityContext"] = json!(agent.security_context.0);
+    if agent.security_context != SecurityContext::default() {
+        container["securityContext"] = json!(agent.security_context);
     }
     ordered(container)
 }

@@ -1,6 +1,7 @@
 //! The annotations `env.NAME`.
 
-use crate::config::{AgentConfig, SecretKeyRef, SettingRow, Violation, of_variable};
+use crate::config::{Setting, Violation, of_annotation, of_variable};
+use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::VariableForm;
 
 /// Beginning of the names of the agent's own variables.
@@ -15,7 +16,7 @@ pub(crate) enum VariableName {
     /// Any variable that is not the agent's own.
     Free,
     /// A variable that this setting gives.
-    OfSetting(&'static SettingRow),
+    OfSetting(&'static Setting),
     /// A variable of the agent without a setting.
     Unknown,
     /// No name of a variable.
@@ -27,11 +28,14 @@ impl VariableName {
         // In small letters it would have no effect.
         let in_capitals = name.to_ascii_uppercase();
         match of_variable(&in_capitals) {
-            Some((setting, variable)) => VariableName::OfSetting(match variable.form {
-                VariableForm::SecretKey => SecretKeyRef::name(),
-                VariableForm::ConfigFile => AgentConfig::location(),
-                _ => setting,
-            }),
+            Some((setting, variable)) => {
+                let annotation = match variable.form {
+                    VariableForm::SecretKey => Some(Annotation::ApiKeySecretName),
+                    VariableForm::ConfigFile => Some(Annotation::AgentConfigLocation),
+                    _ => None,
+                };
+                VariableName::OfSetting(annotation.and_then(of_annotation).unwrap_or(setting))
+            }
             None if in_capitals.starts_with(OF_AGENT) => VariableName::Unknown,
             None if is_valid(name) => VariableName::Free,
             None => VariableName::Invalid,
@@ -43,8 +47,13 @@ impl VariableName {
         match self {
             VariableName::Free | VariableName::Unknown => None,
             VariableName::OfSetting(setting) => {
+                let Setting {
+                    path: setting,
+                    annotation,
+                    ..
+                } = setting;
                 let what = format!("sets {name}, which `{setting}` controls");
-                Some(Violation::new(what).with_help(match setting.annotation() {
+                Some(Violation::new(what).with_help(match annotation {
                     Some(annotation) => format!("use annotation `{}`", annotation.key()),
                     None => format!("set `{setting}` in the configuration"),
                 }))
@@ -74,7 +83,12 @@ fn is_valid(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::VariableName;
-    use crate::config::{AgentConfig, AgentSettings, SecretKeyRef, Spec};
+    use crate::config::{SETTINGS, Setting};
+
+    fn of_setting(path: &str) -> VariableName {
+        let is_it = |setting: &&Setting| setting.path == path;
+        VariableName::OfSetting(SETTINGS.iter().find(is_it).unwrap())
+    }
 
     #[test]
     fn variables_with_a_setting_are_left_to_it() {
@@ -84,30 +98,12 @@ mod tests {
             ("_a1", VariableName::Free),
             ("TMPDIR", VariableName::Free),
             (&*longest, VariableName::Free),
-            (
-                "MACKEREL_ROLES",
-                VariableName::OfSetting(AgentSettings::roles()),
-            ),
-            (
-                "mackerel_roles",
-                VariableName::OfSetting(AgentSettings::roles()),
-            ),
-            (
-                "MACKEREL_APIBASE",
-                VariableName::OfSetting(AgentSettings::api_base()),
-            ),
-            (
-                "MACKEREL_APIKEY",
-                VariableName::OfSetting(SecretKeyRef::name()),
-            ),
-            (
-                "MACKEREL_AGENT_CONFIG",
-                VariableName::OfSetting(AgentConfig::location()),
-            ),
-            (
-                "MACKEREL_CONTAINER_PLATFORM",
-                VariableName::OfSetting(Spec::platform()),
-            ),
+            ("MACKEREL_ROLES", of_setting("agent.roles")),
+            ("mackerel_roles", of_setting("agent.roles")),
+            ("MACKEREL_APIBASE", of_setting("agent.apiBase")),
+            ("MACKEREL_APIKEY", of_setting("apiKey.secretKeyRef.name")),
+            ("MACKEREL_AGENT_CONFIG", of_setting("agent.config.location")),
+            ("MACKEREL_CONTAINER_PLATFORM", of_setting("platform")),
             ("MACKEREL_ROLE", VariableName::Unknown),
             ("MACKEREL_", VariableName::Unknown),
             ("", VariableName::Invalid),

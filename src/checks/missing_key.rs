@@ -2,7 +2,6 @@
 
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::checks::Objects;
-use crate::config::{AgentSettings, Spec};
 use crate::inject::outcome::Remark;
 use crate::report::{Finding, Reason};
 
@@ -23,9 +22,7 @@ fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Re
     );
     let help = format!(
         "add the key, or set another one in `{}`, `{}` or `{}`",
-        Spec::api_key(),
-        AgentSettings::config(),
-        AgentSettings::env()
+        "apiKey", "agent.config", "agent.env"
     );
     Some(
         object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)),

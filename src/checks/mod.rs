@@ -108,7 +108,7 @@ fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<Age
 
 /// Returns the namespace of a template's pods, if it is known.
 fn namespace_of<'r>(outcome: &'r Outcome, config: &'r Config) -> Option<&'r str> {
-    let default = config.spec.namespace.as_ref();
+    let default = config.spec.namespace.as_deref();
     outcome.identity.namespace_or(default).map(String::as_str)
 }
 

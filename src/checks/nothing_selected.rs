@@ -33,7 +33,7 @@ impl TemplateNames {
         if select.kinds.is_empty() && select.namespaces.is_empty() {
             return;
         }
-        match identity.namespace_or(config.spec.namespace.as_ref()) {
+        match identity.namespace_or(config.spec.namespace.as_deref()) {
             Some(namespace) => _ = self.namespaces.insert(namespace.clone()),
             None => self.has_unknown_namespace = true,
         }
@@ -59,7 +59,7 @@ impl TemplateNames {
         };
         if !kinds.is_empty() && !self.kinds.iter().any(is_selected_kind) {
             // A kind that does not exist is an error of the configuration.
-            lists.push(unmatched(Select::kinds().path, None, config));
+            lists.push(unmatched("select.kinds", None, config));
         }
         let is_selected_namespace = |name: &String| {
             let mut patterns = namespaces.iter();
@@ -72,7 +72,7 @@ impl TemplateNames {
             let near = namespaces.iter().find_map(|pattern| {
                 closest(&pattern.0, self.namespaces.iter().map(String::as_str))
             });
-            lists.push(unmatched(Select::namespaces().path, near, config));
+            lists.push(unmatched("select.namespaces", near, config));
         }
         lists
     }

@@ -299,7 +299,7 @@ impl ObjectReader<'_> {
         }
         let namespace = resource
             .identity
-            .namespace_or(self.config.spec.namespace.as_ref())
+            .namespace_or(self.config.spec.namespace.as_deref())
             .cloned();
         let name = self.referred_name(location.kind, namespace.as_deref(), &resource)?;
         Some(Object {

@@ -4,7 +4,7 @@
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
 use crate::cli::input::{FileText, Unreadable, canonical, read_file};
-use crate::config::{API_VERSION, KIND, Spec};
+use crate::config::{API_VERSION, Config, KIND};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
@@ -197,7 +197,7 @@ fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
 /// Returns true for settings without the `spec` around them.
 fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
     let mut keys = tree.entries(root).map(|(key, _)| tree.scalar(key));
-    let is_setting = |key: Option<Cow<'_, str>>| key.is_some_and(|name| Spec::has_setting(&name));
+    let is_setting = |key: Option<Cow<'_, str>>| key.is_some_and(|name| Config::has_setting(&name));
     keys.next().is_some_and(is_setting) && keys.all(is_setting)
 }
 

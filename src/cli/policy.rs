@@ -3,7 +3,7 @@
 use crate::cli::args::{Common, PolicyArgs};
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
-use crate::config::{ConfigReader, Constraint};
+use crate::config::{ConfigReader, ObjectName};
 use crate::policy::{PolicyRequest, policies};
 
 /// The most characters of a label's value.
@@ -20,7 +20,7 @@ pub(crate) fn run(
         object_selector,
         name,
     } = arguments;
-    if let Err(violation) = Constraint::ObjectName.check(&name) {
+    if let Err(violation) = name.parse::<ObjectName>() {
         let help = violation.help.unwrap_or_default();
         anyhow::bail!("`--name` {}; {help}", violation.what);
     }

@@ -1,148 +1,169 @@
 //! Settings of the agent's container.
 
-use crate::config::kubernetes_type::Merged;
+use crate::config::checked::{
+    ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, Line, ObjectName, TokenLifetime,
+};
 use crate::config::role::Role;
-use crate::config::setting::settings;
-use crate::config::string_enum::string_enum;
 use crate::config::violation::Violation;
 use crate::mackerel::names::Volume;
 use k8s_openapi::api::core::v1::{
     Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use std::borrow::Cow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
-settings! {
-    /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
-    pub(crate) group AgentSettings at "agent." {
-        /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub, also at `public.ecr.aws/mackerel` and `ghcr.io/mackerelio`. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
-        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), check Image, annotation Image;
-        /// When the image is pulled. Default: `IfNotPresent`.
-        "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
-        /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
-        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), check ObjectName;
-        /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
-        "apiBase" api_base: Option<String> = None, check ApiUrl,
-            variable "MACKEREL_APIBASE";
-        /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
-        "roles" roles: Vec<Role> = Vec::new(),
-            variable "MACKEREL_ROLES" as List,
-            annotation Roles;
-        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
-        "displayName" display_name: Option<String> = None,
-            variable "MACKEREL_DISPLAY_NAME",
-            annotation DisplayName;
-        /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-        "memo" memo: Option<String> = None,
-            variable "MACKEREL_MEMO",
-            annotation Memo;
-        /// The agent's own configuration file, from a ConfigMap or from a path or URL.
-        "config" config: AgentConfig = AgentConfig::default(),
-            variable "MACKEREL_AGENT_CONFIG" as ConfigFile;
-        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.
-        "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None,
-            variable "MACKEREL_HOST_STATUS_ON_START",
-            annotation HostStatusOnStart;
-        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`; without `agent.tmp`, `memory`.
-        "hostIdStore" host_id_store: HostIdStore = HostIdStore::File,
-            variable "MACKEREL_HOST_ID_STORE";
-        /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Go's `\Q`, octal numbers and a literal `{` or `[` without a backslash are not supported. Default: none, only the agent's own container.
-        "ignoreContainer" ignore_container: Option<String> = None, check GoRegexp,
-            variable "MACKEREL_IGNORE_CONTAINER" as IgnorePattern,
-            annotation IgnoreContainer;
-        /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
-        "logLevel" log_level: Option<LogLevel> = None,
-            variable "MACKEREL_LOG_LEVEL",
-            annotation LogLevel;
-        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
-        "env" env: Vec<EnvVar> = Vec::new(),
-            annotation Env;
-        /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
-        "volumeMounts" volume_mounts: Vec<VolumeMount> = Vec::new();
-        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
-        "resources" resources: Merged<ResourceRequirements> = Merged(default_resources()),
-            annotation CpuRequest of ".requests.cpu",
-            annotation CpuLimit of ".limits.cpu",
-            annotation MemoryRequest of ".requests.memory",
-            annotation MemoryLimit of ".limits.memory";
-        /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
-        "securityContext" security_context: Merged<SecurityContext> = Merged(default_security_context());
-        /// The token by which the agent reads from the kubelet.
-        "token" token: AgentToken = AgentToken::default();
-        /// The agent's scratch space, an emptyDir at /var/tmp. `null`: none. Then the agent adds no local storage to the pod; it keeps the host's id in memory, and plugins that keep state do not work.
-        "tmp" tmp: Option<Tmp> = Some(Tmp::default());
+/// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct AgentSettings {
+    /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub, also at `public.ecr.aws/mackerel` and `ghcr.io/mackerelio`. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
+    pub(crate) image: Image,
+    /// When the image is pulled. Default: `IfNotPresent`.
+    pub(crate) image_pull_policy: ImagePullPolicy,
+    /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
+    pub(crate) image_pull_secrets: Vec<ObjectName>,
+    /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
+    pub(crate) api_base: Option<ApiUrl>,
+    /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
+    pub(crate) roles: Vec<Role>,
+    /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
+    pub(crate) display_name: Option<Line>,
+    /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
+    pub(crate) memo: Option<Line>,
+    /// The agent's own configuration file, from a ConfigMap or from a path or URL.
+    pub(crate) config: AgentConfig,
+    /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.
+    pub(crate) host_status_on_start: Option<HostStatus>,
+    /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`; without `agent.tmp`, `memory`.
+    pub(crate) host_id_store: HostIdStore,
+    /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Go's `\Q`, octal numbers and a literal `{` or `[` without a backslash are not supported. Default: none, only the agent's own container.
+    pub(crate) ignore_container: Option<GoRegexp>,
+    /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
+    pub(crate) log_level: Option<LogLevel>,
+    /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
+    pub(crate) env: Vec<EnvVar>,
+    /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
+    pub(crate) volume_mounts: Vec<VolumeMount>,
+    /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
+    pub(crate) resources: ResourceRequirements,
+    /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
+    pub(crate) security_context: SecurityContext,
+    /// The token by which the agent reads from the kubelet.
+    pub(crate) token: AgentToken,
+    /// The agent's scratch space, an emptyDir at /var/tmp. `null`: none. Then the agent adds no local storage to the pod; it keeps the host's id in memory, and plugins that keep state do not work.
+    pub(crate) tmp: Option<Tmp>,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self {
+            image: Image::from("mackerel/mackerel-container-agent:v0.13.2-plugins"),
+            image_pull_policy: ImagePullPolicy::IfNotPresent,
+            image_pull_secrets: Vec::new(),
+            api_base: None,
+            roles: Vec::new(),
+            display_name: None,
+            memo: None,
+            config: AgentConfig::default(),
+            host_status_on_start: None,
+            host_id_store: HostIdStore::File,
+            ignore_container: None,
+            log_level: None,
+            env: Vec::new(),
+            volume_mounts: Vec::new(),
+            resources: default_resources(),
+            security_context: default_security_context(),
+            token: AgentToken::default(),
+            tmp: Some(Tmp::default()),
+        }
     }
 }
 
-settings! {
-    /// The token of the pod's ServiceAccount, as the agent gets it.
-    pub(crate) group AgentToken at "agent.token." {
-        /// The pods in which the agent gets its own token volume. Default: `auto`.
-        "mount" mount: TokenMount = TokenMount::Auto;
-        /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
-        "expirationSeconds" expiration_seconds: u32 = DEFAULT_TOKEN_LIFETIME, check TokenLifetime;
-    }
+/// The token of the pod's ServiceAccount, as the agent gets it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct AgentToken {
+    /// The pods in which the agent gets its own token volume. Default: `auto`.
+    pub(crate) mount: TokenMount,
+    /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
+    pub(crate) expiration_seconds: TokenLifetime,
 }
-
-/// The one lifetime that the API server extends, for clients which read the token once, as the agent does.
-const DEFAULT_TOKEN_LIFETIME: u32 = 3607;
 
 impl AgentToken {
     /// Returns true if every agent that needs a token gets its own volume.
     pub(crate) fn is_always_mounted(&self) -> bool {
-        self.mount == TokenMount::Always || self.expiration_seconds != DEFAULT_TOKEN_LIFETIME
+        self.mount == TokenMount::Always || self.expiration_seconds != TokenLifetime::default()
     }
 }
 
-string_enum! {
-    /// The mount of the agent's token.
-    pub(crate) enum TokenMount {
-        /// Pods with `automountServiceAccountToken: false`; in others, Kubernetes mounts a token into every container
-        Auto = "auto",
-        /// All pods, unless the agent uses the read-only port
-        Always = "always",
+/// The mount of the agent's token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TokenMount {
+    /// Pods with `automountServiceAccountToken: false`; in others, Kubernetes mounts a token into every container
+    #[default]
+    Auto,
+    /// All pods, unless the agent uses the read-only port
+    Always,
+}
+
+/// The agent's scratch space.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Tmp {
+    /// The medium. `null` or `""`: the node's disk, which keeps the cluster autoscaler from removing the node. Default: `Memory`.
+    pub(crate) medium: Option<TmpMedium>,
+    /// The size limit, in bytes or with a suffix such as `Mi`. In memory, the agent cannot write more, and what it has written counts towards its memory limit; on disk, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
+    pub(crate) size_limit: Option<Quantity>,
+}
+
+impl Default for Tmp {
+    fn default() -> Self {
+        Self {
+            medium: Some(TmpMedium::Memory),
+            size_limit: Some(Quantity("64Mi".to_owned())),
+        }
     }
 }
 
-settings! {
-    /// The agent's scratch space.
-    pub(crate) group Tmp at "agent.tmp." {
-        /// The medium. `null` or `""`: the node's disk, which keeps the cluster autoscaler from removing the node. Default: `Memory`.
-        "medium" medium: Option<TmpMedium> = Some(TmpMedium::Memory);
-        /// The size limit, in bytes or with a suffix such as `Mi`. In memory, the agent cannot write more, and what it has written counts towards its memory limit; on disk, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
-        "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
-    }
+/// The medium of the scratch space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum TmpMedium {
+    /// The node's memory (tmpfs)
+    Memory,
 }
 
-string_enum! {
-    /// The medium of the scratch space.
-    pub(crate) enum TmpMedium {
-        /// The node's memory (tmpfs)
-        Memory = "Memory",
-    }
+/// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct AgentConfig {
+    /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
+    pub(crate) config_map_key_ref: ConfigMapKeyRef,
+    /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
+    pub(crate) location: Option<ConfigLocation>,
+    /// The interval in which the agent reads its configuration again, in minutes, if it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
+    pub(crate) polling_minutes: Option<NonZeroU32>,
 }
 
-settings! {
-    /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
-    pub(crate) group AgentConfig at "agent.config." {
-        /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
-        "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
-        /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
-        "location" location: Option<String> = None, check ConfigLocation, annotation AgentConfigLocation;
-        /// The interval in which the agent reads its configuration again, in minutes, if it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
-        "pollingMinutes" polling_minutes: Option<u32> = None, check Positive,
-            variable "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES";
-    }
+/// The ConfigMap with the agent's configuration, and the key in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ConfigMapKeyRef {
+    /// The ConfigMap's name. Default: none.
+    pub(crate) name: Option<ObjectName>,
+    /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
+    pub(crate) key: DataKey,
 }
 
-settings! {
-    /// The ConfigMap with the agent's configuration, and the key in it.
-    pub(crate) group ConfigMapKeyRef at "agent.config.configMapKeyRef." {
-        /// The ConfigMap's name. Default: none.
-        "name" name: Option<String> = None, check ObjectName, annotation AgentConfigMapName;
-        /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
-        "key" key: String = "mackerel-agent.conf".to_owned(), check DataKey, annotation AgentConfigMapKey;
+impl Default for ConfigMapKeyRef {
+    fn default() -> Self {
+        Self {
+            name: None,
+            key: DataKey::from("mackerel-agent.conf"),
+        }
     }
 }
 
@@ -153,8 +174,9 @@ impl AgentSettings {
         if !self.is_taken(path) {
             return None;
         }
-        let item = Self::volume_mounts().item(index);
-        let what = format!("`{item}` is at `{path}`, where the agent has another mount");
+        let what = format!(
+            "`agent.volumeMounts[{index}]` is at `{path}`, where the agent has another mount"
+        );
         Some(Violation::new(what).with_help("use another `mountPath`"))
     }
 
@@ -185,73 +207,69 @@ pub(crate) fn real_path(path: &str) -> String {
 
 impl AgentConfig {
     /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.
-    pub(crate) fn variable(&self) -> Option<Cow<'_, str>> {
-        let of_config_map = || {
-            let reference = &self.config_map_key_ref;
-            reference
-                .name
-                .as_ref()
-                .map(|_| Cow::Owned(format!("{}/{}", Volume::Config.folder(), reference.key)))
-        };
-        self.location
-            .as_deref()
-            .map(Cow::Borrowed)
-            .or_else(of_config_map)
+    pub(crate) fn variable(&self) -> Option<String> {
+        let reference = &self.config_map_key_ref;
+        match (&self.location, &reference.name) {
+            (Some(location), _) => Some(location.to_string()),
+            (None, Some(_)) => Some(format!("{}/{}", Volume::Config.folder(), reference.key)),
+            (None, None) => None,
+        }
     }
 }
 
-string_enum! {
-    /// The pull policy of the image.
-    pub(crate) enum ImagePullPolicy {
-        /// At each start
-        Always = "Always",
-        /// When the node does not have it
-        IfNotPresent = "IfNotPresent",
-        /// Never; the node must have it
-        Never = "Never",
-    }
+/// The pull policy of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum ImagePullPolicy {
+    /// At each start
+    Always,
+    /// When the node does not have it
+    #[default]
+    IfNotPresent,
+    /// Never; the node must have it
+    Never,
 }
 
-string_enum! {
-    /// The status of a Mackerel host.
-    pub(crate) enum HostStatus {
-        /// Monitored, and alerts are notified
-        Working = "working",
-        /// Monitored, and alerts are not notified
-        Standby = "standby",
-        /// Not monitored
-        Maintenance = "maintenance",
-        /// Not monitored
-        Poweroff = "poweroff",
-    }
+/// The status of a Mackerel host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HostStatus {
+    /// Monitored, and alerts are notified
+    Working,
+    /// Monitored, and alerts are not notified
+    Standby,
+    /// Not monitored
+    Maintenance,
+    /// Not monitored
+    Poweroff,
 }
 
-string_enum! {
-    /// The agent's log levels.
-    pub(crate) enum LogLevel {
-        /// Everything
-        Trace = "TRACE",
-        /// Details
-        Debug = "DEBUG",
-        /// The usual
-        Info = "INFO",
-        /// Possible mistakes
-        Warning = "WARNING",
-        /// Mistakes
-        Error = "ERROR",
-        /// Mistakes that stop the agent
-        Critical = "CRITICAL",
-    }
+/// The agent's log levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum LogLevel {
+    /// Everything
+    Trace,
+    /// Details
+    Debug,
+    /// The usual
+    Info,
+    /// Possible mistakes
+    Warning,
+    /// Mistakes
+    Error,
+    /// Mistakes that stop the agent
+    Critical,
 }
 
-string_enum! {
-    /// The storage of the host's id.
-    pub(crate) enum HostIdStore {
-        /// In a file below /var/tmp: the id outlives restarts of the container, not the pod
-        File = "file",
-        /// In memory: after a restart the agent finds its host by the pod's UID, and makes a second one where the kubelet does not answer
-        Memory = "memory",
-    }
+/// The storage of the host's id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HostIdStore {
+    /// In a file below /var/tmp: the id outlives restarts of the container, not the pod
+    #[default]
+    File,
+    /// In memory: after a restart the agent finds its host by the pod's UID, and makes a second one where the kubelet does not answer
+    Memory,
 }
 
 fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
@@ -263,7 +281,7 @@ fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
     )
 }
 
-fn default_resources() -> ResourceRequirements {
+pub(super) fn default_resources() -> ResourceRequirements {
     ResourceRequirements {
         requests: quantities(&[("cpu", "10m"), ("memory", "64Mi")]),
         limits: quantities(&[("memory", "128Mi")]),
@@ -271,7 +289,7 @@ fn default_resources() -> ResourceRequirements {
     }
 }
 
-fn default_security_context() -> SecurityContext {
+pub(super) fn default_security_context() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
         capabilities: Some(Capabilities {

@@ -1,20 +1,21 @@
 //! `annotations`: the annotations that templates may use.
 
 use crate::config::Config;
-use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::settings;
+use crate::config::checked::texts;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations::{Annotation, PREFIX};
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
-settings! {
-    /// The annotations that templates may use.
-    pub(crate) group AnnotationSettings at "annotations." {
-        /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. `env.*` stands for all of `env.NAME`. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
-        "allow" allow: Option<Vec<AnnotationName>> = None;
-    }
+/// The annotations that templates may use.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct AnnotationSettings {
+    /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. `env.*` stands for all of `env.NAME`. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
+    pub(crate) allow: Option<Vec<AnnotationName>>,
 }
 
 /// The name of an annotation, without the prefix.
@@ -39,7 +40,7 @@ impl Config {
                 .wait_for
                 .annotations
                 .iter()
-                .any(|name| name == key)
+                .any(|name| **name == key)
         };
         let meant = Annotation::of(key).or_else(|| is_wait_for().then_some(Annotation::WaitFor));
         meant.filter(|annotation| !self.allows(*annotation))
@@ -52,10 +53,14 @@ impl fmt::Display for AnnotationName {
     }
 }
 
-texts!(AnnotationName);
+texts! {
+    AnnotationName: "enum" = Vec::from_iter(Annotation::ALL.iter().map(|one| one.allowed_name()));
+}
 
-impl Scalar for AnnotationName {
-    fn parse(text: &str) -> Result<Self, Violation> {
+impl FromStr for AnnotationName {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
         let name = text.strip_prefix(PREFIX).unwrap_or(text);
         let named = |name: &str| {
             let mut all = Annotation::ALL.iter();
@@ -75,17 +80,9 @@ impl Scalar for AnnotationName {
             }
             meant => {
                 let help = meant.map(|meant| format!("did you mean `{}`?", meant.allowed_name()));
-                Err(Violation {
-                    what: format!("must be the name of an annotation, found `{text}`"),
-                    help,
-                })
+                let violation = Violation::found("the name of an annotation", text);
+                Err(Violation { help, ..violation })
             }
         }
-    }
-
-    fn schema() -> Json {
-        let names = Annotation::ALL.iter();
-        let names: Vec<&str> = names.map(|annotation| annotation.allowed_name()).collect();
-        json!({"type": "string", "enum": names})
     }
 }

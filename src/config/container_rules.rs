@@ -1,247 +1,213 @@
-//! The rules of Kubernetes' validation that `agent` and `waitFor` can break, beyond the types of the fields. Behind the webhook,
-//! a container that breaks one keeps every pod from being created.
+//! The rules of Kubernetes' validation that `agent` can break, beyond the types of the fields. Behind the webhook, a container that
+//! breaks one keeps every pod from being created.
 
-use crate::config::constraint::Constraint;
-use crate::config::setting::SettingRow;
-use crate::config::violation::{Conflict, Violation};
+use crate::config::checked::{MetadataName, matches};
+use crate::config::kubernetes::{PATHS, quantity};
+use crate::config::layers::join;
+use crate::config::spec::Spec;
+use crate::config::violation::{Conflict, Violation, listed};
+use crate::config::{schema, secret};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::names::Volume;
+use crate::manifest::dotted_path::escape;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Value as Json, json};
 
-/// A rule about a value.
-pub(super) struct Rule<T> {
-    /// Dotted paths of the fields, the one that is most likely wrong first. Empty for an item of a list.
-    pub(super) fields: &'static [&'static str],
-    what: &'static str,
-    help: &'static str,
-    is_broken: fn(&T) -> bool,
+/// Returns the rules that the settings break: those of the schema, then the others.
+pub(super) fn broken(spec: &Spec) -> Vec<Conflict> {
+    let agent = &spec.agent;
+    let values = json!([
+        agent.env,
+        agent.volume_mounts,
+        agent.resources,
+        agent.security_context
+    ]);
+    let mut rules = Rules { found: Vec::new() };
+    for (path, value) in PATHS.iter().zip(values.as_array().into_iter().flatten()) {
+        if let Some(schema) = schema::at(path) {
+            rules.check(path, value, schema);
+        }
+    }
+    for (index, variable) in agent.env.iter().enumerate() {
+        rules.variable(&format!("agent.env[{index}]"), variable);
+    }
+    for (index, mount) in agent.volume_mounts.iter().enumerate() {
+        rules.mount(&format!("agent.volumeMounts[{index}]"), mount);
+    }
+    rules.security_context(&agent.security_context);
+    rules.found
 }
 
-impl<T> Rule<T> {
-    const fn new(
-        fields: &'static [&'static str],
-        what: &'static str,
-        help: &'static str,
-        is_broken: fn(&T) -> bool,
-    ) -> Self {
-        Rule {
-            fields,
-            what,
-            help,
-            is_broken,
+struct Rules {
+    found: Vec<Conflict>,
+}
+
+impl Rules {
+    fn breaks(&mut self, is_broken: bool, path: &str, violation: Violation) {
+        if is_broken {
+            let violation = secret::hidden(path, path, violation);
+            self.found
+                .push(Conflict::about(vec![path.to_owned()], violation));
         }
     }
 
-    pub(super) fn violation(&self) -> Violation {
-        Violation::new(self.what).with_help(self.help)
+    /// Checks a value against what the schema says beyond its types.
+    fn check(&mut self, path: &str, value: &Json, schema: &'static Json) {
+        match value {
+            Json::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.check(&format!("{path}[{index}]"), item, &schema["items"]);
+                }
+            }
+            Json::Object(members) => {
+                let required = schema["required"].as_array().into_iter().flatten();
+                let required: Vec<&str> = required.filter_map(Json::as_str).collect();
+                let is_missing = |name: &str| members.get(name).is_none_or(|value| *value == "");
+                for name in required.iter().filter(|name| is_missing(name)) {
+                    self.breaks(true, path, Violation::new(format!("needs a `{name}`")));
+                }
+                for (name, value) in members {
+                    let is_reported = required.contains(&name.as_str()) && is_missing(name);
+                    let path = join(path, name);
+                    match schema::member(schema, name) {
+                        _ if is_reported => {}
+                        Some(member) => self.check(&path, value, member),
+                        None => self.breaks(true, &path, Violation::new("is not for the agent")),
+                    }
+                }
+                let is_one = schema["maxProperties"].is_null() || members.len() == 1;
+                let one_of = format!("needs one of {}", listed(&schema::fields(schema)));
+                self.breaks(!is_one, path, Violation::new(one_of));
+            }
+            Json::Number(number) => {
+                let is_within = number
+                    .as_i64()
+                    .is_some_and(|number| (0..=i64::from(i32::MAX)).contains(&number));
+                let must_be = format!("a whole number up to {}", i32::MAX);
+                self.breaks(
+                    !is_within,
+                    path,
+                    Violation::found(&must_be, &number.to_string()),
+                );
+            }
+            Json::String(text) => {
+                let words = schema::words(schema);
+                if !words.is_empty() && !words.contains(&text.as_str()) {
+                    let must_be = format!("one of {}", listed(&words));
+                    self.breaks(true, path, Violation::found(&must_be, text));
+                }
+                let is_match = |pattern| matches(PikeVM::new(pattern).ok().as_ref(), text);
+                let help = schema["description"].as_str().map(str::to_owned);
+                let what = "has an invalid value".to_owned();
+                let is_valid = schema["pattern"].as_str().is_none_or(is_match);
+                self.breaks(!is_valid, path, Violation { what, help });
+            }
+            Json::Null | Json::Bool(_) => {}
+        }
     }
-}
 
-/// A type of Kubernetes with the rules about its values.
-pub(super) trait Validated: Sized + 'static {
-    /// The rules that a JSON Schema does not describe.
-    const RULES: &'static [Rule<Self>] = &[];
-
-    /// Returns the others, as a merge patch of the type's JSON Schema.
-    fn narrowing() -> Json;
-}
-
-/// Returns the rules that a value breaks.
-pub(super) fn broken<T: Validated>(value: &T) -> impl Iterator<Item = &'static Rule<T>> {
-    T::RULES.iter().filter(|rule| (rule.is_broken)(value))
-}
-
-const BOTH: &str = "set both, or neither";
-
-/// A name in a path: neither empty nor `..`, and without these characters.
-macro_rules! path_name {
-    ($without:literal) => {
-        concat!(
-            r"(\.{0,2}[^./",
-            $without,
-            "][^/",
-            $without,
-            r"]*|\.{3}[^/",
-            $without,
-            r"]*|\.)"
-        )
-    };
-}
-
-/// Returns the schema of text in this form. The help is for errors and editors.
-fn text(pattern: &str, help: &str) -> Json {
-    json!({"description": help, "pattern": format!("^({pattern})$")})
-}
-
-/// Returns the schema of a path that stays below a folder.
-fn inner_path() -> Json {
-    let pattern = concat!("(", path_name!(""), "(/+", path_name!(""), ")*/*)?");
-    text(pattern, "use a relative path without `..`")
-}
-
-impl Validated for SecurityContext {
-    const RULES: &'static [Rule<Self>] = &[
-        Rule::new(
-            &["runAsUser", "runAsNonRoot"],
-            "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids; the pod would not start",
-            "set `runAsNonRoot: false` as well, or remove `runAsUser`",
-            |context| context.run_as_user == Some(0) && context.run_as_non_root == Some(true),
-        ),
-        Rule::new(
-            &["privileged", "allowPrivilegeEscalation"],
-            "`privileged: true` needs `allowPrivilegeEscalation: true`",
-            BOTH,
-            |context| {
-                context.privileged == Some(true)
-                    && context.allow_privilege_escalation == Some(false)
-            },
-        ),
-        Rule::new(
-            &["capabilities.add", "allowPrivilegeEscalation"],
-            "`CAP_SYS_ADMIN` needs `allowPrivilegeEscalation: true`",
-            BOTH,
-            |context| {
-                let mut lists = context.capabilities.iter().filter_map(|it| it.add.as_ref());
-                context.allow_privilege_escalation == Some(false)
-                    && lists.any(|list| list.iter().any(|name| name == "CAP_SYS_ADMIN"))
-            },
-        ),
-        Rule::new(
-            &["seccompProfile"],
-            "`seccompProfile` needs `type: Localhost` together with `localhostProfile`",
-            BOTH,
-            |context| {
-                let mut profile = context.seccomp_profile.iter();
-                profile.any(|it| (it.type_ == "Localhost") != it.localhost_profile.is_some())
-            },
-        ),
-        Rule::new(
-            &["appArmorProfile"],
-            "`appArmorProfile` needs `type: Localhost` together with `localhostProfile`",
-            BOTH,
-            |context| {
-                let mut profile = context.app_armor_profile.iter();
-                profile.any(|it| (it.type_ == "Localhost") != it.localhost_profile.is_some())
-            },
-        ),
-    ];
-
-    fn narrowing() -> Json {
-        let kind = json!({"enum": ["RuntimeDefault", "Unconfined", "Localhost", null]});
-        json!({"properties": {
-            // `Unmasked` is for pods with a user namespace alone.
-            "procMount": {"enum": ["Default", null]},
-            "seccompProfile": {"properties": {"type": kind, "localhostProfile": inner_path()}},
-            "appArmorProfile": {"properties": {"type": kind, "localhostProfile": text("[!-~]+", "use a name without spaces")}},
-            // The agent does not run on Windows.
-            "windowsOptions": null,
-        }})
+    fn variable(
+        &mut self,
+        path: &str,
+        EnvVar {
+            value, value_from, ..
+        }: &EnvVar,
+    ) {
+        let both =
+            Violation::new("has both `value` and `valueFrom`").with_help("remove one of them");
+        self.breaks(value.is_some() && value_from.is_some(), path, both);
+        let amount = value_from
+            .as_ref()
+            .and_then(|from| from.resource_field_ref.as_ref());
+        if let Some(amount) = amount {
+            let divisor = amount.divisor.as_ref().map_or("1", |divisor| &divisor.0);
+            let is_foreign = !matches!(divisor, "0" | "1")
+                && amount.resource.ends_with("cpu") != (divisor == "1m");
+            let violation = Violation::new("has the `divisor` of another resource");
+            let help = "for example `1m` for a CPU, `1Mi` for memory";
+            self.breaks(is_foreign, path, violation.with_help(help));
+        }
     }
-}
 
-impl Validated for VolumeMount {
-    const RULES: &'static [Rule<Self>] = &[
-        Rule::new(
-            &[],
-            "names a volume that is injected",
-            "use the name of a volume of the pod",
-            |mount| Volume::ALL.iter().any(|volume| volume.name() == mount.name),
-        ),
-        Rule::new(
-            &[],
-            "has both `subPath` and `subPathExpr`",
-            "remove one of them",
-            |mount| mount.sub_path.is_some() && mount.sub_path_expr.is_some(),
-        ),
-        Rule::new(
-            &[],
-            "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
-            "set `readOnly: true` alone beside it",
-            |mount| {
-                let differs = |value: &Option<String>, default| {
-                    value.as_ref().is_some_and(|value| value != default)
-                };
-                differs(&mount.recursive_read_only, "Disabled")
-                    && (mount.read_only != Some(true) || differs(&mount.mount_propagation, "None"))
-            },
-        ),
-    ];
-
-    fn narrowing() -> Json {
-        json!({"required": ["name", "mountPath"], "properties": {
-            "mountPath": text(
-                concat!("(/+", path_name!(":"), ")+/*"),
-                "use a path below `/`, without `:` and `..`",
-            ),
-            "subPath": inner_path(),
-            "subPathExpr": inner_path(),
-            // `Bidirectional` is for privileged containers.
-            "mountPropagation": {"enum": ["None", "HostToContainer", null]},
-            "recursiveReadOnly": {"enum": ["Disabled", "IfPossible", "Enabled", null]},
-        }})
-    }
-}
-
-impl Validated for EnvVar {
-    const RULES: &'static [Rule<Self>] = &[
-        Rule::new(
-            &[],
-            "has both `value` and `valueFrom`",
-            "remove one of them",
-            |variable| variable.value.is_some() && variable.value_from.is_some(),
-        ),
-        Rule::new(
-            &[],
-            "has the `divisor` of another resource",
-            "for example `1m` for a CPU, `1Mi` for memory",
-            |variable| {
-                let from = variable.value_from.iter();
-                let mut amounts = from.filter_map(|from| from.resource_field_ref.as_ref());
-                amounts.any(|amount| {
-                    let divisor = amount.divisor.as_ref().map_or("1", |divisor| &divisor.0);
-                    !matches!(divisor, "0" | "1")
-                        && amount.resource.ends_with("cpu") != (divisor == "1m")
-                })
-            },
-        ),
-    ];
-
-    fn narrowing() -> Json {
-        let reference = json!({"required": ["name", "key"], "properties": {
-            "name": text(Constraint::ObjectName.pattern(), "use the name of an object"),
-            "key": text(Constraint::DataKey.pattern(), "use a key of the object"),
-        }});
-        let label = Constraint::MetadataName.pattern();
-        let path = format!(
-            r"metadata\.(name|namespace|uid|(labels|annotations)\['{label}'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIP|podIP)s?"
+    fn mount(&mut self, path: &str, mount: &VolumeMount) {
+        let is_ours = Volume::ALL.iter().any(|volume| volume.name() == mount.name);
+        let ours = Violation::new("names a volume that is injected");
+        self.breaks(
+            is_ours,
+            path,
+            ours.with_help("use the name of a volume of the pod"),
         );
-        json!({"required": ["name"], "properties": {
-            "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
-            "valueFrom": {"minProperties": 1, "maxProperties": 1, "properties": {
-                "secretKeyRef": reference,
-                "configMapKeyRef": reference,
-                "fieldRef": {"required": ["fieldPath"], "properties": {
-                    "apiVersion": {"enum": ["v1", null]},
-                    "fieldPath": text(&path, "for example `spec.nodeName` or `metadata.labels['app']`"),
-                }},
-                "resourceFieldRef": {"required": ["resource"], "properties": {
-                    "resource": text(
-                        r"(requests|limits)\.(cpu|memory|ephemeral-storage)",
-                        "for example `limits.memory`",
-                    ),
-                    "divisor": text("0|1([mkMGTPE]|[KMGTPE]i)?", "for example `1Mi`"),
-                }},
-            }},
-        }})
+        let both = Violation::new("has both `subPath` and `subPathExpr`");
+        let has_both = mount.sub_path.is_some() && mount.sub_path_expr.is_some();
+        self.breaks(has_both, path, both.with_help("remove one of them"));
+        let is =
+            |value: &Option<String>, default| value.as_ref().is_none_or(|value| value == default);
+        let is_alone = mount.read_only == Some(true) && is(&mount.mount_propagation, "None");
+        let violation = Violation::new(
+            "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
+        );
+        let is_recursive = !is(&mount.recursive_read_only, "Disabled");
+        let help = "set `readOnly: true` alone beside it";
+        self.breaks(is_recursive && !is_alone, path, violation.with_help(help));
     }
-}
 
-impl Validated for ResourceRequirements {
-    fn narrowing() -> Json {
-        // The pods have no such claims.
-        json!({"properties": {"claims": null}})
+    fn security_context(&mut self, context: &SecurityContext) {
+        let is_root = context.run_as_user == Some(0) && context.run_as_non_root == Some(true);
+        let escalates = context.allow_privilege_escalation != Some(false);
+        let mut added = context
+            .capabilities
+            .iter()
+            .filter_map(|it| it.add.as_ref())
+            .flatten();
+        let seccomp = context.seccomp_profile.iter();
+        let mut seccomp = seccomp.map(|it| (&it.type_, it.localhost_profile.is_some()));
+        let armor = context.app_armor_profile.iter();
+        let mut armor = armor.map(|it| (&it.type_, it.localhost_profile.is_some()));
+        let is_half = |(kind, has_profile): (&String, bool)| (kind == "Localhost") != has_profile;
+        let both = "set both, or neither";
+        for (is_broken, fields, what, help) in [
+            (
+                is_root,
+                &["runAsUser", "runAsNonRoot"][..],
+                "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids; the pod would not start",
+                "set `runAsNonRoot: false` as well, or remove `runAsUser`",
+            ),
+            (
+                !escalates && context.privileged == Some(true),
+                &["privileged", "allowPrivilegeEscalation"],
+                "`privileged: true` needs `allowPrivilegeEscalation: true`",
+                both,
+            ),
+            (
+                !escalates && added.any(|name| name == "CAP_SYS_ADMIN"),
+                &["capabilities.add", "allowPrivilegeEscalation"],
+                "`CAP_SYS_ADMIN` needs `allowPrivilegeEscalation: true`",
+                both,
+            ),
+            (
+                seccomp.any(is_half),
+                &["seccompProfile"],
+                "`seccompProfile` needs `type: Localhost` together with `localhostProfile`",
+                both,
+            ),
+            (
+                armor.any(is_half),
+                &["appArmorProfile"],
+                "`appArmorProfile` needs `type: Localhost` together with `localhostProfile`",
+                both,
+            ),
+        ] {
+            if is_broken {
+                let paths: Vec<String> = fields
+                    .iter()
+                    .map(|field| format!("agent.securityContext.{field}"))
+                    .collect();
+                let violation = Violation::new(what).with_help(help);
+                self.found.push(Conflict { paths, violation });
+            }
+        }
     }
 }
 
@@ -250,16 +216,19 @@ const PAGES: &str = "hugepages-";
 /// The resources of which a container may request less than its limit.
 const SHARED: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// Returns the amounts of a setting that break a rule.
-pub(super) fn amounts(setting: &SettingRow, resources: &ResourceRequirements) -> Vec<Conflict> {
+/// Returns the amounts that break a rule.
+pub(super) fn amounts(resources: &ResourceRequirements) -> Vec<Conflict> {
     let mut found = Vec::new();
     for (list, amounts) in [
         ("requests", &resources.requests),
         ("limits", &resources.limits),
     ] {
         for (name, amount) in amounts.iter().flatten() {
-            let wrong = unknown_resource(name).or_else(|| fraction(name, &amount.0));
-            let path = setting.part(&[list, name]);
+            let wrong = quantity(&amount.0).err();
+            let wrong = wrong
+                .or_else(|| unknown_resource(name))
+                .or_else(|| fraction(name, &amount.0));
+            let path = amount_path(list, name);
             found.extend(wrong.map(|violation| Conflict::about(vec![path], violation)));
         }
     }
@@ -278,11 +247,16 @@ pub(super) fn amounts(setting: &SettingRow, resources: &ResourceRequirements) ->
             _ if SHARED.contains(&&**name) => continue,
             _ => Violation::new("needs an equal limit").with_help("set the limit alone"),
         };
-        let mut paths = vec![setting.part(&["requests", name])];
-        paths.extend(limit.map(|_| setting.part(&["limits", name])));
+        let mut paths = vec![amount_path("requests", name)];
+        paths.extend(limit.map(|_| amount_path("limits", name)));
         found.push(Conflict::about(paths, violation));
     }
     found
+}
+
+/// `agent.resources.limits.nvidia\.com/gpu`
+pub(crate) fn amount_path(list: &str, resource: &str) -> String {
+    format!("agent.resources.{list}.{}", escape(resource))
 }
 
 /// Rejects a resource that Kubernetes does not have: `memroy`, but not `example.com/gpu`.
@@ -290,7 +264,7 @@ fn unknown_resource(name: &str) -> Option<Violation> {
     let is_known = match name.strip_prefix(PAGES) {
         Some(size) => nanos(size) > Some(0),
         None if name.contains('/') => {
-            Constraint::MetadataName.check(name).is_ok() && !name.starts_with("requests.")
+            name.parse::<MetadataName>().is_ok() && !name.starts_with("requests.")
         }
         None => SHARED.contains(&name),
     };

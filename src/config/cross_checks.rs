@@ -1,16 +1,16 @@
 //! Checks across settings: values that are valid alone but not together.
 
-use crate::config::Config;
-use crate::config::agent::{
-    AgentConfig, AgentSettings, ConfigMapKeyRef, HostIdStore, Tmp, real_path,
+use crate::config::agent::{AgentSettings, HostIdStore, real_path};
+use crate::config::checked::MetadataName;
+use crate::config::select::{
+    Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, is_system_namespace,
 };
-use crate::config::container_rules;
-use crate::config::rows::of_variable;
-use crate::config::select::{KindPattern, NamespacePattern, Select, is_system_namespace};
-use crate::config::setting::SettingRow;
-use crate::config::spec::{Kubelet, Platform, SidecarKind, Spec, WaitForSettings};
+use crate::config::spec::{Platform, SidecarKind, Spec};
+use crate::config::table::{Setting, of_variable};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
+use crate::config::{Config, layers};
+use crate::config::{container_rules, kubernetes};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
 use crate::mackerel::env::{EnvOverride, TMPDIR, Variable, VariableForm};
@@ -22,9 +22,10 @@ use std::collections::HashMap;
 pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
+    selectors(config, &mut found);
     duplicate_variables(&config.spec.agent.env, &mut found);
     mount_paths(&config.spec.agent, &mut found);
-    security_context(config, &mut found);
+    found.extend(container_rules::broken(&config.spec));
     found.extend(template_conflicts(config));
     found
 }
@@ -49,21 +50,16 @@ pub(crate) fn pod_conflicts(config: &Config, reader: &str) -> Vec<Conflict> {
     let select = &config.spec.select;
     let mut found = Vec::new();
     if !select.kinds.is_empty() {
-        let kinds = Select::kinds();
         let why = "a pod does not show the kind of its workload";
-        found.push(unsupported(
-            reader,
-            kinds.path,
-            why,
-            help(kinds, "remove it"),
-        ));
+        let help = help("select.kinds", "remove it");
+        found.push(unsupported(reader, "select.kinds", why, help));
     }
     for (index, exclusion) in select.exclude.iter().enumerate() {
         if exclusion.names_workload() {
-            let place = Select::exclude().item(index);
+            let place = format!("select.exclude[{index}]");
             let why = "a pod does not show its workload";
             let instead = "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
-            let help = help(Select::exclude(), instead);
+            let help = help("select.exclude", instead);
             found.push(unsupported(reader, &place, why, help));
         }
     }
@@ -76,7 +72,7 @@ fn unsupported(reader: &str, place: &str, why: &str, help: String) -> Conflict {
     Conflict::of(&[place], what, help)
 }
 
-fn help(setting: &SettingRow, instead: &str) -> String {
+fn help(setting: &str, instead: &str) -> String {
     format!("{instead}; for a file that manifests share, add `--set {setting}=null`")
 }
 
@@ -84,7 +80,7 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     let version = config.spec.kubernetes_version;
     if config.spec.sidecar == SidecarKind::Native && version < KubernetesVersion::NATIVE_SIDECARS {
         found.push(Conflict::of(
-            &[Spec::sidecar().path, Spec::kubernetes_version().path],
+            &["sidecar", "kubernetesVersion"],
             format!("`sidecar: native` requires Kubernetes 1.29 or later, but `kubernetesVersion` is {version}"),
             "raise `kubernetesVersion`, or set `sidecar: auto`",
         ));
@@ -99,8 +95,8 @@ fn duplicate_variables(variables: &[EnvVar], found: &mut Vec<Conflict>) {
             known.insert(name, index);
             continue;
         };
-        let first = AgentSettings::env().item(*first);
-        let item = AgentSettings::env().item(index);
+        let first = format!("agent.env[{first}]");
+        let item = format!("agent.env[{index}]");
         let what = format!("`{item}` has the same `name` as `{first}`: `{name}`");
         let help = "use another `name`, or remove one of them";
         found.push(Conflict::of(&[&item, &first], what, help));
@@ -111,7 +107,10 @@ fn duplicate_variables(variables: &[EnvVar], found: &mut Vec<Conflict>) {
 fn mount_paths(agent: &AgentSettings, found: &mut Vec<Conflict>) {
     let mut known: HashMap<String, String> = HashMap::new();
     for (index, VolumeMount { mount_path, .. }) in agent.volume_mounts.iter().enumerate() {
-        let item = AgentSettings::volume_mounts().item(index);
+        if mount_path.is_empty() {
+            continue;
+        }
+        let item = format!("agent.volumeMounts[{index}]");
         if let Some(violation) = agent.taken_path(index) {
             let paths = vec![item];
             found.push(Conflict { paths, violation });
@@ -133,18 +132,20 @@ fn mount_paths(agent: &AgentSettings, found: &mut Vec<Conflict>) {
 
 fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
     let kubelet = &config.spec.kubelet;
-    let (port, insecure_tls) = (Kubelet::port(), Kubelet::insecure_tls());
-    let read_only = Kubelet::read_only_port();
+    let read_only = "kubelet.readOnlyPort";
     // An explicit port counts even if it is the default.
-    let mut of_tls = Vec::new();
-    of_tls.extend(config.is_explicit(port.path).then_some(port));
-    of_tls.extend(kubelet.insecure_tls.then_some(insecure_tls));
+    let port = config.is_explicit("kubelet.port").then_some("kubelet.port");
+    let insecure_tls = kubelet.insecure_tls.then_some("kubelet.insecureTLS");
+    let of_tls = port.into_iter().chain(insecure_tls);
     if config.spec.platform == Platform::EksFargate {
         let chosen = kubelet.read_only_port.map(|_| read_only);
         for setting in chosen.into_iter().chain(of_tls) {
+            let what = format!(
+                "`{setting}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"
+            );
             found.push(Conflict::of(
-                &[setting.path, Spec::platform().path],
-                format!("`{setting}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"),
+                &[setting, "platform"],
+                what,
                 "remove one of them",
             ));
         }
@@ -154,74 +155,71 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
         return;
     }
     // `--set` cannot reset what an annotation sets.
-    let help = match config.is_annotated(read_only.path) {
-        true => "remove one of them".to_owned(),
-        false => format!("remove one of them; `--set {read_only}=null` restores the TLS port"),
+    let help = match config.is_annotated(read_only) {
+        true => "remove one of them",
+        false => "remove one of them; `--set kubelet.readOnlyPort=null` restores the TLS port",
     };
     for setting in of_tls {
-        found.push(Conflict::of(
-            &[read_only.path, setting.path],
-            format!(
-                "`{read_only}` and `{setting}` cannot be combined: the read-only port has no TLS"
-            ),
-            &*help,
-        ));
+        let what = format!(
+            "`{read_only}` and `{setting}` cannot be combined: the read-only port has no TLS"
+        );
+        found.push(Conflict::of(&[read_only, setting], what, help));
     }
 }
 
 fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
     let agent_config = &config.spec.agent.config;
-    let (key, name) = (ConfigMapKeyRef::key(), ConfigMapKeyRef::name());
-    let location = AgentConfig::location();
+    let location = "agent.config.location";
+    let name = "agent.config.configMapKeyRef.name";
+    let key = "agent.config.configMapKeyRef.key";
     // A key in the configuration may serve ConfigMaps that annotations name.
-    if config.is_annotated(key.path) {
+    if config.is_annotated(key) {
         let no_effect = |why: &str| format!("`{key}` has no effect: {why}");
         if agent_config.location.is_some() {
+            let why = format!("the agent reads `{location}`, not a key of a ConfigMap");
             found.push(Conflict::of(
-                &[key.path, location.path],
-                no_effect(&format!(
-                    "the agent reads `{location}`, not a key of a ConfigMap"
-                )),
+                &[key, location],
+                no_effect(&why),
                 "remove one of them",
             ));
         } else if agent_config.config_map_key_ref.name.is_none() {
+            let help =
+                "set the annotation `agent-config-configmap-name` as well, or remove the key";
             found.push(Conflict::of(
-                &[key.path],
+                &[key],
                 no_effect("the name of the ConfigMap is not set"),
-                "set the annotation `agent-config-configmap-name` as well, or remove the key",
+                help,
             ));
         }
     }
     // The annotation may name a file within the ConfigMap's folder, as with the original injector.
-    if config.is_annotated(location.path) {
+    if config.is_annotated(location) {
         return;
     }
     if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
-        found.push(Conflict::of(
-            &[location.path, name.path],
-            format!(
-                "`{location}` and `{name}` cannot be combined: the agent reads one configuration"
-            ),
-            "remove one of them",
-        ));
+        let what = format!(
+            "`{location}` and `{name}` cannot be combined: the agent reads one configuration"
+        );
+        found.push(Conflict::of(&[location, name], what, "remove one of them"));
     }
 }
 
 /// Finds variables of `agent.env` that replace an explicit setting.
 fn environment(config: &Config, found: &mut Vec<Conflict>) {
     for (index, given) in config.spec.agent.env.iter().enumerate() {
-        let Some((setting, variable)) = of_variable(&given.name) else {
+        let Some((row, variable)) = of_variable(&given.name) else {
             continue;
         };
-        let item = AgentSettings::env().item(index);
+        let item = format!("agent.env[{index}]");
+        let setting = row.path;
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
                 &[&item],
                 format!("`{item}` sets {}, which `{setting}` controls", given.name),
                 format!("set `{setting}` instead"),
             )),
-            EnvOverride::IfUnset if config.is_explicit(setting.path) => found.push(Conflict::of(
-                &[setting.path, &item],
+            EnvOverride::IfUnset if config.is_explicit(setting) => found.push(Conflict::of(
+                &[setting, &item],
                 format!(
                     "`{setting}` has no effect because `{item}` sets {}",
                     given.name
@@ -230,7 +228,7 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
             )),
             EnvOverride::IfUnset if given.value_from.is_some() => {}
             EnvOverride::IfUnset => {
-                let wrong = wrong_value(setting, variable, given.value.as_deref().unwrap_or(""));
+                let wrong = wrong_value(given.value.as_deref().unwrap_or_default(), variable, row);
                 found.extend(wrong.map(|violation| {
                     let what = format!("`{item}` is {}: it {}", given.name, violation.what);
                     Conflict {
@@ -249,79 +247,94 @@ fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
     if agent.tmp.is_some() {
         return;
     }
-    let (tmp, store) = (AgentSettings::tmp(), AgentSettings::host_id_store());
     let mut check = |needs: bool, path: &str| {
-        let what = format!("`{path}` needs a folder to write to, but `{tmp}` is `null`");
-        let conflict = Conflict::of(&[path, tmp.path], what, "remove one of them");
+        let what = format!("`{path}` needs a folder to write to, but `agent.tmp` is `null`");
+        let conflict = Conflict::of(&[path, "agent.tmp"], what, "remove one of them");
         found.extend(needs.then_some(conflict));
     };
-    check(agent.host_id_store == HostIdStore::File, store.path);
+    check(
+        agent.host_id_store == HostIdStore::File,
+        "agent.hostIdStore",
+    );
     for (index, EnvVar { name, value, .. }) in agent.env.iter().enumerate() {
-        let is_file = value.as_deref() == Some(HostIdStore::File.as_str());
+        let is_file = value.as_deref() == Some("file");
         let needs = (name == TMPDIR && agent.volume_mounts.is_empty())
-            || (name == store.variable_name() && is_file);
-        check(needs, &AgentSettings::env().item(index));
+            || (name == "MACKEREL_HOST_ID_STORE" && is_file);
+        check(needs, &format!("agent.env[{index}]"));
     }
 }
 
 /// Rejects a variable's value that its setting would not take: the agent exits on most of them. An empty value unsets a variable,
 /// and one with a reference to another variable is not known here.
-fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<Violation> {
-    let (setting, value) = match variable.form {
-        VariableForm::SecretKey => {
-            let help = "remove it; the agent reads the key from the Secret of `apiKey`";
-            return Some(
-                Violation::new("must come by `valueFrom`, not as plain text").with_help(help),
-            );
-        }
-        _ if value.is_empty() || value.contains("$(") => return None,
-        VariableForm::ConfigFile => (AgentConfig::location(), value.to_owned()),
-        VariableForm::List => (setting, role_list(value)),
-        VariableForm::Text | VariableForm::IgnorePattern | VariableForm::Connection => {
-            (setting, value.to_owned())
-        }
-    };
-    let violations = Config::default().set_by_annotation(setting.path, &value, variable.name, 0);
-    violations.into_iter().next()
-}
-
-/// Converts `a:b, c:d`, the form of annotations and of the agent's variable, to JSON.
-pub(crate) fn role_list(value: &str) -> String {
-    let items = value
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty());
-    serde_json::Value::from_iter(items).to_string()
+fn wrong_value(value: &str, variable: Variable, setting: &Setting) -> Option<Violation> {
+    if variable.form == VariableForm::SecretKey {
+        let violation = Violation::new("must come by `valueFrom`, not as plain text");
+        let help = "remove it; the agent reads the key from the Secret of `apiKey`";
+        return Some(violation.with_help(help));
+    }
+    if value.is_empty() || value.contains("$(") {
+        return None;
+    }
+    setting.set(&mut Spec::default(), value).err()
 }
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {
     let agent = &config.spec.agent;
-    found.extend(container_rules::amounts(
-        AgentSettings::resources(),
-        &agent.resources,
-    ));
-    let tmp = agent.tmp.as_ref();
-    if let Some(limit) = tmp.and_then(|tmp| tmp.size_limit.as_ref()) {
-        let wrong = container_rules::fraction("memory", &limit.0);
-        let path = vec![Tmp::size_limit().path.to_owned()];
+    found.extend(container_rules::amounts(&agent.resources));
+    if let Some(limit) = agent.tmp.as_ref().and_then(|tmp| tmp.size_limit.as_ref()) {
+        let wrong = kubernetes::quantity(&limit.0).err();
+        let wrong = wrong.or_else(|| container_rules::fraction("memory", &limit.0));
+        let path = vec!["agent.tmp.sizeLimit".to_owned()];
         found.extend(wrong.map(|violation| Conflict::about(path, violation)));
     }
 }
 
-fn security_context(config: &Config, found: &mut Vec<Conflict>) {
-    for rule in container_rules::broken(&config.spec.agent.security_context.0) {
-        let path = |field| format!("{}.{field}", AgentSettings::security_context());
-        found.push(Conflict {
-            paths: rule.fields.iter().map(path).collect(),
-            violation: rule.violation(),
-        });
+/// Checks the parts of label selectors and exclusions together.
+fn selectors(config: &Config, found: &mut Vec<Conflict>) {
+    let select = &config.spec.select;
+    label_selector("select.podSelector", &select.pod_selector, found);
+    for (index, exclusion) in select.exclude.iter().enumerate() {
+        let path = format!("select.exclude[{index}]");
+        label_selector(
+            &format!("{path}.podSelector"),
+            &exclusion.pod_selector,
+            found,
+        );
+        if *exclusion == Exclusion::default() {
+            let violation = Violation::new("is empty and would exclude every resource");
+            let help = "set `kind`, `name`, `namespace`, `group` or `podSelector`";
+            found.push(Conflict::about(vec![path], violation.with_help(help)));
+        }
+    }
+}
+
+fn label_selector(path: &str, selector: &LabelSelector, found: &mut Vec<Conflict>) {
+    for key in selector.match_labels.keys() {
+        if let Err(Violation { what, help }) = key.parse::<MetadataName>() {
+            let path = layers::join(&format!("{path}.matchLabels"), key);
+            let what = format!("has an invalid label key: it {what}");
+            found.push(Conflict::about(vec![path], Violation { what, help }));
+        }
+    }
+    for (index, requirement) in selector.match_expressions.iter().enumerate() {
+        let operator = requirement.operator;
+        let takes_values = matches!(operator, LabelOperator::In | LabelOperator::NotIn);
+        let what = match (takes_values, requirement.values.is_empty()) {
+            (true, true) => format!("needs `values` for the operator `{operator:?}`"),
+            (false, false) => {
+                format!("has `values`, which the operator `{operator:?}` does not allow")
+            }
+            (true, false) | (false, true) => continue,
+        };
+        let path = format!("{path}.matchExpressions[{index}]");
+        found.push(Conflict::about(vec![path], Violation::new(what)));
     }
 }
 
 fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
     let select = &config.spec.select;
     for (index, namespace) in select.namespaces.iter().enumerate() {
-        let item = Select::namespaces().item(index);
+        let item = format!("select.namespaces[{index}]");
         let excludes = |pattern: &&NamespacePattern| {
             *pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
         };
@@ -333,23 +346,18 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
                 format!(", as `{pattern}`")
             };
             found.push(Conflict::of(
-                &[&item, &Select::exclude_namespaces().item(excluded)],
-                format!(
-                    "`{namespace}` is both in `{}` and in `{}`{by}",
-                    Select::namespaces(),
-                    Select::exclude_namespaces()
-                ),
+                &[&item, &format!("select.excludeNamespaces[{excluded}]")],
+                format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
                 "remove it from one of them",
             ));
         }
         if is_system_namespace(&namespace.0) && !select.system_namespaces {
             found.push(Conflict::of(
-                &[&item, Select::system_namespaces().path],
+                &[&item, "select.systemNamespaces"],
                 format!(
-                    "`{}` contains `{namespace}`, but system namespaces are excluded",
-                    Select::namespaces()
+                    "`select.namespaces` contains `{namespace}`, but system namespaces are excluded"
                 ),
-                format!("remove it, or set `{}: true`", Select::system_namespaces()),
+                "remove it, or set `select.systemNamespaces: true`",
             ));
         }
     }
@@ -365,7 +373,7 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
             "must be an image of mackerel-agent-injector, but `{image}` is the agent"
         ));
         found.push(Conflict::about(
-            vec![WaitForSettings::image().path.to_owned()],
+            vec!["waitFor.image".to_owned()],
             violation.with_help("use an image of mackerel-agent-injector"),
         ));
     }
@@ -380,9 +388,12 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
         } else {
             continue;
         };
-        let annotations = WaitForSettings::annotations();
-        let what = format!("`{annotations}` has `{name}`, which {what}");
-        found.push(Conflict::of(&[&annotations.item(index)], what, help));
+        let what = format!("`waitFor.annotations` has `{name}`, which {what}");
+        found.push(Conflict::of(
+            &[&format!("waitFor.annotations[{index}]")],
+            what,
+            help,
+        ));
     }
 }
 
@@ -410,9 +421,12 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
-        let kinds = Select::kinds();
-        let what = format!("`{kinds}` has `{pattern}`, which has no known pod template");
-        found.push(Conflict::of(&[&kinds.item(index)], what, help));
+        let what = format!("`select.kinds` has `{pattern}`, which has no known pod template");
+        found.push(Conflict::of(
+            &[&format!("select.kinds[{index}]")],
+            what,
+            help,
+        ));
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
     for (index, exclusion) in select.exclude.iter().enumerate() {
@@ -424,11 +438,9 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
             continue;
         };
         if let Some(meant) = meant(kind) {
-            let what = format!(
-                "`{}` has the kind `{kind}`, which has no known pod template",
-                Select::exclude()
-            );
-            let item = Select::exclude().item(index);
+            let what =
+                format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
+            let item = format!("select.exclude[{index}]");
             found.push(Conflict::of(
                 &[&item],
                 what,

@@ -1,8 +1,8 @@
 //! The example configuration: every setting with its default and documentation, commented out.
 
-use crate::config::setting::SettingRow;
-use crate::config::spec::Spec;
+use crate::config::schema::SPEC;
 use crate::config::{API_VERSION, KIND};
+use serde_json::Value as Json;
 use std::fmt::Write as _;
 
 /// Width of a comment's text.
@@ -22,33 +22,28 @@ pub fn example() -> String {
         out,
         "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata:\n  name: default\nspec:\n"
     );
-    write_rows(Spec::ROWS, 2, &mut out);
+    write_group(&SPEC, 2, &mut out);
     out
 }
 
-fn write_rows(rows: &[&'static SettingRow], indent: usize, out: &mut String) {
-    for row in rows {
-        let mut description = row.description();
-        if let Some(choices) = row.shape.schema()["description"].as_str() {
-            let _ = write!(description, " {choices}");
-        }
-        for line in wrapped(&description) {
+fn write_group(group: &Json, indent: usize, out: &mut String) {
+    for (name, setting) in group["properties"].as_object().into_iter().flatten() {
+        for line in wrapped(setting["description"].as_str().unwrap_or_default()) {
             let _ = writeln!(out, "{:indent$}# {line}", "");
         }
-        let members = row.members();
-        if members.is_empty() {
-            write_value(row.name, &(row.default)(), indent, out);
+        if let Some(default) = setting.get("default") {
+            write_value(name, default, indent, out);
         } else {
-            // Without members, `name:` is null, which may be a value.
-            let sign = if row.shape.takes_null() { "#" } else { "" };
-            let _ = writeln!(out, "{:indent$}{sign}{}:", "", row.name);
-            write_rows(members, indent + 2, out);
+            // Without members, `tmp:` would be null, which is no scratch space.
+            let sign = if name == "tmp" { "#" } else { "" };
+            let _ = writeln!(out, "{:indent$}{sign}{name}:", "");
+            write_group(setting, indent + 2, out);
         }
     }
 }
 
 /// Writes `#key: value`, or the value on its own lines below the key.
-fn write_value(key: &str, value: &serde_json::Value, indent: usize, out: &mut String) {
+fn write_value(key: &str, value: &Json, indent: usize, out: &mut String) {
     // JSON can always be written as YAML.
     let written = serde_yaml::to_string(value).unwrap_or_default();
     let lines: Vec<&str> = written.lines().collect();

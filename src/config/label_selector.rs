@@ -1,6 +1,5 @@
 //! Label selectors as kubectl reads them: `team in (shop, web),tier=front,!legacy`.
 
-use crate::config::constraint::Constraint;
 use crate::config::select::{LabelOperator, LabelRequirement, LabelSelector};
 use crate::config::violation::Violation;
 use std::str::FromStr;
@@ -93,14 +92,11 @@ fn checked(
     if key.is_empty() {
         return Err(no_condition("has no key"));
     }
-    Constraint::MetadataName.check(key)?;
-    for value in &values {
-        Constraint::LabelValue.check(value)?;
-    }
+    let values: Result<_, _> = values.iter().map(|value| value.parse()).collect();
     Ok(LabelRequirement {
-        key: key.to_owned(),
-        operator: Some(operator),
-        values,
+        key: key.parse()?,
+        operator,
+        values: values?,
     })
 }
 

@@ -37,66 +37,60 @@
 
 mod agent;
 mod allowed_annotations;
-mod assign;
-mod constraint;
+mod checked;
 mod container_rules;
 mod cross_checks;
 mod example;
 pub(crate) mod go_regexp;
-mod kubernetes_type;
+mod kubernetes;
 mod label_selector;
+mod layers;
+mod load;
+mod message;
 mod origin;
-mod quantity;
-mod read_context;
-mod read_value;
 mod role;
-mod rows;
-mod scalar;
-mod scalar_type;
 mod schema;
 mod secret;
 mod select;
-mod setting;
 mod sources;
 mod spec;
-mod string_enum;
+mod strict;
+mod table;
 mod template_config;
 mod template_path;
-mod value;
+mod text;
 mod version;
 mod violation;
 mod warning;
 
-pub(crate) use allowed_annotations::AnnotationSettings;
-pub(crate) use cross_checks::role_list;
-pub(crate) use template_config::{AnnotationConflict, VariableAnnotation, annotation_conflicts};
-pub(crate) use violation::Violation;
-
-pub(crate) use agent::{AgentConfig, AgentSettings, ConfigMapKeyRef};
-pub(crate) use constraint::Constraint;
+pub(crate) use checked::{Namespace, ObjectName};
+pub(crate) use container_rules::amount_path;
 pub use example::example;
 pub use origin::Origin;
-pub(crate) use rows::{of_variable, rows};
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
     Select, is_system_namespace,
 };
-pub(crate) use setting::{SettingRow, without_empty};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
-    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, SecretKeyRef,
-    SidecarKind, Spec, WaitForPosition, WaitForSettings,
+    Hooks, InjectionMode, KubeletConnection, OnError, Platform, Qos, SidecarKind, Spec,
+    WaitForPosition,
 };
+#[cfg(test)]
+pub(crate) use table::SETTINGS;
+pub(crate) use table::{Setting, of_annotation, of_variable, variables};
+pub(crate) use template_config::{AnnotationConflict, AnnotationValue, annotation_conflicts};
 pub(crate) use version::KubernetesVersion;
+pub(crate) use violation::Violation;
 pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
 use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
 use crate::manifest::template_path::PathRest;
 use crate::manifest::workloads::Table;
-use setting::Shaped as _;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// The `apiVersion` of the configuration object.
@@ -186,50 +180,44 @@ impl Config {
             .filter(|(path, _)| !path.ends_with(']'))
     }
 
+    /// Returns true for the name of a setting, or of a group of settings, right below `spec`.
+    pub(crate) fn has_setting(name: &str) -> bool {
+        json!(Spec::default()).get(name).is_some()
+    }
+
     /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
     #[must_use]
-    pub fn settings(&self) -> Vec<(String, serde_json::Value, &Origin)> {
-        let values = self.values();
+    pub fn settings(&self) -> Vec<(String, Json, &Origin)> {
         let mut found = Vec::new();
-        for row in rows().iter().filter(|row| row.members().is_empty()) {
-            let value = values.pointer(&row.pointer()).cloned().unwrap_or_default();
-            self.parts(row.path.to_owned(), value, &mut found);
-        }
+        self.parts(String::new(), self.values(), &mut found);
         found
     }
 
-    /// Returns the value of a setting as JSON.
-    pub(crate) fn get(&self, setting: &SettingRow) -> serde_json::Value {
-        self.spec.get(&setting.names())
-    }
-
     /// Returns the values of all settings as a configuration would write them.
-    fn values(&self) -> serde_json::Value {
-        let mut values = serde_json::json!(self.spec);
-        for row in rows().iter().filter(|row| row.is_list_of_items()) {
-            let items = values.pointer_mut(&row.pointer());
-            for item in items
-                .and_then(serde_json::Value::as_array_mut)
-                .into_iter()
-                .flatten()
-            {
-                *item = setting::without_empty(item.take());
+    fn values(&self) -> Json {
+        let mut values = json!(self.spec);
+        // `{}` would be merged with the default.
+        for setting in ["/agent/resources", "/agent/securityContext"] {
+            let value = values.pointer_mut(setting);
+            if let Some(value) = value.filter(|value| **value == json!({})) {
+                *value = Json::Null;
+            }
+        }
+        for list in ["/select/exclude", "/select/podSelector/matchExpressions"] {
+            let items = values.pointer_mut(list).and_then(Json::as_array_mut);
+            for item in items.into_iter().flatten() {
+                *item = without_empty(item.take());
             }
         }
         values
     }
 
-    /// Adds a line for each part of a map: requests and limits may have different origins.
-    fn parts<'c>(
-        &'c self,
-        path: String,
-        value: serde_json::Value,
-        found: &mut Vec<(String, serde_json::Value, &'c Origin)>,
-    ) {
+    /// Adds a line for each part of a mapping: requests and limits may have different origins.
+    fn parts<'c>(&'c self, path: String, value: Json, found: &mut Vec<(String, Json, &'c Origin)>) {
         match value {
-            serde_json::Value::Object(parts) if !parts.is_empty() => {
+            Json::Object(parts) if !parts.is_empty() => {
                 for (part, value) in parts {
-                    self.parts(format!("{path}.{}", path::escape(&part)), value, found);
+                    self.parts(layers::join(&path, &part), value, found);
                 }
             }
             value => {
@@ -242,24 +230,23 @@ impl Config {
     /// Returns the value of a setting, by its dotted path below `spec`, as a configuration would write it; `null` if it is
     /// unset, and `None` if there is no such setting.
     #[must_use]
-    pub fn value(&self, path: &str) -> Option<serde_json::Value> {
-        let setting = rows()
-            .iter()
-            .rfind(|row| path::is_at_or_below(path, row.path))?;
-        // A member of a group that is null has none.
-        let mut value = self
-            .values()
-            .pointer_mut(&setting.pointer())
-            .map(serde_json::Value::take)
-            .unwrap_or_default();
-        let below = path.strip_prefix(setting.path)?;
-        let parts = path::parts(below.strip_prefix('.').unwrap_or(below));
-        for part in parts.iter().filter(|_| !below.is_empty()) {
-            value = value
-                .get_mut(part)
-                .map(serde_json::Value::take)
-                .unwrap_or_default();
+    pub fn value(&self, path: &str) -> Option<Json> {
+        schema::at(path)?;
+        let mut value = self.values();
+        for part in path::parts(path) {
+            value = value.get_mut(part).map(Json::take).unwrap_or_default();
         }
-        (below.is_empty() || setting.members().is_empty()).then_some(value)
+        Some(value)
     }
+}
+
+/// Removes members that are null or empty.
+pub(crate) fn without_empty(mut json: Json) -> Json {
+    if let Some(members) = json.as_object_mut() {
+        for member in members.values_mut() {
+            *member = without_empty(member.take());
+        }
+        members.retain(|_, value| !value.is_null() && *value != json!({}) && *value != json!([]));
+    }
+    json
 }

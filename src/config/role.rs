@@ -4,10 +4,10 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::scalar::{Scalar, texts};
+use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use serde_json::{Value as Json, json};
 use std::fmt;
+use std::str::FromStr;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +22,12 @@ impl fmt::Display for Role {
     }
 }
 
-texts!(Role);
+texts! { Role: "pattern" = "^[A-Za-z0-9][A-Za-z0-9_-]{1,62}:[A-Za-z0-9][A-Za-z0-9_-]{1,62}$"; }
 
-impl Scalar for Role {
-    fn parse(text: &str) -> Result<Self, Violation> {
+impl FromStr for Role {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
         // The API refuses other names, and the agent then exits.
         let is_name = |name: &str| {
             (2..=63).contains(&name.len())
@@ -49,10 +51,6 @@ impl Scalar for Role {
             }
             _ => "write it as `service:role`",
         };
-        Err(Violation::new(format!("must be a role, found `{text}`")).with_help(help))
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{1,62}:[A-Za-z0-9][A-Za-z0-9_-]{1,62}$"})
+        Err(Violation::found("a role", text).with_help(help))
     }
 }

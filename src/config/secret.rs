@@ -1,8 +1,6 @@
 //! Settings at which people write the API key itself: errors about them show neither the value nor its line.
 
-use crate::config::agent::AgentSettings;
-use crate::config::read_context::ConfigError;
-use crate::config::spec::Spec;
+use crate::config::violation::Violation;
 use crate::diagnostic::Place;
 use crate::manifest::dotted_path::is_at_or_below;
 
@@ -12,9 +10,9 @@ const FORM: &str =
 
 /// Returns true if the text at a setting may be a secret: the API key, or the value of a variable.
 fn may_be_secret(path: &str) -> bool {
-    [Spec::api_key(), AgentSettings::env()]
+    ["apiKey", "agent.env"]
         .iter()
-        .any(|row| is_at_or_below(path, row.path))
+        .any(|setting| is_at_or_below(path, setting))
 }
 
 /// Returns the place of a setting as errors show it.
@@ -25,24 +23,22 @@ pub(crate) fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
     }
 }
 
-impl ConfigError {
-    /// Removes a value that may be a secret: `must be a string, found `a`` -> `must be a string`
-    pub(crate) fn without_secret(mut self) -> Self {
-        if !may_be_secret(&self.path) {
-            return self;
-        }
-        let violation = &mut self.violation;
-        if self.subject.is_empty() {
-            violation.what = format!("unknown setting in `{}`", self.path);
-        }
-        for text in [&mut violation.what].into_iter().chain(&mut violation.help) {
-            for value in [", found `", ": `"] {
-                text.truncate(text.find(value).unwrap_or(text.len()));
-            }
-        }
-        if is_at_or_below(&self.path, Spec::api_key().path) {
-            violation.help.get_or_insert_with(|| FORM.to_owned());
-        }
-        self
+/// Removes a value that may be a secret: `must be a string, found `a`` -> `must be a string`. The subject is empty for a setting
+/// that does not exist.
+pub(crate) fn hidden(path: &str, subject: &str, mut violation: Violation) -> Violation {
+    if !may_be_secret(path) {
+        return violation;
     }
+    if subject.is_empty() {
+        violation.what = format!("unknown setting in `{path}`");
+    }
+    for text in [&mut violation.what].into_iter().chain(&mut violation.help) {
+        for value in [", found `", ": `"] {
+            text.truncate(text.find(value).unwrap_or(text.len()));
+        }
+    }
+    if is_at_or_below(path, "apiKey") {
+        violation.help.get_or_insert_with(|| FORM.to_owned());
+    }
+    violation
 }

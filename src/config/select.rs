@@ -1,83 +1,82 @@
 //! Selection of pod templates by kind, namespace, labels and name.
 
-use crate::config::constraint::Constraint;
-use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{ListItem, Shape, require, settings};
-use crate::config::string_enum::string_enum;
+use crate::config::checked::{Group, Kind, LabelValue, MetadataName, Namespace, ObjectName, texts};
 use crate::config::violation::Violation;
 use crate::report::Reason;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
-settings! {
-    /// Which pod templates are looked at. Every condition must hold.
-    pub(crate) group Select at "select." {
-        /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
-        "kinds" kinds: Vec<KindPattern> = Vec::new();
-        /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
-        "namespaces" namespaces: Vec<NamespacePattern> = Vec::new();
-        /// Namespaces to exclude, in addition to the system namespaces, as names or globs. Default: none.
-        "excludeNamespaces" exclude_namespaces: Vec<NamespacePattern> = Vec::new();
-        /// Select the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
-        "systemNamespaces" system_namespaces: bool = false;
-        /// A LabelSelector for the labels of the pod template.
-        "podSelector" pod_selector: LabelSelector = LabelSelector::default();
-        /// Resources to exclude. An item excludes resources that match all of its fields. Default: none.
-        "exclude" exclude: Vec<Exclusion> = Vec::new();
-    }
+/// Which pod templates are looked at. Every condition must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Select {
+    /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
+    pub(crate) kinds: Vec<KindPattern>,
+    /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
+    pub(crate) namespaces: Vec<NamespacePattern>,
+    /// Namespaces to exclude, in addition to the system namespaces, as names or globs. Default: none.
+    pub(crate) exclude_namespaces: Vec<NamespacePattern>,
+    /// Select the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
+    pub(crate) system_namespaces: bool,
+    /// A LabelSelector for the labels of the pod template.
+    pub(crate) pod_selector: LabelSelector,
+    /// Resources to exclude. An item excludes resources that match all of its fields. Default: none.
+    pub(crate) exclude: Vec<Exclusion>,
 }
 
-settings! {
-    /// Resources to leave alone: those that match every field given.
-    pub(crate) item Exclusion at "" {
-        /// The API group, such as `apps`; `""` is the core group. Default: any.
-        "group" group: Option<String> = None, check Group;
-        /// The kind. `Pod` matches only pods without a controller. Default: any.
-        "kind" kind: Option<String> = None, check Kind;
-        /// The namespace, as a name or glob. Default: any.
-        "namespace" namespace: Option<NamespacePattern> = None;
-        /// The resource's name. Default: any.
-        "name" name: Option<String> = None, check ObjectName;
-        /// A LabelSelector for the labels of the pod template. Default: any.
-        "podSelector" pod_selector: LabelSelector = LabelSelector::default();
-    }
+/// Resources to leave alone: those that match every field given.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("minProperties" = 1))]
+pub(crate) struct Exclusion {
+    /// The API group, such as `apps`; `""` is the core group. Default: any.
+    pub(crate) group: Option<Group>,
+    /// The kind. `Pod` matches only pods without a controller. Default: any.
+    pub(crate) kind: Option<Kind>,
+    /// The namespace, as a name or glob. Default: any.
+    pub(crate) namespace: Option<NamespacePattern>,
+    /// The resource's name. Default: any.
+    pub(crate) name: Option<ObjectName>,
+    /// A LabelSelector for the labels of the pod template. Default: any.
+    pub(crate) pod_selector: LabelSelector,
 }
 
-settings! {
-    /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
-    pub(crate) group LabelSelector at "select.podSelector." {
-        /// Labels that must have these values. Default: none.
-        "matchLabels" match_labels: BTreeMap<String, String> = BTreeMap::new(), check LabelValue;
-        /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
-        "matchExpressions" match_expressions: Vec<LabelRequirement> = Vec::new();
-    }
+/// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct LabelSelector {
+    /// Labels that must have these values. Default: none.
+    pub(crate) match_labels: BTreeMap<String, LabelValue>,
+    /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
+    pub(crate) match_expressions: Vec<LabelRequirement>,
 }
 
-settings! {
-    /// A condition on one label.
-    pub(crate) item LabelRequirement at "" {
-        /// The label.
-        "key" key: String = String::new(), check MetadataName;
-        /// The relation of the label to the values; never none once read.
-        "operator" operator: Option<LabelOperator> = None;
-        /// The values, for `In` and `NotIn`.
-        "values" values: Vec<String> = Vec::new(), check LabelValue;
-    }
+/// A condition on one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LabelRequirement {
+    /// The label.
+    pub(crate) key: MetadataName,
+    /// The relation of the label to the values.
+    pub(crate) operator: LabelOperator,
+    /// The values, for `In` and `NotIn`.
+    #[serde(default)]
+    pub(crate) values: Vec<LabelValue>,
 }
 
-string_enum! {
-    /// The relation of a label to values.
-    pub(crate) enum LabelOperator {
-        /// The label has one of the values
-        In = "In",
-        /// The label has none of the values, or is absent
-        NotIn = "NotIn",
-        /// The label is there
-        Exists = "Exists",
-        /// The label is absent
-        DoesNotExist = "DoesNotExist",
-    }
+/// The relation of a label to values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum LabelOperator {
+    /// The label has one of the values
+    In,
+    /// The label has none of the values, or is absent
+    NotIn,
+    /// The label is there
+    Exists,
+    /// The label is absent
+    DoesNotExist,
 }
 
 impl LabelSelector {
@@ -85,7 +84,7 @@ impl LabelSelector {
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
         let mut match_labels = self.match_labels.iter();
         let mut match_expressions = self.match_expressions.iter();
-        match_labels.all(|(key, wanted)| value_of(key, labels) == Some(wanted))
+        match_labels.all(|(key, wanted)| value_of(key, labels) == Some(&**wanted))
             && match_expressions.all(|requirement| requirement.is_met(labels))
     }
 }
@@ -93,13 +92,12 @@ impl LabelSelector {
 impl LabelRequirement {
     fn is_met(&self, labels: &[(String, String)]) -> bool {
         let value = value_of(&self.key, labels);
-        let is_among = value.is_some_and(|value| self.values.contains(value));
+        let is_among = value.is_some_and(|value| self.values.iter().any(|one| **one == *value));
         match self.operator {
-            Some(LabelOperator::In) => is_among,
-            Some(LabelOperator::NotIn) => !is_among,
-            Some(LabelOperator::Exists) => value.is_some(),
-            Some(LabelOperator::DoesNotExist) => value.is_none(),
-            None => true,
+            LabelOperator::In => is_among,
+            LabelOperator::NotIn => !is_among,
+            LabelOperator::Exists => value.is_some(),
+            LabelOperator::DoesNotExist => value.is_none(),
         }
     }
 }
@@ -131,34 +129,6 @@ impl Select {
     /// Returns true if it selects or excludes by the kind or name of a workload.
     pub(crate) fn names_workloads(&self) -> bool {
         !self.kinds.is_empty() || self.exclude.iter().any(Exclusion::names_workload)
-    }
-}
-
-impl ListItem for LabelRequirement {
-    const FIELDS: Shape = Shape::Group(Self::ROWS);
-
-    fn check(&self) -> Result<(), Violation> {
-        if self.key.is_empty() {
-            return Err(Violation::new("needs `key`"));
-        }
-        let Some(operator) = self.operator else {
-            let violation = Violation::new("needs `operator`");
-            return Err(violation.with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"));
-        };
-        let takes_values = matches!(operator, LabelOperator::In | LabelOperator::NotIn);
-        match (takes_values, self.values.is_empty()) {
-            (true, true) => Err(Violation::new(format!(
-                "needs `values` for the operator `{operator}`"
-            ))),
-            (false, false) => Err(Violation::new(format!(
-                "has `values`, which the operator `{operator}` does not allow"
-            ))),
-            (true, false) | (false, true) => Ok(()),
-        }
-    }
-
-    fn complete_schema(schema: &mut Json) {
-        require(schema, &["key", "operator"]);
     }
 }
 
@@ -245,27 +215,25 @@ impl fmt::Display for NamespacePattern {
     }
 }
 
-texts!(NamespacePattern, KindPattern);
+texts! {
+    NamespacePattern: "pattern" = "^[a-z0-9*?]([a-z0-9*?-]{0,61}[a-z0-9*?])?$";
+    KindPattern: "pattern" = "^([a-z0-9.-]*/)?[A-Z][A-Za-z0-9]*$";
+}
 
-impl Scalar for NamespacePattern {
-    fn parse(text: &str) -> Result<Self, Violation> {
-        let filled = text.replace(['*', '?'], "a");
-        match Constraint::Namespace.check(&filled) {
-            Ok(()) => Ok(NamespacePattern(text.to_owned())),
-            Err(_) if text.is_empty() => Err(Violation::new("must not be empty")),
-            Err(violation) => {
-                let shown: String = text.chars().take(80).collect();
-                let what = format!("must be the name of a namespace or a glob, found `{shown}`");
-                let help = violation
-                    .help
-                    .map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
-                Err(Violation { what, help })
+impl FromStr for NamespacePattern {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
+        match text.replace(['*', '?'], "a").parse::<Namespace>() {
+            Ok(_) => Ok(NamespacePattern(text.to_owned())),
+            Err(Violation { help, .. }) => {
+                let help = help.unwrap_or_default();
+                let violation = Violation::found("the name of a namespace or a glob", text);
+                Err(violation.with_help(format!(
+                    "{help}; `*` stands for any characters, `?` for one"
+                )))
             }
         }
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": "^[a-z0-9*?]([a-z0-9*?-]{0,61}[a-z0-9*?])?$"})
     }
 }
 
@@ -293,42 +261,24 @@ impl fmt::Display for KindPattern {
     }
 }
 
-impl Scalar for KindPattern {
-    fn parse(text: &str) -> Result<Self, Violation> {
+impl FromStr for KindPattern {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
         let (group, kind) = match text.rsplit_once('/') {
             Some((group, kind)) => (Some(group), kind),
             None => (None, text),
         };
-        if Constraint::Kind.check(kind).is_err()
-            || group.is_some_and(|group| Constraint::Group.check(group).is_err())
+        if kind.parse::<Kind>().is_err()
+            || group.is_some_and(|group| group.parse::<Group>().is_err())
         {
-            return Err(Violation::new(format!("must be a kind, found `{text}`"))
-                .with_help("for example `Deployment`, or with the group but without the version: `apps/Deployment`"));
+            let help = "for example `Deployment`, or with the group but without the version: `apps/Deployment`";
+            return Err(Violation::found("a kind", text).with_help(help));
         }
         Ok(KindPattern {
             group: group.map(str::to_owned),
             kind: kind.to_owned(),
         })
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": "^([a-z0-9.-]*/)?[A-Z][A-Za-z0-9]*$"})
-    }
-}
-
-impl ListItem for Exclusion {
-    const FIELDS: Shape = Shape::Group(Self::ROWS);
-
-    fn check(&self) -> Result<(), Violation> {
-        if *self != Exclusion::default() {
-            return Ok(());
-        }
-        let violation = Violation::new("is empty and would exclude every resource");
-        Err(violation.with_help("set `kind`, `name`, `namespace`, `group` or `podSelector`"))
-    }
-
-    fn complete_schema(schema: &mut Json) {
-        schema["minProperties"] = 1.into();
     }
 }
 
@@ -357,7 +307,9 @@ mod tests {
         }
         let long = NamespacePattern("*a*a*a*a*a*b".to_owned());
         assert!(!long.matches(&"a".repeat(10_000)));
-        assert!(NamespacePattern::parse("-*").is_err() && NamespacePattern::parse("").is_err());
+        assert!(
+            "-*".parse::<NamespacePattern>().is_err() && "".parse::<NamespacePattern>().is_err()
+        );
     }
 
     #[test]
@@ -368,9 +320,9 @@ mod tests {
         ];
         let expression = |key: &str, operator, values: &[&str]| LabelSelector {
             match_expressions: vec![LabelRequirement {
-                key: key.to_owned(),
-                operator: Some(operator),
-                values: values.iter().map(|value| (*value).to_owned()).collect(),
+                key: key.parse().unwrap(),
+                operator,
+                values: values.iter().map(|value| value.parse().unwrap()).collect(),
             }],
             ..LabelSelector::default()
         };
@@ -390,10 +342,10 @@ mod tests {
             assert_eq!(
                 selector.matches(&labels),
                 expected,
-                "{key} {operator} {values:?}"
+                "{key} {operator:?} {values:?}"
             );
             let other = LabelSelector {
-                match_labels: [("app".into(), "db".into())].into(),
+                match_labels: [("app".to_owned(), "db".parse().unwrap())].into(),
                 ..selector
             };
             assert!(!other.matches(&labels));

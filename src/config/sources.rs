@@ -1,22 +1,15 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
-use crate::config::agent::{AgentSettings, HostIdStore};
-use crate::config::constraint::Constraint;
+use crate::config::agent::HostIdStore;
+use crate::config::checked::ObjectName;
 use crate::config::cross_checks::{conflicts, pod_conflicts};
-use crate::config::origin::Origin;
-use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
-use crate::config::read_value::read_text;
-use crate::config::secret::shown;
-use crate::config::spec::Spec;
-use crate::config::value::{ConfigValue, Member, SpanMap};
-use crate::config::violation::Violation;
-use crate::config::{API_VERSION, Config, KIND};
-use crate::diagnostic::{Diagnostic, LineCounter, Place};
-use crate::manifest::dotted_path as path;
-use yaml_json_patch::{self as yaml, NodeId, Tree};
-
-/// Limit of reported errors; the rest are counted.
-const MAX_SHOWN: usize = 20;
+use crate::config::layers::{Document, LayerKind, Loader, MAX_SHOWN, Member, SpanMap, TextSetting};
+use crate::config::secret;
+use crate::config::violation::{Conflict, Violation};
+use crate::config::{API_VERSION, Config, KIND, schema};
+use crate::diagnostic::closest::closest;
+use crate::diagnostic::{Diagnostic, Place};
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 /// The sources of a configuration, before annotations: one object or none, and settings on top of it. Without any, every
 /// setting has its default.
@@ -135,7 +128,7 @@ impl<'a> Base<'a> {
 /// Reads and checks a configuration.
 ///
 /// # Errors
-/// Returns everything wrong in the order of the sources, up to 20 and then their count:
+/// Returns everything wrong in the order of the sources, up to 20:
 /// - the text is not valid YAML, empty, or an object of another kind or `apiVersion`
 /// - a setting that does not exist, with the one that may be meant
 /// - a value of another type, or one that the setting cannot have
@@ -143,23 +136,28 @@ impl<'a> Base<'a> {
 ///
 /// Each is a [`Diagnostic`] with its place in the text or the argument.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
+    let mut loader = Loader::default();
     let mut config = Config::default();
-    let mut diagnostics = read_base(&sources.base, &mut config);
+    let mut diagnostics = Vec::new();
+    read_base(&sources.base, &mut config, &mut loader);
     for (index, argument) in sources.set.iter().enumerate() {
-        diagnostics.extend(read_argument(index + 1, argument, &mut config));
+        diagnostics.extend(read_argument(index + 1, argument, &mut loader));
     }
-    if let Some(namespace) = sources.namespace {
-        let mut context =
-            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
-        let value = ConfigValue::untyped(namespace, SpanMap::From(0));
-        config.set(&path::parts(Spec::namespace().path), value, &mut context);
-        diagnostics.extend(finish(
-            context,
-            &mut config,
-            Place::of_argument("--namespace", namespace.as_bytes(), 0..0),
-        ));
+    if let Some(text) = sources.namespace {
+        let place = Place::of_argument("--namespace", text.as_bytes(), 0..0);
+        loader.begin(LayerKind::Namespace, place);
+        let (path, name, spans) = ("namespace", 0..0, SpanMap::From(0));
+        loader.merge_text(&TextSetting {
+            path,
+            name,
+            text,
+            spans,
+        });
     }
-    if config.spec.agent.tmp.is_none() && !config.is_explicit(AgentSettings::host_id_store().path) {
+    config.spec = loader.settings();
+    diagnostics.extend(loader.diagnostics());
+    config.origins = loader.origins();
+    if config.spec.agent.tmp.is_none() && !config.is_explicit("agent.hostIdStore") {
         config.spec.agent.host_id_store = HostIdStore::Memory;
     }
     if diagnostics.is_empty() {
@@ -170,301 +168,263 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
             ConfigReader::Policy => found.extend(pod_conflicts(&config, "a policy")),
         }
         for found in found {
-            diagnostics.push(conflict(&config, sources, &found.paths, found.violation));
+            diagnostics.push(conflict(&config, &loader, found));
         }
         if diagnostics.is_empty() {
             return Ok(config);
         }
     }
     if diagnostics.len() > MAX_SHOWN {
-        let more = diagnostics.len() - MAX_SHOWN;
         diagnostics.truncate(MAX_SHOWN);
-        diagnostics.push(Diagnostic::error(format!(
-            "{more} more errors in the configuration"
-        )));
+        diagnostics.push(Diagnostic::error("more errors in the configuration"));
     }
     Err(diagnostics)
 }
 
-fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
+fn read_base<'a>(base: &Base<'a>, config: &mut Config, loader: &mut Loader<'a>) {
     let (name, text) = base.source();
-    let source = SourceKind::Configuration {
-        source: name,
-        lines: LineCounter::new(text.as_bytes()),
-    };
-    let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
-    let object = match *base {
-        Base::Defaults => None,
-        Base::Text { .. } => parse_file(text, &mut context),
+    loader.begin(
+        LayerKind::Configuration,
+        Place::of_lines(name, text.as_bytes(), 0..0),
+    );
+    match *base {
+        Base::Defaults => {}
+        Base::Text { .. } => read_file(text, config, loader),
         Base::Node {
             start, tree, node, ..
-        } => Some(ConfigValue::of_node(tree, node, &SpanMap::From(start))),
-    };
-    if let Some(object) = object.filter(|object| !object.is_nothing()) {
-        read_object(object, config, &mut context);
+        } => {
+            let spans = SpanMap::From(start);
+            let document = Document { tree, spans };
+            if !is_nothing(tree, node) {
+                read_object(&document, node, config, loader);
+            }
+        }
     }
-    finish(
-        context,
-        config,
-        Place::of_lines(name, text.as_bytes(), 0..0),
-    )
 }
 
-/// Parses a file. An empty one is an error: it was truncated, or is the wrong file.
-fn parse_file<'a>(text: &'a str, context: &mut ReadContext<'_>) -> Option<ConfigValue<'a>> {
+/// Reads a file. An empty one is an error: it was truncated, or is the wrong file.
+fn read_file(text: &str, config: &mut Config, loader: &mut Loader<'_>) {
     match yaml::read(text) {
-        Ok(tree) => {
-            let root = tree
-                .root()
-                .map(|root| ConfigValue::of_node(&tree, root, &SpanMap::From(0)));
-            let object = root.filter(|root| !root.is_nothing());
-            if object.is_none() {
+        Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
+            Some(root) => {
+                let spans = SpanMap::From(0);
+                let document = Document { tree: &tree, spans };
+                read_object(&document, root, config, loader);
+            }
+            None => {
                 let help = format!(
                     "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`; for the defaults, use `--no-config`"
                 );
-                context.error(0..0, Violation::new("is empty").with_help(help));
+                loader.error("", 0..0, Violation::new("is empty").with_help(help));
             }
-            object
-        }
+        },
         Err(error) => {
             let violation = Violation::new(format!("is not valid YAML: {}", error.message));
-            context.error(error.offset..error.offset, violation);
-            None
+            loader.error("", error.offset..error.offset, violation);
         }
     }
 }
 
-/// The objects that hold a configuration.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ObjectKind {
-    AgentInjector,
-    ConfigMap,
+/// Returns true for `null` and `{}`.
+fn is_nothing(tree: &Tree<'_>, node: NodeId) -> bool {
+    match tree.kind(node) {
+        Kind::Mapping => tree.entries(node).next().is_none(),
+        Kind::Scalar => {
+            yaml::scalar_value(tree, node).is_ok_and(|value| value == yaml::ScalarValue::Null)
+        }
+        Kind::Sequence | Kind::Alias => false,
+    }
 }
 
-impl ObjectKind {
-    fn of(members: &[Member<'_>]) -> Self {
-        let has = |name: &str, text: &str| {
-            let mut named = members.iter().filter(|member| member.name == name);
-            named.any(|member| member.value.characters().as_deref() == Some(text))
-        };
-        if has("kind", "ConfigMap") && has("apiVersion", "v1") {
-            ObjectKind::ConfigMap
+/// Reads an `AgentInjector`, or a `ConfigMap` with dotted paths in `data`.
+fn read_object(
+    document: &Document<'_>,
+    object: NodeId,
+    config: &mut Config,
+    loader: &mut Loader<'_>,
+) {
+    let Document { tree, spans } = document;
+    let whole = spans.range(tree.place(object));
+    if tree.kind(object) != Kind::Mapping {
+        let found = if tree.kind(object) == Kind::Sequence {
+            "a list"
         } else {
-            ObjectKind::AgentInjector
-        }
+            "a single value"
+        };
+        let violation = Violation::new(format!("must be a mapping, found {found}"));
+        return loader.error("", whole, violation);
     }
-}
-
-/// Reads an `AgentInjector` or a `ConfigMap`.
-fn read_object(object: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
-    let start = object.span.start;
-    let errors = context.errors.len();
-    let members = object.members(context);
-    if members.is_empty() && context.errors.len() > errors {
-        return;
-    }
-    let kind = ObjectKind::of(&members);
-    let mut missing = match kind {
-        ObjectKind::AgentInjector => vec![("apiVersion", API_VERSION), ("kind", KIND)],
-        ObjectKind::ConfigMap => Vec::new(),
+    let text = |name: &str| tree.member_text(object, name);
+    let is_config_map =
+        text("kind").as_deref() == Some("ConfigMap") && text("apiVersion").as_deref() == Some("v1");
+    let mut missing = match is_config_map {
+        true => Vec::new(),
+        false => vec![("apiVersion", API_VERSION), ("kind", KIND)],
     };
     for Member {
         name,
         name_span,
         value,
-    } in members
+    } in loader.members(document, object, "")
     {
         missing.retain(|(required, _)| *required != name);
-        context.name_span = name_span;
-        match (&*name, kind) {
-            ("apiVersion" | "kind" | "immutable", ObjectKind::ConfigMap) => {}
-            ("apiVersion", _) => read_type("apiVersion", API_VERSION, &value, context),
-            ("kind", _) => read_type("kind", KIND, &value, context),
-            ("metadata", _) => read_metadata(value, config, context),
-            ("spec", ObjectKind::AgentInjector) | ("data", ObjectKind::ConfigMap)
-                if value.is_null() => {}
-            ("spec", ObjectKind::AgentInjector) => config.set(&[], value, context),
-            ("data", ObjectKind::ConfigMap) => read_data(value, config, context),
-            (_, ObjectKind::AgentInjector) if Spec::has_setting(&name) => {
-                let what = format!("has the setting `{name}` outside of `spec`");
-                let violation = Violation::new(what);
-                context.error_at_name(violation.with_help("indent the settings below `spec:`"));
+        let wanted = match &*name {
+            "apiVersion" => Some(API_VERSION),
+            "kind" => Some(KIND),
+            _ => None,
+        };
+        match (&*name, wanted) {
+            (_, Some(wanted)) if !is_config_map => {
+                let found = tree.scalar(value).unwrap_or_default();
+                if found != wanted {
+                    let what = format!("must be `{wanted}`, found `{found}`");
+                    let help = "a ConfigMap with dotted paths in `data` is also supported";
+                    let help = (wanted == KIND).then(|| help.to_owned());
+                    loader.error(
+                        &name,
+                        spans.range(tree.place(value)),
+                        Violation { what, help },
+                    );
+                }
             }
-            (_, ObjectKind::AgentInjector) => context.unknown_field(&name, &["metadata", "spec"]),
-            (_, ObjectKind::ConfigMap) => context.unknown_field(&name, &["metadata", "data"]),
+            ("apiVersion" | "kind" | "immutable", _) if is_config_map => {}
+            ("metadata", _) => read_metadata(document, value, config, loader),
+            ("spec", _) if !is_config_map => loader.merge(document, value),
+            ("data", _) if is_config_map => read_data(document, value, loader),
+            _ if !is_config_map && schema::at(&name).is_some() => {
+                let what = format!("has the setting `{name}` outside of `spec`");
+                let violation = Violation::new(what).with_help("indent the settings below `spec:`");
+                loader.error("", name_span, violation);
+            }
+            _ => {
+                let settings = if is_config_map { "data" } else { "spec" };
+                let violation = Violation::new(format!("unknown setting `{name}`"));
+                let help = match closest(&name, ["metadata", settings]) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("the fields are `metadata`, `{settings}`"),
+                };
+                loader.push_error("", "", name_span, violation.with_help(help));
+            }
         }
     }
     for (name, value) in missing {
         let violation = Violation::new(format!("has no `{name}`"));
         let help = format!("write `{name}: {value}`");
-        context.error(start..start, violation.with_help(help));
+        loader.error("", whole.start..whole.start, violation.with_help(help));
     }
-}
-
-/// Checks `apiVersion` or `kind`.
-fn read_type(name: &str, wanted: &str, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-    context.enter(name, None);
-    if let Some(found) = read_text(value, context)
-        && found != wanted
-    {
-        let mut violation = Violation::new(format!("must be `{wanted}`, found `{found}`"));
-        if wanted == KIND {
-            violation =
-                violation.with_help("a ConfigMap with dotted paths in `data` is also supported");
-        }
-        context.error(value.span.clone(), violation);
-    }
-    context.leave();
 }
 
 /// Reads `metadata.name`; other metadata is for the tools that handle the object.
-fn read_metadata(value: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
-    if value.is_null() {
+fn read_metadata(
+    document: &Document<'_>,
+    metadata: NodeId,
+    config: &mut Config,
+    loader: &mut Loader<'_>,
+) {
+    let Some(name) = document.tree.member(metadata, "name") else {
         return;
-    }
-    context.enter("metadata", None);
-    for member in value.members(context) {
-        if member.name == "name" {
-            context.enter("name", Some(Constraint::ObjectName));
-            if let Some(name) = read_text(&member.value, context) {
-                config.name = name;
-            }
-            context.leave();
+    };
+    let text = document.tree.scalar(name).unwrap_or_default();
+    match text.parse::<ObjectName>() {
+        Ok(name) => config.name = name.to_string(),
+        Err(violation) => {
+            let span = document.spans.range(document.tree.place(name));
+            loader.error("metadata.name", span, violation);
         }
     }
-    context.leave();
 }
 
 /// Reads the dotted paths in a ConfigMap's `data`.
-fn read_data(value: ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
+fn read_data(document: &Document<'_>, data: NodeId, loader: &mut Loader<'_>) {
+    let Document { tree, spans } = document;
     for Member {
-        name,
-        name_span,
+        name: path,
+        name_span: name,
         value,
-    } in value.members(context)
+    } in loader.members(document, data, "")
     {
-        let (Some(text), Some(written)) = (value.characters(), value.written()) else {
-            let violation =
-                Violation::new(format!("must be a string, found {}", value.type_name()));
-            context.error_at(&name, value.span, violation);
+        let span = spans.range(tree.place(value));
+        let Some(text) = tree
+            .scalar(value)
+            .filter(|_| tree.kind(value) == Kind::Scalar)
+        else {
+            let kind = if tree.kind(value) == Kind::Sequence {
+                "a list"
+            } else {
+                "a mapping"
+            };
+            let violation = Violation::new(format!("must be a string, found {kind}"));
+            loader.error(&path, span, violation);
             continue;
         };
-        context.name_span = name_span;
         // In `"[a, b]"` the text is found verbatim after the quote.
-        let spans = match written.find(text.as_ref()) {
-            Some(offset) => SpanMap::From(value.span.start + offset),
-            None => SpanMap::Within(value.span),
+        let spans = match tree.raw(value).find(text.as_ref()) {
+            Some(offset) => SpanMap::From(span.start + offset),
+            None => SpanMap::Within(span),
         };
-        let untyped = ConfigValue::untyped(&text, spans);
-        config.set(&path::parts(&name), untyped, context);
+        loader.merge_text(&TextSetting {
+            path: &path,
+            name,
+            text: &text,
+            spans,
+        });
     }
 }
 
-fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
+fn read_argument<'a>(
+    number: usize,
+    argument: &'a str,
+    loader: &mut Loader<'a>,
+) -> Option<Diagnostic<'a>> {
     let name = format!("--set #{number}");
+    let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
     let Some((path, text)) = argument.split_once('=') else {
-        let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
-        let help =
-            "use `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
-        return vec![
-            Diagnostic::error("`--set` requires a path and a value")
-                .at(place)
-                .with_help(Some(help)),
-        ];
+        let help = "use `path=value`, for example `agent.image=registry.example.com/agent:v1`";
+        let error = Diagnostic::error("`--set` requires a path and a value");
+        return Some(error.at(place).with_help(Some(help.to_owned())));
     };
-    let mut context = ReadContext::new(
-        SourceKind::Argument { number },
-        std::mem::take(&mut config.origins),
-    );
-    context.name_span = 0..path.len();
-    let value = ConfigValue::untyped(text, SpanMap::From(path.len() + 1));
+    loader.begin(LayerKind::Argument(number), place);
+    let (name, spans) = (0..path.len(), SpanMap::From(path.len() + 1));
     // Helm separates settings so. A list, a mapping and quoted text have commas of their own.
-    let plain = text.trim_start();
-    let plain = if plain.starts_with(['[', '{', '"', '\'']) {
-        ""
-    } else {
-        plain
-    };
-    let others = plain.split(',').skip(1).filter_map(|it| it.split_once('='));
+    let plain = Some(text.trim_start()).filter(|text| !text.starts_with(['[', '{', '"', '\'']));
+    let others = plain
+        .unwrap_or_default()
+        .split(',')
+        .skip(1)
+        .filter_map(|it| it.split_once('='));
     let mut others = others.map(|(other, _)| other.trim());
-    if let Some(other) = others.find(|other| config.value(other).is_some()) {
+    if let Some(other) = others.find(|other| schema::at(other).is_some()) {
         let violation = Violation::new(format!("has another setting in its value: `{other}`"));
         let help = format!(
             "write `--set {path}=… --set {other}=…`; for such a text, use a configuration file"
         );
-        context.error_at(path, value.span, violation.with_help(help));
+        let span = spans.range(0..text.len());
+        loader.error(path, span, violation.with_help(help));
     } else {
-        config.set(&path::parts(path), value, &mut context);
+        loader.merge_text(&TextSetting {
+            path,
+            name,
+            text,
+            spans,
+        });
     }
-    finish(
-        context,
-        config,
-        Place::of_argument(name, argument.as_bytes(), 0..0),
-    )
-}
-
-/// Returns the origins to the configuration, and the errors with their place in the source.
-fn finish<'a>(
-    context: ReadContext<'_>,
-    config: &mut Config,
-    source: Place<'a>,
-) -> Vec<Diagnostic<'a>> {
-    config.origins = context.origins;
-    let mut diagnostics = Vec::new();
-    for error in context.errors.into_iter().map(ConfigError::without_secret) {
-        let diagnostic = Diagnostic::error(error.message());
-        let place = Place {
-            range: error.span,
-            ..source.clone()
-        };
-        let diagnostic = diagnostic.at(shown(&error.path, place));
-        diagnostics.push(diagnostic.with_help(error.violation.help));
-    }
-    diagnostics
+    None
 }
 
 /// Returns the diagnostic of a conflict, placed where the first of its settings is set.
-fn conflict<'a>(
-    config: &Config,
-    sources: &Sources<'a>,
-    paths: &[String],
-    violation: Violation,
-) -> Diagnostic<'a> {
+fn conflict<'a>(config: &Config, loader: &Loader<'a>, found: Conflict) -> Diagnostic<'a> {
+    let Conflict { paths, violation } = found;
     let mut diagnostic = Diagnostic::error(violation.what).with_help(violation.help);
-    for path in paths {
-        let origin = config.origin(path);
-        match (place(origin, sources), &diagnostic.place) {
-            (Some(place), None) => diagnostic.place = Some(shown(path, place)),
-            _ => diagnostic
-                .notes
-                .push(format!("`{path}` is set by: {origin}")),
+    for path in &paths {
+        match (loader.place_of(path), &diagnostic.place) {
+            (Some(place), None) => diagnostic.place = Some(secret::shown(path, place)),
+            _ => {
+                let origin = config.origin(path);
+                diagnostic
+                    .notes
+                    .push(format!("`{path}` is set by: {origin}"));
+            }
         }
     }
     diagnostic
-}
-
-fn place<'a>(origin: &Origin, sources: &Sources<'a>) -> Option<Place<'a>> {
-    match origin {
-        Origin::Configuration { range, .. } => {
-            let (name, text) = sources.base.source();
-            Some(Place::of_lines(name, text.as_bytes(), range.clone()))
-        }
-        Origin::Argument { number } => {
-            let argument = sources.set.get(number.checked_sub(1)?)?;
-            Some(Place::of_argument(
-                format!("--set #{number}"),
-                argument.as_bytes(),
-                0..argument.len(),
-            ))
-        }
-        Origin::Namespace => {
-            let namespace = sources.namespace?;
-            Some(Place::of_argument(
-                "--namespace",
-                namespace.as_bytes(),
-                0..namespace.len(),
-            ))
-        }
-        Origin::Default | Origin::Annotation { .. } => None,
-    }
 }

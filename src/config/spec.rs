@@ -2,180 +2,217 @@
 
 use crate::config::agent::AgentSettings;
 use crate::config::allowed_annotations::AnnotationSettings;
+use crate::config::checked::{DataKey, Image, MetadataName, Namespace, ObjectName};
 use crate::config::select::Select;
-use crate::config::setting::settings;
-use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
 use crate::config::warning::WarningSettings;
-use crate::mackerel::names::{API_KEY, PLATFORM};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::{NonZeroU16, NonZeroU32};
 
-settings! {
-    /// The settings.
-    pub(crate) group Spec at "" {
-        /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
-        "injection" injection: InjectionMode = InjectionMode::Always;
-        /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
-        "onError" on_error: OnError = OnError::Fail;
-        /// The namespace of resources without `metadata.namespace`, as in Helm charts and kustomize bases. Default: none, it is unknown.
-        "namespace" namespace: Option<String> = None, check Namespace;
-        /// The selection of pod templates.
-        "select" select: Select = Select::default();
-        /// The treatment of hooks of Helm and Argo CD, and of chart tests. Their pods are short-lived and seldom need an agent. Default: `skip`.
-        "hooks" hooks: Hooks = Hooks::Skip;
-        /// The kind of the agent's container. Default: `auto`.
-        "sidecar" sidecar: SidecarKind = SidecarKind::Auto, annotation Sidecar;
-        /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
-        "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { minor: 29 };
-        /// The platform that the pods run on. Default: `kubernetes`.
-        "platform" platform: Platform = Platform::Kubernetes,
-            variable PLATFORM as Connection override Forbidden,
-            annotation Platform;
-        /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
-        "kubelet" kubelet: Kubelet = Kubelet::default();
-        /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
-        "apiKey" api_key: ApiKey = ApiKey::default(),
-            variable API_KEY as SecretKey;
-        /// The agent's container.
-        "agent" agent: AgentSettings = AgentSettings::default();
-        /// The treatment of a pod that the agent would change from Guaranteed to Burstable. Default: `warn`.
-        "qos" qos: Qos = Qos::Warn;
-        /// The treatment of warnings.
-        "warnings" warnings: WarningSettings = WarningSettings::default();
-        /// The annotations that templates may use.
-        "annotations" annotations: AnnotationSettings = AnnotationSettings::default();
-        /// The init container of the annotation `wait-for`, with or without the agent. `select` and `injection: disabled` apply to it too.
-        "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
-        /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
-        "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
+/// The settings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Spec {
+    /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
+    pub(crate) injection: InjectionMode,
+    /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
+    pub(crate) on_error: OnError,
+    /// The namespace of resources without `metadata.namespace`, as in Helm charts and kustomize bases. Default: none, it is unknown.
+    pub(crate) namespace: Option<Namespace>,
+    /// The selection of pod templates.
+    pub(crate) select: Select,
+    /// The treatment of hooks of Helm and Argo CD, and of chart tests. Their pods are short-lived and seldom need an agent. Default: `skip`.
+    pub(crate) hooks: Hooks,
+    /// The kind of the agent's container. Default: `auto`.
+    pub(crate) sidecar: SidecarKind,
+    /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
+    pub(crate) kubernetes_version: KubernetesVersion,
+    /// The platform that the pods run on. Default: `kubernetes`.
+    pub(crate) platform: Platform,
+    /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
+    pub(crate) kubelet: Kubelet,
+    /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
+    pub(crate) api_key: ApiKey,
+    /// The agent's container.
+    pub(crate) agent: AgentSettings,
+    /// The treatment of a pod that the agent would change from Guaranteed to Burstable. Default: `warn`.
+    pub(crate) qos: Qos,
+    /// The treatment of warnings.
+    pub(crate) warnings: WarningSettings,
+    /// The annotations that templates may use.
+    pub(crate) annotations: AnnotationSettings,
+    /// The init container of the annotation `wait-for`, with or without the agent. `select` and `injection: disabled` apply to it too.
+    pub(crate) wait_for: WaitForSettings,
+    /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
+    pub(crate) pod_templates: Vec<PodTemplatePath>,
+}
+
+/// The templates that get the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum InjectionMode {
+    /// All selected templates that do not opt out by annotation
+    #[default]
+    Always,
+    /// Only templates that opt in by annotation
+    Annotated,
+    /// None; existing agents stay
+    Disabled,
+}
+
+/// The effect of a template that cannot be injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OnError {
+    /// The run fails and nothing is written
+    #[default]
+    Fail,
+    /// The template stays unchanged, with a warning; `--check` exits with 1 if its agent is missing
+    Skip,
+}
+
+/// The treatment of hooks and chart tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Hooks {
+    /// Leave them alone
+    #[default]
+    Skip,
+    /// Treat them like any other resource
+    Inject,
+}
+
+/// The kind of the agent's container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SidecarKind {
+    /// Native where the pod completes, by its restartPolicy (Never or OnFailure) or its kind (such as JobSet); else a container
+    #[default]
+    Auto,
+    /// An init container with `restartPolicy: Always`: starts before the app and ends after it
+    Native,
+    /// A regular container
+    Container,
+}
+
+/// The platform of the pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Platform {
+    /// On nodes whose kubelet the agent can reach
+    #[default]
+    Kubernetes,
+    /// On EKS Fargate, where the agent reads through the API server
+    EksFargate,
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
-string_enum! {
-    /// The templates that get the agent.
-    pub(crate) enum InjectionMode {
-        /// All selected templates that do not opt out by annotation
-        Always = "always",
-        /// Only templates that opt in by annotation
-        Annotated = "annotated",
-        /// None; existing agents stay
-        Disabled = "disabled",
+/// The treatment of a Guaranteed pod that would change its QoS class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Qos {
+    /// Inject and warn
+    #[default]
+    Warn,
+    /// Inject without a warning
+    Allow,
+    /// Raise the agent's requests to its limits, so that the pod stays Guaranteed; a missing CPU limit becomes 100m
+    Keep,
+    /// Refuse the template
+    Refuse,
+}
+
+/// The position of the wait-for init container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WaitForPosition {
+    /// Before the other init containers
+    First,
+    /// After them
+    #[default]
+    Last,
+}
+
+/// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Kubelet {
+    /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
+    pub(crate) port: NonZeroU16,
+    /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
+    #[serde(rename = "insecureTLS")]
+    pub(crate) insecure_tls: bool,
+    /// The kubelet's port without TLS and authentication, mostly 10255, for clusters such as GKE Autopilot (agent: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT). Not together with `port` or `insecureTLS`. Default: none, the TLS port is used.
+    pub(crate) read_only_port: Option<NonZeroU16>,
+}
+
+impl Default for Kubelet {
+    fn default() -> Self {
+        Self {
+            port: NonZeroU16::MIN.saturating_add(10249),
+            insecure_tls: false,
+            read_only_port: None,
+        }
     }
 }
 
-string_enum! {
-    /// The effect of a template that cannot be injected.
-    pub(crate) enum OnError {
-        /// The run fails and nothing is written
-        Fail = "fail",
-        /// The template stays unchanged, with a warning; `--check` exits with 1 if its agent is missing
-        Skip = "skip",
+/// The Secret that holds the Mackerel API key.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ApiKey {
+    /// The Secret and the key in it.
+    pub(crate) secret_key_ref: SecretKeyRef,
+}
+
+/// The Secret that holds the Mackerel API key, and the key in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SecretKeyRef {
+    /// The Secret's name. Default: `mackerel-container-agent`.
+    pub(crate) name: ObjectName,
+    /// The key in the Secret. Default: `MACKEREL_APIKEY`.
+    pub(crate) key: DataKey,
+}
+
+impl Default for SecretKeyRef {
+    fn default() -> Self {
+        Self {
+            name: ObjectName::from("mackerel-container-agent"),
+            key: DataKey::from("MACKEREL_APIKEY"),
+        }
     }
 }
 
-string_enum! {
-    /// The treatment of hooks and chart tests.
-    pub(crate) enum Hooks {
-        /// Leave them alone
-        Skip = "skip",
-        /// Treat them like any other resource
-        Inject = "inject",
-    }
+/// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct WaitForSettings {
+    /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
+    pub(crate) image: Option<Image>,
+    /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
+    pub(crate) timeout_seconds: NonZeroU32,
+    /// Its position among the init containers; a native agent is directly before it. Default: `last`.
+    pub(crate) position: WaitForPosition,
+    /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
+    pub(crate) annotations: Vec<MetadataName>,
 }
 
-string_enum! {
-    /// The kind of the agent's container.
-    pub(crate) enum SidecarKind {
-        /// Native where the pod completes, by its restartPolicy (Never or OnFailure) or its kind (such as JobSet); else a container
-        Auto = "auto",
-        /// An init container with `restartPolicy: Always`: starts before the app and ends after it
-        Native = "native",
-        /// A regular container
-        Container = "container",
-    }
-}
-
-string_enum! {
-    /// The platform of the pods.
-    pub(crate) enum Platform {
-        /// On nodes whose kubelet the agent can reach
-        Kubernetes = "kubernetes",
-        /// On EKS Fargate, where the agent reads through the API server
-        EksFargate = "eks-fargate",
-    }
-}
-
-string_enum! {
-    /// The treatment of a Guaranteed pod that would change its QoS class.
-    pub(crate) enum Qos {
-        /// Inject and warn
-        Warn = "warn",
-        /// Inject without a warning
-        Allow = "allow",
-        /// Raise the agent's requests to its limits, so that the pod stays Guaranteed; a missing CPU limit becomes 100m
-        Keep = "keep",
-        /// Refuse the template
-        Refuse = "refuse",
-    }
-}
-
-string_enum! {
-    /// The position of the wait-for init container.
-    pub(crate) enum WaitForPosition {
-        /// Before the other init containers
-        First = "first",
-        /// After them
-        Last = "last",
-    }
-}
-
-settings! {
-    /// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
-    pub(crate) group Kubelet at "kubelet." {
-        /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
-        "port" port: u16 = 10250, check Port,
-            variable "MACKEREL_KUBERNETES_KUBELET_PORT" as Connection,
-            annotation KubeletPort;
-        /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
-        "insecureTLS" insecure_tls: bool = false,
-            variable "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS" as Connection override Forbidden,
-            annotation KubeletInsecureTls;
-        /// The kubelet's port without TLS and authentication, mostly 10255, for clusters such as GKE Autopilot (agent: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT). Not together with `port` or `insecureTLS`. Default: none, the TLS port is used.
-        "readOnlyPort" read_only_port: Option<u16> = None, check Port,
-            variable "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT" as Connection override Forbidden,
-            annotation KubeletReadOnlyPort;
-    }
-}
-
-settings! {
-    /// The Secret that holds the Mackerel API key.
-    pub(crate) group ApiKey at "apiKey." {
-        /// The Secret and the key in it.
-        "secretKeyRef" secret_key_ref: SecretKeyRef = SecretKeyRef::default();
-    }
-}
-
-settings! {
-    /// The Secret that holds the Mackerel API key, and the key in it.
-    pub(crate) group SecretKeyRef at "apiKey.secretKeyRef." {
-        /// The Secret's name. Default: `mackerel-container-agent`.
-        "name" name: String = "mackerel-container-agent".to_owned(), check ObjectName, annotation ApiKeySecretName;
-        /// The key in the Secret. Default: `MACKEREL_APIKEY`.
-        "key" key: String = "MACKEREL_APIKEY".to_owned(), check DataKey, annotation ApiKeySecretKey;
-    }
-}
-
-settings! {
-    /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-    pub(crate) group WaitForSettings at "waitFor." {
-        /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
-        "image" image: Option<String> = None, check Image;
-        /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
-        "timeoutSeconds" timeout_seconds: u32 = 15, check Positive;
-        /// Its position among the init containers; a native agent is directly before it. Default: `last`.
-        "position" position: WaitForPosition = WaitForPosition::Last;
-        /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
-        "annotations" annotations: Vec<String> = Vec::new(), check MetadataName;
+impl Default for WaitForSettings {
+    fn default() -> Self {
+        Self {
+            image: None,
+            timeout_seconds: NonZeroU32::MIN.saturating_add(14),
+            position: WaitForPosition::Last,
+            annotations: Vec::new(),
+        }
     }
 }
 
@@ -202,18 +239,13 @@ impl KubeletConnection {
 }
 
 impl Spec {
-    /// Returns true for the name of a setting, or of a group of settings, right below `spec`.
-    pub(crate) fn has_setting(name: &str) -> bool {
-        Self::ROWS.iter().any(|row| row.name == name)
-    }
-
     /// Returns the connection that the settings choose: on nodes the read-only port if one is set.
     pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletConnection::ApiServer,
-            (Platform::Kubernetes, Some(port)) => KubeletConnection::ReadOnly { port },
+            (Platform::Kubernetes, Some(port)) => KubeletConnection::ReadOnly { port: port.get() },
             (Platform::Kubernetes, None) => KubeletConnection::Tls {
-                port: self.kubelet.port,
+                port: self.kubelet.port.get(),
                 insecure: self.kubelet.insecure_tls,
             },
         }

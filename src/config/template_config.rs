@@ -1,15 +1,13 @@
 //! The configuration of one pod template: its annotations override the configuration.
 
 use crate::config::Config;
-use crate::config::agent::AgentSettings;
 use crate::config::cross_checks::template_conflicts;
 use crate::config::origin::Origin;
-use crate::config::read_context::{ReadContext, SourceKind};
-use crate::config::rows::variables;
-use crate::config::value::{ConfigValue, SpanMap};
+use crate::config::secret;
+use crate::config::table::{Setting, variables};
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
-use crate::manifest::dotted_path::{is_at_or_below, parts};
+use crate::manifest::dotted_path::is_at_or_below;
 use k8s_openapi::api::core::v1::EnvVar;
 use std::collections::BTreeMap;
 
@@ -21,9 +19,9 @@ pub(crate) struct AnnotationConflict {
     pub(crate) violation: Violation,
 }
 
-/// An annotation `env.NAME`.
+/// An annotation that sets a setting or a variable.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct VariableAnnotation<'a> {
+pub(crate) struct AnnotationValue<'a> {
     /// Full key.
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
@@ -31,7 +29,7 @@ pub(crate) struct VariableAnnotation<'a> {
     pub(crate) offset: usize,
 }
 
-impl VariableAnnotation<'_> {
+impl AnnotationValue<'_> {
     fn variable(self, name: &str) -> EnvVar {
         EnvVar {
             name: name.to_owned(),
@@ -55,7 +53,7 @@ impl Config {
 
     /// Sets variables by annotations, over those of `agent.env`. Further ones are in the order of their names, since tools sort
     /// annotations.
-    pub(crate) fn set_variables(&mut self, mut given: BTreeMap<&str, VariableAnnotation<'_>>) {
+    pub(crate) fn set_variables(&mut self, mut given: BTreeMap<&str, AnnotationValue<'_>>) {
         let mut set = Vec::new();
         let env = &mut self.spec.agent.env;
         for (index, variable) in env.iter_mut().enumerate() {
@@ -68,31 +66,31 @@ impl Config {
             set.push((env.len(), given));
             env.push(given.variable(name));
         }
-        for (index, VariableAnnotation { key, offset, .. }) in set {
+        for (index, AnnotationValue { key, offset, .. }) in set {
             let key = key.to_owned();
             let origin = Origin::Annotation { key, offset };
-            self.origins
-                .insert(AgentSettings::env().item(index), origin);
+            self.origins.insert(format!("agent.env[{index}]"), origin);
         }
     }
 
-    /// Sets the setting `dotted` to the value of the annotation `key`.
+    /// Sets a setting to the value of the annotation `key`.
     pub(crate) fn set_by_annotation(
         &mut self,
-        dotted: &str,
-        value: &str,
-        key: &str,
-        offset: usize,
-    ) -> Vec<Violation> {
-        let origins = std::mem::take(&mut self.origins);
-        let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
-        let value = ConfigValue::untyped(value, SpanMap::Within(offset..offset));
-        self.set(&parts(dotted), value, &mut context);
-        self.origins = context.origins;
-        let errors = context.errors.into_iter();
-        errors
-            .map(|error| error.without_secret().violation)
-            .collect()
+        setting: &Setting,
+        AnnotationValue { key, value, offset }: AnnotationValue<'_>,
+    ) -> Result<(), Violation> {
+        let set = setting.set(&mut self.spec, value);
+        set.map_err(|violation| secret::hidden(setting.path, setting.path, violation))?;
+        self.forget(setting.path);
+        let key = key.to_owned();
+        let origin = Origin::Annotation { key, offset };
+        self.origins.insert(setting.path.to_owned(), origin);
+        Ok(())
+    }
+
+    /// Forgets that a setting is set.
+    pub(crate) fn forget(&mut self, path: &str) {
+        self.origins.retain(|set, _| !is_at_or_below(set, path));
     }
 }
 

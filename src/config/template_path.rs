@@ -1,34 +1,35 @@
 //! `podTemplates`: paths to the pod templates of further kinds.
 
-use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::{ListItem, Shape, require, settings};
+use crate::config::checked::{Group, Kind, texts};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
 use json_patch::jsonptr::PointerBuf;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
-settings! {
-    /// A kind with pod templates.
-    pub(crate) item PodTemplatePath at "" {
-        /// The API group, without version.
-        "group" group: String = String::new(), check Group;
-        /// The kind.
-        "kind" kind: String = String::new(), check Kind;
-        /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
-        "path" path: TemplatePath = TemplatePath::default();
-        /// True if the pods run to completion although the template has no `restartPolicy`, so that `sidecar: auto` injects a native sidecar. Default: `false`.
-        "completes" completes: bool = false;
-    }
+/// A kind with pod templates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PodTemplatePath {
+    /// The API group, without version.
+    pub(crate) group: Group,
+    /// The kind.
+    pub(crate) kind: Kind,
+    /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
+    pub(crate) path: TemplatePath,
+    /// True if the pods run to completion although the template has no `restartPolicy`, so that `sidecar: auto` injects a native sidecar. Default: `false`.
+    #[serde(default)]
+    pub(crate) completes: bool,
 }
 
-texts!(TemplatePath);
+texts! { TemplatePath: "pattern" = r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"; }
 
-impl Scalar for TemplatePath {
-    fn parse(text: &str) -> Result<Self, Violation> {
-        let violation = |help: String| {
-            Violation::new(format!("must be a path, found `{text}`")).with_help(help)
-        };
+impl FromStr for TemplatePath {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
+        let violation = |help: String| Violation::found("a path", text).with_help(help);
         let step = |key: String| {
             if key == "*" {
                 Step::Each
@@ -68,32 +69,6 @@ impl Scalar for TemplatePath {
             steps: keys.into_iter().map(step).collect(),
         })
     }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"})
-    }
-}
-
-impl ListItem for PodTemplatePath {
-    const FIELDS: Shape = Shape::Group(Self::ROWS);
-
-    fn check(&self) -> Result<(), Violation> {
-        let parts = [
-            (self.group.is_empty(), "`group`"),
-            (self.kind.is_empty(), "`kind`"),
-            (self.path.steps.is_empty(), "`path`"),
-        ];
-        let Some((_, missing)) = parts.iter().find(|(is_missing, _)| *is_missing) else {
-            return Ok(());
-        };
-        let violation = Violation::new(format!("needs {missing}"));
-        let help = "for example {group: example.com, kind: App, path: spec.template}";
-        Err(violation.with_help(help))
-    }
-
-    fn complete_schema(schema: &mut Json) {
-        require(schema, &["group", "kind", "path"]);
-    }
 }
 
 #[cfg(test)]
@@ -103,7 +78,7 @@ mod tests {
     #[test]
     fn a_path_is_dotted_or_a_json_pointer_with_stars() {
         let key = |key: &str| Step::Key(key.to_owned());
-        let read = |text: &str| TemplatePath::parse(text).map(|path| path.steps);
+        let read = |text: &str| TemplatePath::from_str(text).map(|path| path.steps);
         assert_eq!(
             read("/spec/template"),
             Ok(vec![key("spec"), key("template")])
@@ -123,10 +98,10 @@ mod tests {
             ("/a.b/c", "a\\.b.c"),
             ("/~1a/b", "\\/a.b"),
         ] {
-            assert_eq!(TemplatePath::parse(path).unwrap().to_string(), dotted);
+            assert_eq!(TemplatePath::from_str(path).unwrap().to_string(), dotted);
             assert_eq!(read(dotted), read(path));
         }
-        let help = |text: &str| TemplatePath::parse(text).unwrap_err().help.unwrap();
+        let help = |text: &str| TemplatePath::from_str(text).unwrap_err().help.unwrap();
         assert_eq!(
             help("spec.jobs[*].template"),
             "write `spec.jobs.*.template`"

@@ -1,9 +1,9 @@
 //! Kubernetes versions.
 
-use crate::config::scalar::{Scalar, texts};
+use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use serde_json::{Value as Json, json};
 use std::fmt;
+use std::str::FromStr;
 
 /// A Kubernetes version 1.x, without its patch number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,10 +24,18 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
-texts!(KubernetesVersion);
+impl Default for KubernetesVersion {
+    fn default() -> Self {
+        Self::NATIVE_SIDECARS
+    }
+}
 
-impl Scalar for KubernetesVersion {
-    fn parse(text: &str) -> Result<Self, Violation> {
+texts! { KubernetesVersion: "pattern" = "^v?1\\.([1-5][0-9]|60)(\\.[0-9]+([-+].*)?)?$"; }
+
+impl FromStr for KubernetesVersion {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
         let number = |digits: &str| {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| digits.parse::<u16>().ok()).flatten()
@@ -50,10 +58,6 @@ impl Scalar for KubernetesVersion {
                     .with_help("write it as `major.minor`, from `1.10` to `1.60`"),
             ),
         }
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "pattern": "^v?1\\.([1-5][0-9]|60)(\\.[0-9]+([-+].*)?)?$"})
     }
 }
 
@@ -89,11 +93,11 @@ mod tests {
             ("1.290", None),
             ("2.0", None),
         ] {
-            let read = KubernetesVersion::parse(text).ok();
+            let read = KubernetesVersion::from_str(text).ok();
             assert_eq!(read.map(|version| version.minor), expected, "{text}");
         }
         assert!(KubernetesVersion { minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
-        let help = KubernetesVersion::parse("1.3").unwrap_err().help;
+        let help = KubernetesVersion::from_str("1.3").unwrap_err().help;
         assert_eq!(
             help.as_deref(),
             Some("for Kubernetes 1.30 write `1.30`, in YAML with quotes: `\"1.30\"`")

@@ -15,12 +15,34 @@ impl Violation {
         }
     }
 
+    /// `must be a port, found `many``
+    pub(crate) fn found(must_be: &str, text: &str) -> Self {
+        if text.is_empty() {
+            return Self::new("must not be empty");
+        }
+        Self::new(format!("must be {must_be}, found `{}`", shown(text)))
+    }
+
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
-}
 
+    /// Returns it as the message of an error of serde; [`of_message`](Self::of_message) reads it again.
+    pub(crate) fn message(self) -> String {
+        match self.help {
+            Some(help) => format!("{}\0{help}", self.what),
+            None => self.what,
+        }
+    }
+
+    pub(crate) fn of_message(message: &str) -> Self {
+        match message.split_once('\0') {
+            Some((what, help)) => Self::new(what).with_help(help),
+            None => Self::new(message),
+        }
+    }
+}
 /// A conflict between settings.
 pub(crate) struct Conflict {
     /// Dotted paths of the settings, the one that is most likely wrong first.
@@ -43,6 +65,11 @@ impl Conflict {
             violation: Violation::new(what).with_help(help),
         }
     }
+}
+
+/// Shortens a value for a message.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
 }
 
 /// Lists names for a message: `a`, `b`.

@@ -1,19 +1,20 @@
 //! `warnings`: the warnings that users have acknowledged.
 
-use crate::config::scalar::{Scalar, texts};
-use crate::config::setting::settings;
+use crate::config::checked::texts;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::report::{Reason, ReasonSet};
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
-settings! {
-    /// The treatment of warnings.
-    pub(crate) group WarningSettings at "warnings." {
-        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
-        "ignore" ignore: Vec<WarningId> = Vec::new();
-    }
+/// The treatment of warnings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct WarningSettings {
+    /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
+    pub(crate) ignore: Vec<WarningId>,
 }
 
 /// The id of a warning that may be ignored.
@@ -36,14 +37,10 @@ fn ids() -> impl Iterator<Item = &'static str> {
 impl WarningId {
     /// Reads an id in an annotation. A template cannot hide that the configuration restricts it.
     pub(crate) fn parse_of_template(text: &str) -> Result<Reason, Violation> {
-        match Self::parse(text)?.0 {
+        match Self::from_str(text)?.0 {
             Reason::AnnotationNotAllowed => {
                 let violation = Violation::new(format!("cannot ignore `{text}`"));
-                let help = format!(
-                    "only `{}` in the configuration can",
-                    WarningSettings::ignore()
-                );
-                Err(violation.with_help(help))
+                Err(violation.with_help("only `warnings.ignore` in the configuration can"))
             }
             reason => Ok(reason),
         }
@@ -56,30 +53,25 @@ impl fmt::Display for WarningId {
     }
 }
 
-texts!(WarningId);
+texts! { WarningId: "enum" = Vec::from_iter(ids()); }
 
 /// The advice about a text that resembles no id.
 const IDS: &str = "the id is the word in brackets in a message, such as `host-network` in `warning[host-network]`";
 
-impl Scalar for WarningId {
-    fn parse(text: &str) -> Result<Self, Violation> {
+impl FromStr for WarningId {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
         match Reason::ALL.iter().find(|reason| reason.id() == text) {
             Some(reason) if reason.may_be_ignored() => Ok(WarningId(*reason)),
-            Some(_) => Err(Violation::new(format!(
-                "must be a warning that can be ignored, found `{text}`"
-            ))),
+            Some(_) => Err(Violation::found("a warning that can be ignored", text)),
             None => {
                 let help = match closest(text, ids()) {
                     Some(id) => format!("did you mean `{id}`?"),
                     None => IDS.to_owned(),
                 };
-                let what = format!("must be the id of a warning, found `{text}`");
-                Err(Violation::new(what).with_help(help))
+                Err(Violation::found("the id of a warning", text).with_help(help))
             }
         }
-    }
-
-    fn schema() -> Json {
-        json!({"type": "string", "enum": ids().collect::<Vec<_>>()})
     }
 }

@@ -2,7 +2,7 @@
 //! our name that are wrong or have no effect.
 
 use crate::annotations::{self, Given, InvalidAnnotation};
-use crate::config::{AnnotationSettings, Config};
+use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::field_path::field_path;
@@ -156,7 +156,7 @@ impl<'a> Evaluation<'a, '_> {
         let name = self.config.not_allowed(key)?.allowed_name();
         Some(format!(
             "`{key}` has no effect: `{}` in the configuration does not list `{name}`",
-            AnnotationSettings::allow()
+            "annotations.allow"
         ))
     }
 
@@ -245,7 +245,7 @@ impl<'a> Evaluation<'a, '_> {
             let key = &annotation.key;
             if annotations::is_unknown(key)
                 && !annotations::is_misspelt_request(key)
-                && !wait_for.contains(key)
+                && !wait_for.iter().any(|name| **name == *key)
             {
                 unknown.push(annotation);
             }

@@ -1,6 +1,6 @@
 //! `native-unsupported`, `native-refused`, `never-completes`: Jobs and other pods that complete get a native sidecar.
 
-use crate::config::{Config, KubernetesVersion, SidecarKind, Spec};
+use crate::config::{Config, KubernetesVersion, SidecarKind};
 use crate::decide::{Evaluation, NoAgent};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
@@ -31,7 +31,7 @@ impl Evaluation<'_, '_> {
                     "the pod runs to completion and needs a native sidecar, which Kubernetes {version} does not support"
                 );
                 let finding = self.finding(Reason::NativeUnsupported, message);
-                let setting = Spec::kubernetes_version().path;
+                let setting = "kubernetesVersion";
                 Err(NoAgent::skip(finding).caused_by_setting(setting))
             }
             SidecarKind::Native => {
@@ -43,7 +43,7 @@ impl Evaluation<'_, '_> {
                         let finding = self.at_request(finding, Annotation::Sidecar);
                         Err(NoAgent::refuse(finding))
                     }
-                    None => Err(NoAgent::refuse(finding).caused_by_setting(Spec::sidecar().path)),
+                    None => Err(NoAgent::refuse(finding).caused_by_setting("sidecar")),
                 }
             }
         }

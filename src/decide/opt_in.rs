@@ -2,7 +2,7 @@
 
 use crate::agent::ComponentKind;
 use crate::annotations::{self, InjectRequest};
-use crate::config::{InjectionMode, Spec};
+use crate::config::InjectionMode;
 use crate::decide::annotations::request_help;
 use crate::decide::{Evaluation, NoAgent};
 use crate::mackerel::annotations::Annotation;
@@ -36,7 +36,7 @@ impl Evaluation<'_, '_> {
     }
 
     fn requested_by_default(&mut self) -> Result<Cause, NoAgent> {
-        let setting = Spec::injection().path;
+        let setting = "injection";
         if self.config.spec.injection == InjectionMode::Always {
             return Ok(Cause::Setting(setting.into()));
         }

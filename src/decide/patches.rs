@@ -29,7 +29,7 @@ impl Evaluation<'_, '_> {
         let (group, kind) = (self.group(), &self.resource.identity.kind);
         let mut configured = self.config.spec.pod_templates.iter();
         let images = if may_lack_images(group)
-            || configured.any(|path| path.group == group && path.kind == *kind)
+            || configured.any(|path| *path.group == group && *path.kind == *kind)
         {
             Images::Optional
         } else {

@@ -1,7 +1,7 @@
 //! `host-network`, `pod-resources`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the
 //! agent works, but not as expected.
 
-use crate::config::{Config, Kubelet, KubeletConnection, Origin};
+use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
@@ -77,7 +77,7 @@ impl Evaluation<'_, '_> {
         let help = "use kubelet certificates that the cluster CA has signed (`serverTLSBootstrap`), and remove `insecureTLS`";
         // The author of the configuration knows of a setting for all templates.
         let is_configured = !matches!(
-            config.origin(Kubelet::insecure_tls().path),
+            config.origin("kubelet.insecureTLS"),
             Origin::Annotation { .. }
         );
         self.warnings

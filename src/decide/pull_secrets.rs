@@ -1,7 +1,7 @@
 //! `pull-secrets`: pull secrets are added only to a pod that names some. A pod without any gets those of its ServiceAccount,
 //! which added ones would displace.
 
-use crate::config::{AgentSettings, Config};
+use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::report::Reason;
 
@@ -12,7 +12,7 @@ impl Evaluation<'_, '_> {
         if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
             let message = format!(
                 "`{}` was not added: the pod has no pull secrets and uses those of its ServiceAccount",
-                AgentSettings::image_pull_secrets()
+                "agent.imagePullSecrets"
             );
             let help = "add the pull secrets to the ServiceAccount or to the pod";
             self.warnings
@@ -20,7 +20,7 @@ impl Evaluation<'_, '_> {
             return Vec::new();
         }
         let mut missing: Vec<String> = Vec::new();
-        for name in wanted {
+        for name in wanted.iter().map(|name| &**name) {
             let mut existing = self.template.pull_secrets.iter();
             let exists = existing.any(|secret| secret.name.as_ref() == Some(name));
             if !exists && !missing.contains(name) {

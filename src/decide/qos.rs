@@ -1,7 +1,7 @@
 //! `qos-changed`, `qos-refused`: an agent with lower requests than limits takes a pod out of the class Guaranteed.
 
 use crate::agent::shape::AgentResources;
-use crate::config::{Config, Qos, Spec};
+use crate::config::{Config, Qos};
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::qos;
 use crate::report::Reason;
@@ -33,7 +33,7 @@ impl Evaluation<'_, '_> {
                 let message =
                     "the agent would change the pod's QoS class from Guaranteed to Burstable";
                 let finding = self.finding(Reason::QosRefused, message).with_help(help);
-                Err(NoAgent::refuse(finding).caused_by_setting(Spec::qos().path))
+                Err(NoAgent::refuse(finding).caused_by_setting("qos"))
             }
         }
     }

@@ -1,9 +1,7 @@
 //! `local-config`, `mirror-pod`, `disabled`, `namespace-excluded`, `not-selected`, `hook`: templates that are never injected, or
 //! that `select` and `hooks` leave out.
 
-use crate::config::{
-    Exclusion, Hooks, InjectionMode, KindPattern, Select, Spec, is_system_namespace,
-};
+use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::release_tools::hook;
@@ -22,7 +20,7 @@ impl Evaluation<'_, '_> {
         }
         if self.config.spec.injection == InjectionMode::Disabled {
             let finding = self.finding_without_details(Reason::Disabled);
-            return Err(NoAgent::skip(finding).caused_by_setting(Spec::injection().path));
+            return Err(NoAgent::skip(finding).caused_by_setting("injection"));
         }
         Ok(())
     }
@@ -51,27 +49,27 @@ impl Evaluation<'_, '_> {
         match &namespace {
             Some(namespace) => self.selected_namespace(namespace)?,
             None if !select.namespaces.is_empty() => {
-                let setting = Select::namespaces();
+                let setting = "select.namespaces";
                 let message = format!("`{setting}` is set, but the resource has no namespace");
                 let warning = self.finding(Reason::NamespaceUnknown, message);
                 self.warnings.push(warning.with_help("set `--namespace`"));
-                return Err(self.not_selected(setting.path, "its namespace is unknown"));
+                return Err(self.not_selected(setting, "its namespace is unknown"));
             }
             None => {}
         }
         if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
-            let setting = Select::kinds();
+            let setting = "select.kinds";
             let message = format!("{} is not in `{setting}`", self.resource.identity.kind);
-            return Err(self.not_selected(setting.path, message));
+            return Err(self.not_selected(setting, message));
         }
         if !select.pod_selector.matches(&self.template.labels) {
-            let setting = Select::pod_selector();
+            let setting = "select.podSelector";
             let message = format!("the labels of the template do not match `{setting}`");
-            return Err(self.not_selected(setting.path, message));
+            return Err(self.not_selected(setting, message));
         }
         for (index, exclusion) in select.exclude.iter().enumerate() {
             if self.is_excluded(exclusion, namespace.as_deref()) {
-                let item = Select::exclude().item(index);
+                let item = format!("select.exclude[{index}]");
                 let message = format!("`{item}` matches");
                 return Err(self.not_selected(item, message));
             }
@@ -81,7 +79,7 @@ impl Evaluation<'_, '_> {
         {
             let finding = self.finding(Reason::Hook, hook);
             let finding = finding.with_help("to inject hooks, set `hooks: inject`");
-            return Err(NoAgent::skip(finding).caused_by_setting(Spec::hooks().path));
+            return Err(NoAgent::skip(finding).caused_by_setting("hooks"));
         }
         Ok(())
     }
@@ -89,25 +87,25 @@ impl Evaluation<'_, '_> {
     fn selected_namespace(&self, namespace: &str) -> Result<(), NoAgent> {
         let select = &self.config.spec.select;
         if !select.system_namespaces && is_system_namespace(namespace) {
-            let setting = Select::system_namespaces();
+            let setting = "select.systemNamespaces";
             let message = format!("namespace {namespace} is a system namespace");
             let finding = self.finding(Reason::NamespaceExcluded, message);
             let help = format!("to include system namespaces, set `{setting}: true`");
             let finding = finding.with_help(help);
-            return Err(NoAgent::skip(finding).caused_by_setting(setting.path));
+            return Err(NoAgent::skip(finding).caused_by_setting(setting));
         }
         let mut excluded = select.exclude_namespaces.iter();
         if excluded.any(|pattern| pattern.matches(namespace)) {
-            let setting = Select::exclude_namespaces();
+            let setting = "select.excludeNamespaces";
             let message = format!("namespace {namespace} is in `{setting}`");
             let finding = self.finding(Reason::NamespaceExcluded, message);
-            return Err(NoAgent::skip(finding).caused_by_setting(setting.path));
+            return Err(NoAgent::skip(finding).caused_by_setting(setting));
         }
         let mut namespaces = select.namespaces.iter();
         if !select.namespaces.is_empty() && !namespaces.any(|pattern| pattern.matches(namespace)) {
-            let setting = Select::namespaces();
+            let setting = "select.namespaces";
             let message = format!("namespace {namespace} is not in `{setting}`");
-            return Err(self.not_selected(setting.path, message));
+            return Err(self.not_selected(setting, message));
         }
         Ok(())
     }
@@ -122,7 +120,7 @@ impl Evaluation<'_, '_> {
     }
 
     pub(super) fn namespace(&self) -> Option<String> {
-        let default = self.config.spec.namespace.as_ref();
+        let default = self.config.spec.namespace.as_deref();
         self.resource.identity.namespace_or(default).cloned()
     }
 
@@ -150,9 +148,9 @@ impl Evaluation<'_, '_> {
             (None, _) => true,
         };
         let is_group = group.as_deref().is_none_or(|group| group == self.group());
-        let is_kind = kind.as_deref().is_none_or(|kind| kind == identity.kind);
+        let is_kind = kind.as_deref().is_none_or(|kind| *kind == identity.kind);
         let name = exclusion.name.as_deref();
-        let is_name = name.is_none_or(|name| name == identity.name);
+        let is_name = name.is_none_or(|name| *name == identity.name);
         is_group
             && is_kind
             && in_namespace

@@ -1,6 +1,6 @@
 //! `volume-missing`, `volume-conflict`: the mounts of `agent.volumeMounts`.
 
-use crate::config::{AgentSettings, Config};
+use crate::config::Config;
 use crate::decide::{Evaluation, NoAgent};
 use crate::report::{Finding, Reason};
 use k8s_openapi::api::core::v1::VolumeMount;
@@ -25,7 +25,7 @@ impl Evaluation<'_, '_> {
             let VolumeMount {
                 name, mount_path, ..
             } = mount;
-            let item = AgentSettings::volume_mounts().item(index);
+            let item = format!("agent.volumeMounts[{index}]");
             let consequence = format!("so the agent gets no mount at `{mount_path}`");
             if let Some(device) = self.device(name) {
                 let message =
@@ -58,7 +58,7 @@ impl Evaluation<'_, '_> {
                     help: violation.help,
                     ..self.finding(Reason::VolumeConflict, violation.what)
                 };
-                let setting = AgentSettings::volume_mounts().path;
+                let setting = "agent.volumeMounts";
                 return Err(NoAgent::refuse(refusal).caused_by_setting(setting));
             }
             mounts.push(mount.clone());

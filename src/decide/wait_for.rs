@@ -6,7 +6,6 @@ use crate::agent::wait_for::{
     WaitForResources, WaitForShape, asks_for_nothing, endpoints, wait_for,
 };
 use crate::annotations::too_long;
-use crate::config::WaitForSettings;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Cause, Finding, Reason};
@@ -100,7 +99,7 @@ impl Evaluation<'_, '_> {
         })?;
         let config = self.config;
         let Some(image) = config.spec.wait_for.image.clone() else {
-            let setting = WaitForSettings::image();
+            let setting = "waitFor.image";
             let message =
                 format!("annotation `{key}` requests wait-for, but `{setting}` is not set");
             let help = format!(
@@ -118,7 +117,7 @@ impl Evaluation<'_, '_> {
             None => self.pull_secrets(config),
         };
         let shape = WaitForShape {
-            image,
+            image: image.to_string(),
             endpoints,
             amounts,
             pull_secrets,

@@ -39,7 +39,7 @@ struct Workload<'w> {
 impl<'w> Workload<'w> {
     fn of(outcome: &'w Outcome, config: &'w Config) -> Self {
         let identity = &outcome.identity;
-        let namespace = identity.namespace_or(config.spec.namespace.as_ref());
+        let namespace = identity.namespace_or(config.spec.namespace.as_deref());
         Workload {
             namespace: namespace.map(String::as_str),
             kind: &identity.kind,

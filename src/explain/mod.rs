@@ -124,7 +124,7 @@ fn is_named(identity: &Identity, resource: &str, config: &Config) -> bool {
         [kind, namespace, name] => (Some(kind), Some(namespace), name),
         _ => return false,
     };
-    let own_namespace = identity.namespace_or(config.spec.namespace.as_ref());
+    let own_namespace = identity.namespace_or(config.spec.namespace.as_deref());
     name == identity.name
         && kind.is_none_or(|kind| kind.eq_ignore_ascii_case(&identity.kind))
         && namespace.is_none_or(|namespace| own_namespace.is_some_and(|own| own == namespace))
@@ -134,7 +134,7 @@ fn is_named(identity: &Identity, resource: &str, config: &Config) -> bool {
 fn needed<'i>(shown: &[&Outcome], inputs: Inputs<'_, 'i>) -> Vec<Needed<'i>> {
     let mut keys: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
     for outcome in shown {
-        let default_namespace = inputs.config.spec.namespace.as_ref();
+        let default_namespace = inputs.config.spec.namespace.as_deref();
         let namespace = outcome.identity.namespace_or(default_namespace);
         if let Some(needs) = outcome.needs() {
             keys.extend(needs.objects.iter().map(|key| (namespace, key)));

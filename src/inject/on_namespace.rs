@@ -1,6 +1,5 @@
 //! `misplaced-annotation` on a Namespace, where the injectors of service meshes are switched on and off.
 
-use crate::config::Select;
 use crate::mackerel::annotations::PREFIX;
 use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
@@ -18,8 +17,7 @@ pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Findi
             let message = format!("`{name}` has no effect on a Namespace");
             let help = format!(
                 "to choose namespaces, set `{}` or `{}`",
-                Select::namespaces(),
-                Select::exclude_namespaces()
+                "select.namespaces", "select.excludeNamespaces"
             );
             let pointer = format!("/metadata/annotations/{}", pointer::escape(&name));
             let start = tree.place(key).start;

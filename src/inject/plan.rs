@@ -405,7 +405,7 @@ impl ResourcePlanner<'_, '_> {
             .tree
             .member_at(self.resource.node, ["metadata", "namespace"]);
         let named = named.unwrap_or(self.resource.node);
-        let default_namespace = self.planner.config.spec.namespace.as_ref();
+        let default_namespace = self.planner.config.spec.namespace.as_deref();
         let namespace = self.resource.identity.namespace_or(default_namespace);
         Some(InjectedAgent {
             needs: Arc::clone(&agent.needs),

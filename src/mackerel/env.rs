@@ -1,4 +1,4 @@
-//! The agent's environment variables, as the rows of the settings name them.
+//! The agent's environment variables, as the table of settings names them.
 
 /// The variable that names the pod's node, for the API server.
 pub const NODE_NAME: &str = "MACKEREL_KUBERNETES_NODE_NAME";
@@ -14,6 +14,18 @@ pub const POD_NAME: &str = "MACKEREL_KUBERNETES_POD_NAME";
 
 /// The variables that texts of annotations may refer to: `$(MACKEREL_KUBERNETES_POD_NAME)`.
 pub const REFERABLE: [&str; 2] = [NAMESPACE, POD_NAME];
+
+/// The variable that has the kubelet's port without TLS; "0" for the one with TLS.
+pub const READ_ONLY_PORT: &str = "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT";
+
+/// The variable that has the kubelet's port with TLS.
+pub const KUBELET_PORT: &str = "MACKEREL_KUBERNETES_KUBELET_PORT";
+
+/// The variable that turns verification of the kubelet's certificate off, whatever its value.
+pub const INSECURE_TLS: &str = "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS";
+
+/// The variable that says where the agent has its configuration.
+pub const AGENT_CONFIG: &str = "MACKEREL_AGENT_CONFIG";
 
 /// The variable that names the folder for temporary files.
 pub const TMPDIR: &str = "TMPDIR";
@@ -50,15 +62,4 @@ pub enum EnvOverride {
     IfUnset,
     /// Forbidden: the setting also controls other things, such as permissions and warnings.
     Forbidden,
-}
-
-impl Variable {
-    /// A variable that holds the setting's value.
-    pub const fn named(name: &'static str) -> Self {
-        Variable {
-            name,
-            form: VariableForm::Text,
-            env_override: EnvOverride::IfUnset,
-        }
-    }
 }

@@ -58,6 +58,13 @@ pub(super) fn waits_for_nothing(config: &Config) -> String {
         return "true".to_owned();
     }
     let mut keys = keys(Annotation::WaitFor);
-    keys.extend(config.spec.wait_for.annotations.iter().cloned());
+    keys.extend(
+        config
+            .spec
+            .wait_for
+            .annotations
+            .iter()
+            .map(ToString::to_string),
+    );
     all(&keys, r"v.matches('^[\\s,]*$')")
 }

@@ -1,5 +1,7 @@
 //! CEL as text: literals, and lists and mappings on several lines where one would be long.
 
+use std::fmt::Display;
+
 /// An expression with its name: a match condition, or a variable.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
@@ -30,8 +32,8 @@ pub(super) fn collection(open: &str, items: &[String], close: &str) -> String {
 }
 
 /// Returns a list of strings.
-pub(super) fn strings<T: AsRef<str>>(items: &[T]) -> String {
-    let items: Vec<String> = items.iter().map(|item| string(item.as_ref())).collect();
+pub(super) fn strings<T: Display>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(|item| string(&item.to_string())).collect();
     collection("[", &items, "]")
 }
 

@@ -152,11 +152,10 @@ fn labels(selector: &LabelSelector) -> Vec<String> {
         let is_present = format!("{key} in {LABELS}");
         let is_among = format!("({is_present} && {LABELS}[{key}] in {values})");
         conditions.push(match requirement.operator {
-            Some(LabelOperator::In) => is_among,
-            Some(LabelOperator::NotIn) => format!("!{is_among}"),
-            Some(LabelOperator::Exists) => is_present,
-            Some(LabelOperator::DoesNotExist) => format!("!({is_present})"),
-            None => "true".to_owned(),
+            LabelOperator::In => is_among,
+            LabelOperator::NotIn => format!("!{is_among}"),
+            LabelOperator::Exists => is_present,
+            LabelOperator::DoesNotExist => format!("!({is_present})"),
         });
     }
     conditions

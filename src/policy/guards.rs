@@ -1,6 +1,6 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::config::{AgentSettings, Config, Qos};
+use crate::config::{Config, Qos};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::qos;
@@ -120,10 +120,7 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         guards.push(Guard::undecided(
             "hasNoVolumeToMount",
             has_no_volume(&names),
-            &format!(
-                "the pod has a volume of `{}`",
-                AgentSettings::volume_mounts()
-            ),
+            &format!("the pod has a volume of `{}`", "agent.volumeMounts"),
         ));
     }
     if !agent.image_pull_secrets.is_empty() {
@@ -138,7 +135,7 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
             condition,
             &format!(
                 "the pod lacks a pull secret of `{}`; add it",
-                AgentSettings::image_pull_secrets()
+                "agent.imagePullSecrets"
             ),
         ));
     }

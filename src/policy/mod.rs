@@ -22,7 +22,7 @@ mod manifest;
 mod mutation;
 mod report;
 
-use crate::config::{Config, InjectionMode, KubernetesVersion, Select, Spec, WaitForSettings};
+use crate::config::{Config, InjectionMode, KubernetesVersion};
 use agent::RenderedAgents;
 
 pub use error::PolicyError;
@@ -66,8 +66,8 @@ pub fn policies(config: &Config, request: &PolicyRequest) -> Result<Policies, Po
 fn notes(config: &Config) -> Vec<String> {
     let spec = &config.spec;
     let mut notes = Vec::new();
-    let version = Spec::kubernetes_version();
-    if config.is_explicit(version.path) && spec.kubernetes_version < FIRST_VERSION {
+    let version = "kubernetesVersion";
+    if config.is_explicit(version) && spec.kubernetes_version < FIRST_VERSION {
         notes.push(format!(
             "warning: `{version}` is {}, but clusters take MutatingAdmissionPolicies from {FIRST_VERSION} on by default; use the webhook for older ones",
             spec.kubernetes_version
@@ -76,20 +76,20 @@ fn notes(config: &Config) -> Vec<String> {
     if spec.wait_for.image.is_some() {
         notes.push(format!(
             "warning: `{}` has no effect: pods that request wait-for are left alone and reported",
-            WaitForSettings::image()
+            "waitFor.image"
         ));
     }
-    if config.is_explicit(Spec::namespace().path) {
+    if config.is_explicit("namespace") {
         notes.push(format!(
             "info: `{}` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `{}`",
-            Spec::namespace(),
-            Select::namespaces()
+            "namespace",
+            "select.namespaces"
         ));
     }
-    if !config.is_explicit(Spec::on_error().path) {
+    if !config.is_explicit("onError") {
         notes.push(format!(
             "info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `{}: fail`",
-            Spec::on_error()
+            "onError"
         ));
     }
     notes

@@ -1,6 +1,6 @@
 //! The ValidatingAdmissionPolicies about pods that should have the agent and have none.
 
-use crate::config::{Config, OnError, Spec};
+use crate::config::{Config, OnError};
 use crate::mackerel::annotations::Annotation;
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
@@ -35,7 +35,7 @@ pub(super) fn policies(
         fields: validation(condition, &guards)?,
         binding_fields: json!({"validationActions": ["Warn", "Audit"]}),
     };
-    let is_explicit = config.is_explicit(Spec::on_error().path);
+    let is_explicit = config.is_explicit("onError");
     if !is_explicit || config.spec.on_error == OnError::Skip {
         return Ok(vec![reporting]);
     }

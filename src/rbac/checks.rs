@@ -1,7 +1,7 @@
 //! `namespace-required`, `invalid-name`, `nodes-proxy`: permissions that the command `rbac` cannot print, or should not grant unseen.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS, RbacSubject};
-use crate::config::{Config, Constraint, Spec};
+use crate::config::{Config, Namespace, ObjectName};
 use crate::inject::outcome::Outcome;
 use crate::report::{Finding, Reason};
 
@@ -23,17 +23,17 @@ pub(super) fn namespace<'s>(
     let at_account = format!("{}/spec/{field}", outcome.template);
     for (checked, offset, pointer) in [
         (
-            Constraint::Namespace.check(namespace),
+            namespace.parse::<Namespace>().err(),
             subject.namespace_offset,
             "/metadata/namespace",
         ),
         (
-            Constraint::ObjectName.check(&subject.account.name),
+            subject.account.name.parse::<ObjectName>().err(),
             offset,
             &*at_account,
         ),
     ] {
-        if let Err(violation) = checked {
+        if let Some(violation) = checked {
             let name = pointer.rsplit('/').next().unwrap_or_default();
             let message = format!("cannot print the permissions: `{name}` {}", violation.what);
             let finding = Finding::new(Reason::InvalidName, message, offset, pointer);
@@ -57,7 +57,7 @@ pub(super) fn nodes_proxy(
     let mut need = "on EKS Fargate the agent needs `nodes/proxy`".to_owned();
     let mut help = None;
     if access != KubeletAccess::ApiServer {
-        let default = match config.is_explicit(Spec::kubernetes_version().path) {
+        let default = match config.is_explicit("kubernetesVersion") {
             true => "",
             false => " (the default of `kubernetesVersion`)",
         };

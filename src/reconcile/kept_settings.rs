@@ -5,12 +5,11 @@
 
 use crate::agent::Component;
 use crate::annotations::{Given, VariableName, overlay};
-use crate::config::{
-    AgentSettings, Config, Kubelet, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef,
-    SettingRow, of_variable, role_list,
-};
+use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting, of_variable};
 use crate::mackerel::annotations::{Annotation, PREFIX, VARIABLE};
-use crate::mackerel::env::{REFERABLE, Variable, VariableForm};
+use crate::mackerel::env::{
+    AGENT_CONFIG, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, REFERABLE, Variable, VariableForm,
+};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM};
 use crate::manifest::expansion::literal;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
@@ -19,11 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The variables of the connection to the kubelet, which depend on each other.
-const KUBELET_VARIABLES: [&str; 3] = [
-    Kubelet::read_only_port().variable_name(),
-    Kubelet::port().variable_name(),
-    Kubelet::insecure_tls().variable_name(),
-];
+const KUBELET_VARIABLES: [&str; 3] = [READ_ONLY_PORT, KUBELET_PORT, INSECURE_TLS];
 
 /// An annotation that keeps a setting of the old agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,8 +122,11 @@ impl Replacement<'_> {
             };
             match setting {
                 Some(setting) => {
-                    let annotation = setting.annotation();
-                    kept.extend(annotation.map(|annotation| KeptSetting::new(annotation, value)));
+                    kept.extend(
+                        setting
+                            .annotation
+                            .map(|annotation| KeptSetting::new(annotation, value)),
+                    );
                 }
                 None => kept.push(KeptSetting {
                     annotation: Annotation::Env,
@@ -144,8 +142,11 @@ impl Replacement<'_> {
     fn names(&self) -> Vec<KeptSetting> {
         let (old, new) = (&self.old, &*self.agent.container);
         let mut kept = Vec::new();
-        for (setting, field) in [(SecretKeyRef::name(), "name"), (SecretKeyRef::key(), "key")] {
-            if let (Some(annotation), Some(value)) = (setting.annotation(), secret(old, field))
+        for (annotation, field) in [
+            (Annotation::ApiKeySecretName, "name"),
+            (Annotation::ApiKeySecretKey, "key"),
+        ] {
+            if let Some(value) = secret(old, field)
                 && Some(value) != secret(new, field)
             {
                 kept.push(KeptSetting::new(annotation, value));
@@ -159,22 +160,26 @@ impl Replacement<'_> {
     }
 
     fn agent_config(&self) -> Vec<KeptSetting> {
-        let variable = AgentSettings::config().variable_name();
         let configured = &self.config.spec.agent.config;
         let mut kept = Vec::new();
         if let Some(mounted) = self.config_map() {
-            let name = configured.config_map_key_ref.name.as_deref();
+            let name = configured
+                .config_map_key_ref
+                .name
+                .as_deref()
+                .map(String::as_str);
             if configured.location.is_some() || name != Some(mounted.name) {
                 kept.push(KeptSetting::new(
                     Annotation::AgentConfigMapName,
                     mounted.name,
                 ));
             }
-            if configured.config_map_key_ref.key != mounted.key {
+            if *configured.config_map_key_ref.key != mounted.key {
                 kept.push(KeptSetting::new(Annotation::AgentConfigMapKey, mounted.key));
             }
-        } else if let Some(location) = value(&self.old, variable).filter(|value| is_literal(value))
-            && value(&self.agent.container, variable) != Some(location)
+        } else if let Some(location) =
+            value(&self.old, AGENT_CONFIG).filter(|value| is_literal(value))
+            && value(&self.agent.container, AGENT_CONFIG) != Some(location)
         {
             kept.push(KeptSetting::new(Annotation::AgentConfigLocation, location));
         }
@@ -254,22 +259,23 @@ impl Replacement<'_> {
         }
         let configured = &self.config.spec.agent.config.config_map_key_ref;
         if let Some(mounted) = self.config_map()
-            && configured.name.as_deref() == Some(mounted.name)
-            && configured.key == mounted.key
+            && configured
+                .name
+                .as_deref()
+                .is_some_and(|name| name == mounted.name)
+            && *configured.key == mounted.key
         {
-            equal.push(format!("env: {}", AgentSettings::config().variable_name()));
+            equal.push(format!("env: {AGENT_CONFIG}"));
             equal.push(format!("volumeMounts: {}", mounted.mount_path));
         }
         equal
     }
 
     /// Returns true if an annotation of the template gives this setting.
-    pub(super) fn has_annotation_of(&self, setting: &SettingRow) -> bool {
+    pub(super) fn has_annotation_of(&self, setting: &Setting) -> bool {
         let mut given = self.template.annotations.iter();
-        given.any(|given| {
-            Annotation::of(&given.key).is_some()
-                && Annotation::of(&given.key) == setting.annotation()
-        })
+        setting.annotation.is_some()
+            && given.any(|given| Annotation::of(&given.key) == setting.annotation)
     }
 
     /// Returns the pod's volume of this name.
@@ -279,7 +285,7 @@ impl Replacement<'_> {
 
     /// Returns the ConfigMap of the old agent's configuration, if it is one.
     fn config_map(&self) -> Option<MountedConfigMap<'_>> {
-        let path = value(&self.old, AgentSettings::config().variable_name())?;
+        let path = value(&self.old, AGENT_CONFIG)?;
         let mut mounts = self.old.get("volumeMounts")?.as_array()?.iter();
         mounts.find_map(|mount| {
             let mount_path = text(mount, "mountPath")?;
@@ -340,10 +346,19 @@ fn value<'a>(container: &'a Value, name: &str) -> Option<&'a str> {
 fn meaning(container: &Value, name: &str, form: VariableForm) -> Option<String> {
     match form {
         VariableForm::Text => value(container, name).map(str::to_owned),
-        VariableForm::List => value(container, name).map(role_list),
+        VariableForm::List => value(container, name).map(items),
         VariableForm::IgnorePattern => ignored(container, name),
         VariableForm::ConfigFile | VariableForm::SecretKey | VariableForm::Connection => None,
     }
+}
+
+/// `a:b, c:d` -> `a:b,c:d`
+fn items(list: &str) -> String {
+    let items = list.split(',').map(str::trim);
+    items
+        .filter(|item| !item.is_empty())
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// Returns the pattern of other containers to ignore; none if it names the agent alone.

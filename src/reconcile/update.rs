@@ -248,12 +248,10 @@ impl Reconciler<'_, '_> {
     /// Returns true if the configuration or an annotation sets the name.
     fn is_explicit(&self, name: ReplaceableName) -> bool {
         let config = self.context.config;
-        if config.is_explicit(name.setting().path) {
+        if config.is_explicit(name.setting()) {
             return true;
         }
-        let Some(annotation) = name.setting().annotation() else {
-            return false;
-        };
+        let annotation = name.annotation();
         let mut given = self.template.annotations.iter();
         config.allows(annotation)
             && given.any(|given| Annotation::of(&given.key) == Some(annotation))

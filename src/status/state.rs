@@ -1,6 +1,5 @@
 //! The states of a pod with regard to the agent.
 
-use crate::config::Select;
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
 use crate::report::Finding;
@@ -81,8 +80,7 @@ impl PodState {
         let Workload { kind, name, .. } = workload;
         let message = format!(
             "`{}` and `{}` need the owner of {kind} {name}, which is not in the input",
-            Select::kinds(),
-            Select::exclude(),
+            "select.kinds", "select.exclude",
         );
         let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {

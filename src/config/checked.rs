@@ -1,0 +1,317 @@
+//! Text and numbers that Kubernetes or the agent restrict beyond their type: the check, its sentence and the schema's pattern.
+
+use crate::config::go_regexp;
+use crate::config::violation::Violation;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+/// Reads types from text and writes them as text. The keyword is that of their JSON Schema.
+macro_rules! texts {
+    ($($Type:ty: $keyword:literal = $value:expr;)*) => {$(
+        impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(|violation: Violation| serde::de::Error::custom(violation.message()))
+            }
+        }
+
+        impl schemars::JsonSchema for $Type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($Type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"type": "string", $keyword: $value})
+            }
+        }
+    )*};
+}
+
+pub(crate) use texts;
+
+/// Declares text of a pattern: its words in a message, the help, and its length in bytes.
+macro_rules! checked {
+    ($($(#[doc = $doc:literal])* $Name:ident: $must_be:literal, $help:literal, $length:expr, $pattern:expr;)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(crate) struct $Name(String);
+
+        /// A text of this program, which is known to match.
+        impl From<&'static str> for $Name {
+            fn from(text: &'static str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl FromStr for $Name {
+            type Err = Violation;
+
+            fn from_str(text: &str) -> Result<Self, Violation> {
+                static PATTERN: LazyLock<Option<PikeVM>> = LazyLock::new(|| PikeVM::new($pattern).ok());
+                if $length.contains(&text.len()) && matches(PATTERN.as_ref(), text) {
+                    return Ok(Self(text.to_owned()));
+                }
+                Err(Violation::found($must_be, text).with_help($help))
+            }
+        }
+
+        impl Deref for $Name {
+            type Target = String;
+
+            fn deref(&self) -> &String {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $Name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        texts! { $Name: "pattern" = $pattern; }
+    )*};
+}
+
+/// Returns true if a pattern matches.
+pub(crate) fn matches(pattern: Option<&PikeVM>, text: &str) -> bool {
+    pattern.is_some_and(|pattern| pattern.is_match(&mut pattern.create_cache(), text))
+}
+
+/// A DNS subdomain.
+macro_rules! subdomain {
+    () => {
+        r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+    };
+}
+
+/// A label's value, or a name without prefix.
+macro_rules! qualified {
+    () => {
+        "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+    };
+}
+
+pub(crate) use {qualified, subdomain};
+
+// Empty text unsets an optional setting, so that the patterns of their types take it.
+checked! {
+    /// The name of a Secret, ConfigMap or other object: a DNS subdomain.
+    ObjectName: "the name of a Kubernetes object",
+        "lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends", 1..=253, concat!("^(", subdomain!(), ")?$");
+    /// The name of a namespace: a DNS label.
+    Namespace: "the name of a namespace",
+        "lower-case letters, digits and `-`, at most 63; a letter or digit at both ends", 1..=63, "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$";
+    /// A key in a Secret or ConfigMap, which becomes a file's name.
+    DataKey: "a key of a Secret or ConfigMap",
+        "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, r"^\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$";
+    /// A container image: registry, path, tag and digest; or with a placeholder, which a later tool replaces.
+    Image: "a container image",
+        "for example `registry.example.com/agent:v1`, without `https://` and spaces", 1..=1000, concat!(
+            r"^((([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
+            r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
+            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@[A-Za-z0-9+._-]+:[0-9A-Fa-f]+)?",
+            r"|[!-~]*(\$|#\{|__[A-Z])[!-~]*)?$",
+        );
+    /// A URL or path from which the agent reads its configuration.
+    ConfigLocation: "a location of the agent configuration",
+        "use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path", 1..=4096, r"^((https?://|s3://|file:///|/)[^\x00-\x20\x7f]*)?$";
+    /// The URL of an HTTP API. The agent drops a path.
+    ApiUrl: "an HTTP URL without a path",
+        "for example `https://api.mackerelio.com/`; the agent ignores a path", 1..=4096, r"^(https?://[^/?#\x00-\x20\x7f]+/?)?$";
+    /// The full name of a label or annotation: `[prefix/]name`.
+    MetadataName: "the name of a label or annotation",
+        "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63", 1..=317, concat!("^(", subdomain!(), "/)?", qualified!(), "$");
+    /// An API group; `""` is the core group.
+    Group: "an API group",
+        "use it without a version, such as `apps`; the core group is `\"\"`", 0..=253, concat!("^(", subdomain!(), ")?$");
+    /// A kind.
+    Kind: "a kind", "use the kind as in the manifest, such as `Deployment`", 1..=63, "^[A-Z][A-Za-z0-9]{0,62}$";
+    /// A label's value.
+    LabelValue: "a label's value",
+        "letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends", 0..=63, concat!("^(", qualified!(), ")?$");
+    /// Text of at least one character.
+    Line: "text", "set `null` for none", (1..), "(?s)^.*$";
+}
+
+/// A Go regular expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GoRegexp(pub(crate) String);
+
+impl FromStr for GoRegexp {
+    type Err = Violation;
+
+    fn from_str(text: &str) -> Result<Self, Violation> {
+        const MUST_BE: &str = "a Go regular expression";
+        // The empty pattern would match every container.
+        if text.is_empty() {
+            return Err(Violation::found(MUST_BE, text));
+        }
+        match go_regexp::check(text) {
+            Ok(()) => Ok(Self(text.to_owned())),
+            Err(why) => {
+                let Violation { what, .. } = Violation::found(MUST_BE, text);
+                let help = "for the syntax, see https://pkg.go.dev/regexp/syntax";
+                Err(Violation::new(format!("{what}: {why}")).with_help(help))
+            }
+        }
+    }
+}
+
+impl fmt::Display for GoRegexp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+texts! { GoRegexp: "type" = "string"; }
+
+/// The lifetime of a ServiceAccount's token, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "u32")]
+#[schemars(!try_from)]
+pub(crate) struct TokenLifetime(#[schemars(range(min = 600))] pub(crate) u32);
+
+impl Default for TokenLifetime {
+    /// The one lifetime that the API server extends, for clients which read the token once, as the agent does.
+    fn default() -> Self {
+        Self(3607)
+    }
+}
+
+impl TryFrom<u32> for TokenLifetime {
+    type Error = String;
+
+    fn try_from(seconds: u32) -> Result<Self, String> {
+        // The API server refuses less.
+        if seconds >= 600 {
+            return Ok(Self(seconds));
+        }
+        let violation = Violation::found("at least 600", &seconds.to_string());
+        Err(violation
+            .with_help("Kubernetes does not issue tokens for less than 10 minutes")
+            .message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn takes<T: FromStr<Err = Violation>>(good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert!(text.parse::<T>().is_ok(), "{text}");
+        }
+        for text in bad {
+            assert!(text.parse::<T>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_as_kubernetes_allows_them() {
+        let long = &*"a".repeat(64);
+        takes::<ObjectName>(
+            &["a", "a.b-c", long],
+            &["", "A", "a_b", "-a", "a-", "a..b", ".a", "a b"],
+        );
+        takes::<Namespace>(&["kube-system", "a1"], &["", "a.b", "Kube", "-a", long]);
+        takes::<DataKey>(
+            &["MACKEREL_APIKEY", "a.conf", ".a", &"a".repeat(253)],
+            &["", ".", "..", "..a", "a/b", "a b", &"a".repeat(254)],
+        );
+        takes::<MetadataName>(
+            &["a", "com.baeldung/wait-for-it"],
+            &["", "a/b/c", "/a", "a/", "A/b", long],
+        );
+        takes::<LabelValue>(&["", "web", "v1.2_3"], &["-a", "a b", long]);
+        takes::<Group>(&["", "apps", "argoproj.io"], &["apps/v1", "Apps"]);
+        takes::<Kind>(&["Deployment"], &["", "deployment", "apps/Deployment"]);
+    }
+
+    #[test]
+    fn images_with_registry_tag_and_digest_or_a_placeholder() {
+        takes::<Image>(
+            &[
+                "a",
+                "a-b/c__d.e:V1_x.y-z",
+                "r.io:5000/a/b:c@sha256:00",
+                "Registry.example.com/a",
+                "Team/a",
+                "localhost/a",
+                "[::1]:5000/a:1",
+                "a@sha256:0A",
+                "${IMAGE}",
+                "r.io/a:$(TAG)",
+            ],
+            &[
+                "",
+                "a b",
+                " a",
+                "a ",
+                ":v1",
+                "/a",
+                "a/",
+                "a//b",
+                "a\nb",
+                "a\n",
+                "https://r.io/a:1",
+                "http://r.io/a",
+                "a:",
+                "a:1:2",
+                "a:1,agent.memo=b",
+                "a:.1",
+                "A",
+                "r.io/A",
+                "r.io/Team/a",
+                "r.io:/a",
+                "r.io:x/a",
+                "-r.io/a",
+                "[]/a",
+                "a@",
+                "a@sha256",
+                "a@sha256:",
+                "a@sha256:x",
+                "a@b@sha256:00",
+                "a_",
+                "{{ image }}",
+                "${A} b",
+            ],
+        );
+    }
+
+    #[test]
+    fn urls_and_patterns_of_the_agent() {
+        takes::<ConfigLocation>(
+            &["https://x/y", "s3://b/k", "/etc/a.conf"],
+            &["", "x.conf", "ftp://x", "https://a b"],
+        );
+        takes::<ApiUrl>(
+            &[
+                "https://api.mackerelio.com/",
+                "http://x",
+                "http://[::1]:8080",
+            ],
+            &[
+                "",
+                "api.mackerelio.com",
+                "https://",
+                "https:///x",
+                "https://x/api",
+                "https://x/?a",
+            ],
+        );
+        takes::<GoRegexp>(&["^istio-proxy$"], &["", "*", "(?=a)"]);
+    }
+}

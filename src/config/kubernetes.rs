@@ -1,0 +1,183 @@
+//! Settings of Kubernetes types: their schema, and null in them.
+
+use crate::config::checked::{qualified, subdomain};
+use crate::config::violation::Violation;
+use crate::manifest::quantity::nanos;
+use serde_json::{Value as Json, json};
+
+/// The settings that are a type of Kubernetes, or a list of it.
+pub(super) const PATHS: [&str; 4] = [
+    "agent.env",
+    "agent.volumeMounts",
+    "agent.resources",
+    "agent.securityContext",
+];
+
+/// Makes the schema of a type the one for editors: null for every field, no unknown fields, and quantities with a type and without
+/// their grammar. Then adds what Kubernetes checks beyond the types.
+pub(super) fn narrow(schema: &mut Json, path: &str) {
+    tidy(schema, true);
+    json_patch::merge(schema, &narrowing(path));
+}
+
+fn tidy(schema: &mut Json, is_setting: bool) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    if object.shift_remove("x-kubernetes-int-or-string").is_some() {
+        object.insert("type".to_owned(), json!(["string", "number"]));
+    }
+    if object.get("type").is_some_and(|name| name == "integer") {
+        // Users, groups, ports and seconds.
+        object.insert("minimum".to_owned(), 0.into());
+        object.insert("maximum".to_owned(), i32::MAX.into());
+    }
+    object.shift_remove("format");
+    if !is_setting {
+        object.shift_remove("description");
+    }
+    if let Some(fields) = object.get_mut("properties").and_then(Json::as_object_mut) {
+        for field in fields.values_mut() {
+            tidy(field, false);
+            nullable(field);
+        }
+        object.insert("additionalProperties".to_owned(), false.into());
+    }
+    for inner in ["items", "additionalProperties"] {
+        if let Some(inner) = object.get_mut(inner).filter(|inner| inner.is_object()) {
+            tidy(inner, false);
+        }
+    }
+    if let Some(amounts) = object
+        .get_mut("additionalProperties")
+        .filter(|it| it.is_object())
+    {
+        nullable(amounts);
+    }
+    if is_setting {
+        nullable(schema);
+    }
+}
+
+fn nullable(schema: &mut Json) {
+    match &mut schema["type"] {
+        Json::Array(types) => types.push("null".into()),
+        one => *one = json!([one.take(), "null"]),
+    }
+}
+
+/// A name in a path: neither empty nor `..`, and without these characters.
+macro_rules! path_name {
+    ($without:literal) => {
+        concat!(
+            r"(\.{0,2}[^./",
+            $without,
+            "][^/",
+            $without,
+            r"]*|\.{3}[^/",
+            $without,
+            r"]*|\.)"
+        )
+    };
+}
+
+/// Returns the schema of text in this form. The help is for errors and editors.
+fn text(pattern: &str, help: &str) -> Json {
+    json!({"description": help, "pattern": format!("^({pattern})$")})
+}
+
+/// Returns the schema of a path that stays below a folder.
+fn inner_path() -> Json {
+    let pattern = concat!("(", path_name!(""), "(/+", path_name!(""), ")*/*)?");
+    text(pattern, "use a relative path without `..`")
+}
+
+/// Returns what Kubernetes checks of the values at a setting, as a merge patch of its schema.
+fn narrowing(path: &str) -> Json {
+    match path {
+        "agent.env" => json!({"items": variable()}),
+        "agent.volumeMounts" => json!({"items": mount()}),
+        // The pods have no such claims.
+        "agent.resources" => json!({"properties": {"claims": null}}),
+        _ => security_context(),
+    }
+}
+
+fn security_context() -> Json {
+    let kind = json!({"enum": ["RuntimeDefault", "Unconfined", "Localhost", null]});
+    json!({"properties": {
+        // `Unmasked` is for pods with a user namespace alone.
+        "procMount": {"enum": ["Default", null]},
+        "seccompProfile": {"properties": {"type": kind, "localhostProfile": inner_path()}},
+        "appArmorProfile": {"properties": {"type": kind, "localhostProfile": text("[!-~]+", "use a name without spaces")}},
+        // The agent does not run on Windows.
+        "windowsOptions": null,
+    }})
+}
+
+fn mount() -> Json {
+    json!({"required": ["name", "mountPath"], "properties": {
+        "mountPath": text(
+            concat!("(/+", path_name!(":"), ")+/*"),
+            "use a path below `/`, without `:` and `..`",
+        ),
+        "subPath": inner_path(),
+        "subPathExpr": inner_path(),
+        // `Bidirectional` is for privileged containers.
+        "mountPropagation": {"enum": ["None", "HostToContainer", null]},
+        "recursiveReadOnly": {"enum": ["Disabled", "IfPossible", "Enabled", null]},
+    }})
+}
+
+fn variable() -> Json {
+    let reference = json!({"required": ["name", "key"], "properties": {
+        "name": text(subdomain!(), "use the name of an object"),
+        "key": text(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*", "use a key of the object"),
+    }});
+    let path = concat!(
+        r"metadata\.(name|namespace|uid|(labels|annotations)\['(",
+        subdomain!(),
+        "/)?",
+        qualified!(),
+        r"'\])|",
+        r"spec\.(nodeName|serviceAccountName)|status\.(hostIP|podIP)s?",
+    );
+    json!({"required": ["name"], "properties": {
+        "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
+        "valueFrom": {"minProperties": 1, "maxProperties": 1, "properties": {
+            "secretKeyRef": reference,
+            "configMapKeyRef": reference,
+            "fieldRef": {"required": ["fieldPath"], "properties": {
+                "apiVersion": {"enum": ["v1", null]},
+                "fieldPath": text(path, "for example `spec.nodeName` or `metadata.labels['app']`"),
+            }},
+            "resourceFieldRef": {"required": ["resource"], "properties": {
+                "resource": text(
+                    r"(requests|limits)\.(cpu|memory|ephemeral-storage)",
+                    "for example `limits.memory`",
+                ),
+                "divisor": text("0|1([mkMGTPE]|[KMGTPE]i)?", "for example `1Mi`"),
+            }},
+        }},
+    }})
+}
+
+/// Removes what is null or an empty mapping: null removes what stands there, the default included.
+pub(super) fn prune(value: &mut Json) {
+    if let Some(members) = value.as_object_mut() {
+        members.values_mut().for_each(prune);
+        members.retain(|_, member| !member.is_null() && *member != json!({}));
+    }
+}
+
+/// Checks that a text is a quantity and not negative.
+pub(super) fn quantity(text: &str) -> Result<(), Violation> {
+    match nanos(text) {
+        None => Err(Violation::found("a quantity", text)
+            .with_help("for example `100m`, `0.5`, `64Mi` or `1Gi`")),
+        Some(value) if value < 0 => Err(Violation::new(format!(
+            "must not be negative, found `{text}`"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
