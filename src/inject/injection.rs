@@ -22,7 +22,7 @@ pub struct Injection {
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one, and results that failed
-    /// verification ([`Reason::VerifyFailed`]).
+    /// verification ([`Reason::VerifyFailed`](crate::report::Reason::VerifyFailed)).
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,

@@ -3,7 +3,6 @@
 //!
 //! ```
 //! use mackerel_agent_injector::config::Config;
-//! use mackerel_agent_injector::diagnostic::Diagnostic;
 //! use mackerel_agent_injector::engine::inject;
 //! use mackerel_agent_injector::options::Options;
 //! use mackerel_agent_injector::report::{Class, Reason};
@@ -23,10 +22,10 @@
 //! assert_eq!(outcome.decision.reason, Reason::InvalidAnnotation);
 //! assert_eq!(outcome.decision.reason.class(), Class::Refused);
 //!
-//! let severity = injection.severity(&outcome.decision);
-//! let shown = Diagnostic::of(&outcome.decision, severity, "web.yaml", manifest.as_bytes()).to_string();
-//! assert!(shown.starts_with("error[invalid-annotation]: "), "{shown}");
-//! assert!(shown.contains("--> web.yaml:5:"), "{shown}");
+//! let row = injection.rows("web.yaml", manifest).next().unwrap();
+//! let line = row.line();
+//! assert!(line.starts_with("web.yaml:5:"), "{line}");
+//! assert!(line.contains(": error[invalid-annotation]: v1/Pod/web "), "{line}");
 //! ```
 
 mod finding;

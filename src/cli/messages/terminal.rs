@@ -30,10 +30,12 @@ impl View {
     pub(super) fn messages<'r>(self, rows: impl Iterator<Item = Row<'r>>) -> Vec<String> {
         let mut alike: BTreeMap<Reason, usize> = BTreeMap::new();
         let is_shown = |row: &Row<'_>| {
+            if !self.shows(row) || !self.limits(row) {
+                return self.shows(row);
+            }
             let count = alike.entry(row.finding.reason).or_default();
-            let is_limited = self.shows(row) && self.limits(row);
-            *count += usize::from(is_limited);
-            self.shows(row) && !(is_limited && *count > MAX_ALIKE)
+            *count += 1;
+            *count <= MAX_ALIKE
         };
         let rows: Vec<Row<'_>> = rows.filter(is_shown).collect();
         let mut painter = Painter::new(self.colour);
