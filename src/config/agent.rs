@@ -1,7 +1,7 @@
 //! Settings of the agent's container.
 
 use crate::config::checked::{
-    ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, Line, ObjectName, TokenLifetime,
+    ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, ObjectName, TokenLifetime,
 };
 use crate::config::role::Role;
 use crate::config::violation::Violation;
@@ -30,9 +30,9 @@ pub(crate) struct AgentSettings {
     /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
     pub(crate) roles: Vec<Role>,
     /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
-    pub(crate) display_name: Option<Line>,
+    pub(crate) display_name: Option<String>,
     /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-    pub(crate) memo: Option<Line>,
+    pub(crate) memo: Option<String>,
     /// The agent's own configuration file, from a ConfigMap or from a path or URL.
     pub(crate) config: AgentConfig,
     /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.

@@ -141,8 +141,6 @@ checked! {
     /// A label's value.
     LabelValue: "a label's value",
         "letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends", 0..=63, concat!("^(", qualified!(), ")?$");
-    /// Text of at least one character.
-    Line: "text", "set `null` for none", (1..), "(?s)^.*$";
 }
 
 /// A Go regular expression.

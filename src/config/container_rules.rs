@@ -4,30 +4,24 @@
 use crate::config::checked::{MetadataName, matches};
 use crate::config::kubernetes::{PATHS, quantity};
 use crate::config::layers::join;
-use crate::config::spec::Spec;
 use crate::config::violation::{Conflict, Violation, listed};
-use crate::config::{schema, secret};
+use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::names::Volume;
 use crate::manifest::dotted_path::escape;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 /// Returns the rules that the settings break: those of the schema, then the others.
-pub(super) fn broken(spec: &Spec) -> Vec<Conflict> {
-    let agent = &spec.agent;
-    let values = json!([
-        agent.env,
-        agent.volume_mounts,
-        agent.resources,
-        agent.security_context
-    ]);
+pub(super) fn broken(config: &Config) -> Vec<Conflict> {
+    let agent = &config.spec.agent;
     let mut rules = Rules { found: Vec::new() };
-    for (path, value) in PATHS.iter().zip(values.as_array().into_iter().flatten()) {
-        if let Some(schema) = schema::at(path) {
-            rules.check(path, value, schema);
+    // To build the schema takes time, and the defaults fit it.
+    for path in PATHS.iter().filter(|path| config.is_explicit(path)) {
+        if let (Some(schema), Some(value)) = (schema::at(path), config.value(path)) {
+            rules.check(path, &value, schema);
         }
     }
     for (index, variable) in agent.env.iter().enumerate() {

@@ -25,7 +25,7 @@ pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
     selectors(config, &mut found);
     duplicate_variables(&config.spec.agent.env, &mut found);
     mount_paths(&config.spec.agent, &mut found);
-    found.extend(container_rules::broken(&config.spec));
+    found.extend(container_rules::broken(config));
     found.extend(template_conflicts(config));
     found
 }

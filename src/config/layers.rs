@@ -155,6 +155,15 @@ impl<'a> Loader<'a> {
         merge(target, value, &path);
     }
 
+    /// Merges the namespace; empty text is none.
+    pub(super) fn merge_namespace(&mut self, text: &str) {
+        let given = self.given(0..0, 0..text.len());
+        self.given.insert("namespace".to_owned(), given);
+        self.note_value("namespace");
+        let value = Some(text).filter(|text| !text.is_empty());
+        merge(&mut self.values, json!({"namespace": value}), "");
+    }
+
     /// Returns the schema of the setting at a path, or reports that there is none.
     fn find(&mut self, parts: &[String], name: &Range<usize>) -> Option<&'static Json> {
         let mut schema = &*schema::SPEC;

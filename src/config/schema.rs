@@ -14,10 +14,8 @@ pub(super) static SPEC: LazyLock<Json> = LazyLock::new(|| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<Spec>()
-        .to_value();
+    let schema = settings.into_generator().into_root_schema_for::<Spec>();
+    let mut schema = Json::from(schema);
     tidy(&mut schema, "");
     schema["description"] = "The settings. Each has a default.".into();
     schema

@@ -146,13 +146,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     if let Some(text) = sources.namespace {
         let place = Place::of_argument("--namespace", text.as_bytes(), 0..0);
         loader.begin(LayerKind::Namespace, place);
-        let (path, name, spans) = ("namespace", 0..0, SpanMap::From(0));
-        loader.merge_text(&TextSetting {
-            path,
-            name,
-            text,
-            spans,
-        });
+        loader.merge_namespace(text);
     }
     config.spec = loader.settings();
     diagnostics.extend(loader.diagnostics());

@@ -13,11 +13,11 @@ pub(super) fn set<T: DeserializeOwned>(setting: &mut T, text: &str) -> Result<()
     Ok(())
 }
 
-/// Returns a setting as text; none if it is unset. Items of a list are separated by commas.
+/// Returns a setting as text; none if it is unset or empty. Items of a list are separated by commas.
 pub(super) fn shown<T: Serialize>(setting: &T) -> Option<String> {
     match serde_json::to_value(setting).ok()? {
         Json::Null => None,
-        Json::String(text) => Some(text),
+        Json::String(text) => Some(text).filter(|text| !text.is_empty()),
         Json::Array(items) if items.is_empty() => None,
         Json::Array(items) => {
             let items = items.iter().filter_map(Json::as_str);
