@@ -153,4 +153,6 @@ mod post_renderer;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-pub mod cli;
+mod cli;
+
+pub use cli::run;

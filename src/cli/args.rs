@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Names the configuration file where neither `--config` nor a functionConfig does.
-pub(crate) const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";
+pub const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";
 /// Names the log file where `--log-file` does not.
-pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
+pub const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
 
 /// Add the Mackerel container agent to Kubernetes manifests and change no other byte
 #[derive(Debug, Parser)]
@@ -32,46 +32,46 @@ Without a command, the agent is injected into stdin: a ResourceList of kustomize
 Exit codes: 0 success, 1 `--check` found a change, a missing agent or an injected agent
 without its `record`, 2 error."
 )]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub command: Option<Command>,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub common: Common,
 }
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
-pub(crate) struct Common {
+pub struct Common {
     /// Configuration file; default: `agent-injector.yaml` in the directory of PATH or above [env: MACKEREL_AGENT_INJECTOR_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Use the defaults instead of a configuration file
     #[arg(long, global = true, conflicts_with = "config")]
-    pub(crate) no_config: bool,
+    pub no_config: bool,
     /// Set one field below `spec`, such as `agent.image=IMAGE` or `agent.roles=[shop:web, shop:api]`; repeatable
     #[arg(long, global = true, value_name = "PATH=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     /// Namespace for resources without `metadata.namespace`
     #[arg(short, long, global = true, value_name = "NS")]
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Threads for one input; default: 1 below 4 MiB, else one per processor
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    pub threads: Option<NonZeroUsize>,
     /// Append all messages to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
     #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
+    pub log_file: Option<PathBuf>,
 }
 
 /// The value of `--adopt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Adoption {
+pub enum Adoption {
     Lossy,
 }
 
 // Only the arguments of the command that was typed are built. Documentation of their types would become the command's description.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub(crate) enum Command {
+pub enum Command {
     /// Add, update or remove the agent according to the configuration
     #[command(after_help = "\
 Examples:
@@ -214,30 +214,30 @@ Examples:
 // Arguments of the admission server.
 #[cfg(all(unix, feature = "webhook"))]
 #[derive(Debug, Args)]
-pub(crate) struct WebhookArgs {
+pub struct WebhookArgs {
     #[command(subcommand)]
-    pub(crate) command: Option<WebhookCommand>,
+    pub command: Option<WebhookCommand>,
     /// Address and port of the HTTPS endpoints `/mutate`, `/warn` and `/wait-for`
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:10250")]
-    pub(crate) listen: SocketAddr,
+    pub listen: SocketAddr,
     /// Address and port of the HTTP endpoints `/livez`, `/readyz` and `/metrics`
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:8080")]
-    pub(crate) metrics_listen: SocketAddr,
+    pub metrics_listen: SocketAddr,
     /// Certificate chain in PEM, the server certificate first
     #[arg(long, value_name = "FILE", required = true)]
-    pub(crate) tls_cert: Option<PathBuf>,
+    pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", required = true)]
-    pub(crate) tls_key: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
     /// Name by which the API server calls the server, `NAME.NAMESPACE.svc` of its Service; a certificate for another name is not used
     #[arg(long, value_name = "NAME", value_parser = |name: &str| ServerName::try_from(name.to_owned()))]
-    pub(crate) server_name: Option<ServerName<'static>>,
+    pub server_name: Option<ServerName<'static>>,
     /// Accept only clients with a certificate of these CAs, in PEM; default: clients need no certificate
     #[arg(long, value_name = "FILE")]
-    pub(crate) client_ca: Option<PathBuf>,
+    pub client_ca: Option<PathBuf>,
     /// Time to keep serving after SIGTERM, while `/readyz` reports that the server is not ready
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
-    pub(crate) drain: Duration,
+    pub drain: Duration,
     /// Log format on stderr: json or text
     #[arg(
         long,
@@ -245,12 +245,12 @@ pub(crate) struct WebhookArgs {
         default_value = "json",
         hide_possible_values = true
     )]
-    pub(crate) log_format: LogFormat,
+    pub log_format: LogFormat,
 }
 
 #[cfg(all(unix, feature = "webhook"))]
 #[derive(Debug, Subcommand)]
-pub(crate) enum WebhookCommand {
+pub enum WebhookCommand {
     /// Print a Secret with a certificate for a Service, and the `caBundle` that trusts it
     #[command(after_help = "\
 Examples:
@@ -275,7 +275,7 @@ issue another certificate.")]
 
 // Arguments of `policy`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PolicyArgs {
+pub struct PolicyArgs {
     /// Select only pods in namespaces with these labels, as in `kubectl -l`: `team in (shop,web),!legacy`
     #[arg(
         long,
@@ -283,7 +283,7 @@ pub(crate) struct PolicyArgs {
         default_value = "",
         hide_default_value = true
     )]
-    pub(crate) namespace_selector: LabelSelector,
+    pub namespace_selector: LabelSelector,
     /// Select only pods with these labels
     #[arg(
         long,
@@ -291,42 +291,42 @@ pub(crate) struct PolicyArgs {
         default_value = "",
         hide_default_value = true
     )]
-    pub(crate) object_selector: LabelSelector,
+    pub object_selector: LabelSelector,
     /// Name of the policies and their bindings
     #[arg(
         long,
         value_name = "NAME",
         default_value = "mackerel-agent-injector-policy"
     )]
-    pub(crate) name: String,
+    pub name: String,
 }
 
 // Input of a command that reports each decision, and how much it reports.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ReadArgs {
+pub struct ReadArgs {
     /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Print errors only
     #[arg(short, long, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
     /// Print the decision for every resource
     #[arg(short, long)]
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
 // Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct InjectArgs {
+pub struct InjectArgs {
     /// Change the files in place; an error leaves all of them unchanged
     #[arg(short, long, conflicts_with_all = ["diff", "check", "output"])]
-    pub(crate) in_place: bool,
+    pub in_place: bool,
     /// Print the changes as a unified diff, for example for `git apply`
     #[arg(long, conflicts_with = "output")]
-    pub(crate) diff: bool,
+    pub diff: bool,
     /// List changes without writing; exit with 1 if there are any
     #[arg(long)]
-    pub(crate) check: bool,
+    pub check: bool,
     /// Output format: `patch` for JSON Patches; with `--check`, `json` for programs, and `github`, `gitlab` or `sarif` for code review
     #[arg(
         short,
@@ -335,56 +335,56 @@ pub(crate) struct InjectArgs {
         hide_possible_values = true,
         requires_ifs = [("json", "check"), ("github", "check"), ("gitlab", "check"), ("sarif", "check")],
     )]
-    pub(crate) output: Option<Output>,
+    pub output: Option<Output>,
     /// Overwrite or remove agents that were modified after injection
     #[arg(long)]
-    pub(crate) force: bool,
+    pub force: bool,
     /// Treat warnings as errors
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub strict: bool,
     #[command(flatten)]
-    pub(crate) read: ReadArgs,
+    pub read: ReadArgs,
 }
 
 // Input and output of `explain`.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ExplainArgs {
+pub struct ExplainArgs {
     /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Explain only this resource, with its agent and the place of each setting: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(long, value_name = "RESOURCE")]
-    pub(crate) resource: Option<String>,
+    pub resource: Option<String>,
     /// Output format; default: text
     #[arg(short, long, value_name = "FORMAT")]
-    pub(crate) output: Option<ExplainFormat>,
+    pub output: Option<ExplainFormat>,
     /// Treat warnings as errors
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub strict: bool,
 }
 
 // Input and output of `status`.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct StatusArgs {
+pub struct StatusArgs {
     /// Files and directories with pods; `-` or none for stdin
     #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Count only pods in namespaces with these labels, as in `kubectl -l`; requires Namespaces in the input
     #[arg(long, value_name = "SELECTOR")]
-    pub(crate) namespace_selector: Option<LabelSelector>,
+    pub namespace_selector: Option<LabelSelector>,
     /// Output format; default: text
     #[arg(short, long, value_name = "FORMAT")]
-    pub(crate) output: Option<StatusFormat>,
+    pub output: Option<StatusFormat>,
     /// Exit with 1 for pods that are outdated or refused, too
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub strict: bool,
     /// Print errors only
     #[arg(short, long, conflicts_with = "output")]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusFormat {
+pub enum StatusFormat {
     /// Human-readable text
     Text,
     /// Full report
@@ -392,7 +392,7 @@ pub(crate) enum StatusFormat {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExplainFormat {
+pub enum ExplainFormat {
     /// Human-readable text
     Text,
     /// Full report for programs, by a versioned schema
@@ -406,7 +406,7 @@ pub(crate) enum ExplainFormat {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
+pub enum Output {
     /// Each changed resource with its JSON Patch, one line of JSON each
     Patch,
     /// With `--check`: full report for programs, by a versioned schema
@@ -420,7 +420,7 @@ pub(crate) enum Output {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
+pub enum ConfigCommand {
     /// Print the JSON Schema of the configuration
     Schema,
     /// Print an example with all settings and their defaults, commented out

@@ -5,7 +5,7 @@ use yaml_json_patch as yaml;
 use yaml_json_patch::ends_in_open_block_scalar;
 
 /// Returns the separator before each text; empty where none is missing.
-pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
+pub fn separators(texts: &[&str]) -> Vec<String> {
     let has_document = |text: &&&str| first_line(text).is_some();
     let are_several = texts.iter().filter(has_document).count() > 1;
     let (mut has_started, mut last) = (false, "");
@@ -41,7 +41,7 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
 
 /// Returns true for a text that ends inside a block scalar without a line break. The line break before a next text would become
 /// a part of the value.
-pub(crate) fn must_be_last(text: &str) -> bool {
+pub fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
         return false;
     }
@@ -52,7 +52,7 @@ pub(crate) fn must_be_last(text: &str) -> bool {
 }
 
 /// Returns the pieces of a text for the stream; `index` is the number of texts before it.
-pub(crate) fn joined<'t>(
+pub fn joined<'t>(
     index: usize,
     pieces: impl Iterator<Item = &'t str>,
 ) -> impl Iterator<Item = &'t str> {

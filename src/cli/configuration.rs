@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Loads the configuration of a run over files.
-pub(crate) fn of_paths(
+pub fn of_paths(
     paths: &[PathBuf],
     discovered: &DiscoveredFiles,
     common: &Common,
@@ -31,7 +31,7 @@ pub(crate) fn of_paths(
 }
 
 /// Loads the configuration of a command without paths.
-pub(crate) fn of_current_folder(
+pub fn of_current_folder(
     reader: ConfigReader,
     common: &Common,
     messages: &mut Messages,
@@ -65,7 +65,7 @@ fn found(
 
 /// Returns the configuration file of the current folder, if no option names one. A run over stdin does not use it: the manifests there
 /// have no folder.
-pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
+pub fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
     if common.no_config || file(common).is_some() {
         return Ok(None);
     }
@@ -73,7 +73,7 @@ pub(crate) fn unused(common: &Common) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// Notes such a file.
-pub(crate) fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
+pub fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
     let name = file.to_string_lossy();
     messages.note_line(&format!(
         "info: {name} is not used for stdin; to use it, add `--config {}`",
@@ -87,7 +87,7 @@ fn current_folder() -> anyhow::Result<PathBuf> {
 }
 
 /// Loads the configuration of a run that has no functionConfig and finds no file.
-pub(crate) fn base(
+pub fn base(
     reader: ConfigReader,
     common: &Common,
     messages: &mut Messages,
@@ -110,7 +110,7 @@ pub(crate) fn base(
 }
 
 /// Loads the configuration of a function call.
-pub(crate) fn of_call(
+pub fn of_call(
     envelope: &Envelope<'_>,
     text: &str,
     common: &Common,
@@ -167,7 +167,7 @@ pub(crate) fn of_call(
 }
 
 /// Runs `config schema`, `config example` or `config validate`.
-pub(crate) fn command(
+pub fn command(
     command: ConfigCommand,
     common: &Common,
     messages: &mut Messages,
@@ -240,7 +240,7 @@ fn file_to_validate(file: Option<PathBuf>, common: &Common) -> anyhow::Result<Op
 }
 
 /// Returns the configuration file that `--config` or the environment names.
-pub(crate) fn file(common: &Common) -> Option<PathBuf> {
+pub fn file(common: &Common) -> Option<PathBuf> {
     if common.no_config {
         return None;
     }

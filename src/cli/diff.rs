@@ -21,7 +21,7 @@ struct LineChange {
 }
 
 /// Returns the diff of one file, for `git apply` and `patch -p1`; empty if nothing changes.
-pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
+pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
     let changes = changes(text, edits);
     let mut diff = String::new();
     if !changes.is_empty() {

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 
 /// The way a file was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FoundBy {
+pub enum FoundBy {
     /// The user named it; it is an error if it cannot be read.
     Name,
     /// It is in a folder that the user named, and may be no manifest.
@@ -20,28 +20,28 @@ pub(crate) enum FoundBy {
 
 /// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct InputFile {
+pub struct InputFile {
     /// The path as messages show it.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The path that tells files apart.
-    pub(crate) canonical: PathBuf,
-    pub(crate) found_by: FoundBy,
+    pub canonical: PathBuf,
+    pub found_by: FoundBy,
 }
 
 /// The files of a run, each once: in the order of the arguments, and in a folder by name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct DiscoveredFiles {
-    pub(crate) files: Vec<InputFile>,
+pub struct DiscoveredFiles {
+    pub files: Vec<InputFile>,
     /// Configurations of this program, which are no manifests: `agent-injector.yaml`.
-    pub(crate) configurations: Vec<PathBuf>,
+    pub configurations: Vec<PathBuf>,
     /// Folders with the templates of Helm charts, which are no manifests.
-    pub(crate) chart_templates: Vec<PathBuf>,
+    pub chart_templates: Vec<PathBuf>,
     /// Canonical paths of the folders that were walked.
-    pub(crate) folders: Vec<PathBuf>,
+    pub folders: Vec<PathBuf>,
     /// Folders that the user named and that have no file with the extension of a manifest.
-    pub(crate) empty: Vec<PathBuf>,
+    pub empty: Vec<PathBuf>,
     /// Errors of the file system.
-    pub(crate) errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 impl DiscoveredFiles {
@@ -56,7 +56,7 @@ impl DiscoveredFiles {
 }
 
 /// Finds the files of the arguments.
-pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
+pub fn files(paths: &[PathBuf]) -> DiscoveredFiles {
     let mut discovered = DiscoveredFiles::default();
     // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice. As strings they are hashed in a
     // fraction of the time.
@@ -204,19 +204,19 @@ fn is_templates_of_chart(templates: &Path) -> bool {
 }
 
 /// Returns true for a file in such a folder.
-pub(crate) fn is_chart_template(file: &Path) -> bool {
+pub fn is_chart_template(file: &Path) -> bool {
     canonical(file).parent().is_some_and(is_chart_templates)
 }
 
 /// Returns true for a file with the extension of a manifest.
-pub(crate) fn is_manifest(path: &Path) -> bool {
+pub fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     ["yaml", "yml", "json"]
         .iter()
         .any(|known| extension.eq_ignore_ascii_case(known))
 }
 
-pub(crate) fn has_name_of_kustomization(path: &Path) -> bool {
+pub fn has_name_of_kustomization(path: &Path) -> bool {
     path.file_name()
         .and_then(OsStr::to_str)
         .is_some_and(is_kustomization)

@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads the files and folders, and ends the run.
-pub(crate) fn run(
+pub fn run(
     paths: &[PathBuf],
     discovered: &DiscoveredFiles,
     run: RunContext<'_>,

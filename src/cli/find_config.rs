@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// Name of a configuration file that is found.
-pub(crate) const FILE_NAME: &str = "agent-injector.yaml";
+pub const FILE_NAME: &str = "agent-injector.yaml";
 
 /// Names of configuration files that are found. A folder has one of them.
 const FILE_NAMES: [&str; 2] = [FILE_NAME, "agent-injector.yml"];
@@ -31,7 +31,7 @@ const HELP: &str =
 
 /// Returns the configuration file that applies to all paths. `discovered` are the configuration files among and below them;
 /// `current` is the current folder.
-pub(crate) fn for_paths(
+pub fn for_paths(
     paths: &[PathBuf],
     discovered: &[PathBuf],
     current: &Path,
@@ -76,7 +76,7 @@ fn sentence(applied: &Applied, current: &Path) -> String {
 
 /// Returns the configuration file in a folder, or in the next folder above it: up to the root of the Git repository; without one, up
 /// to the current folder.
-pub(crate) fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
+pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let file = canonical_in_or_above(folder, current)?;
     Ok(file.map(|file| relative(&file, current)))
 }
@@ -121,7 +121,7 @@ fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option
 
 /// Returns the folder with all files that are found from a folder: the root of the Git repository; without one, the current folder, or
 /// the folder itself if it is elsewhere. All paths are canonical.
-pub(crate) fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
+pub fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
     let mut ancestors = folder.ancestors();
     let repository = ancestors.find(|ancestor| ancestor.join(".git").exists());
     repository.unwrap_or(if folder.starts_with(current) {
@@ -133,7 +133,7 @@ pub(crate) fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
 
 /// Reads a file that the user has not named, below a root that is a canonical path. A link may lead to a device, which has no end, or to
 /// the secrets of the user.
-pub(crate) fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
+pub fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
     let target = path.canonicalize()?;
     let metadata = target.metadata()?;
     if target.starts_with(root) && metadata.is_file() && metadata.len() <= MAX_FOUND {
@@ -144,7 +144,7 @@ pub(crate) fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadabl
 
 /// Returns true for a configuration file with a name that is looked for. A Helm chart's values or a manifest may have the same
 /// name. A file that cannot be read counts, so that the run does not continue with the defaults.
-pub(crate) fn is_configuration(path: &Path) -> bool {
+pub fn is_configuration(path: &Path) -> bool {
     let name = path.file_name();
     let has_name = FILE_NAMES.iter().any(|known| name == Some(known.as_ref()));
     if !has_name || !path.is_file() {
@@ -202,7 +202,7 @@ fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
 }
 
 /// Returns the folder of a file.
-pub(crate) fn parent(path: &Path) -> &Path {
+pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -210,7 +210,7 @@ pub(crate) fn parent(path: &Path) -> &Path {
 }
 
 /// Returns a canonical path as seen from the current folder: `deploy/agent-injector.yaml`, `../agent-injector.yaml`.
-pub(crate) fn relative(path: &Path, current: &Path) -> PathBuf {
+pub fn relative(path: &Path, current: &Path) -> PathBuf {
     let current = canonical(current);
     let mut relative = PathBuf::new();
     for folder in current.ancestors() {

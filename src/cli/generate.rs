@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 /// Prints the completion script for a shell.
-pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
+pub fn completions(shell: clap_complete::Shell) -> io::Result<()> {
     let mut program = Cli::command();
     let name = program.get_name().to_owned();
     // The generator panics if its writer fails, which a vector never does.
@@ -20,7 +20,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
 }
 
 /// Prints the page of the program, or of one of its commands: `["config", "validate"]`.
-pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
+pub fn manual(command_path: &[String]) -> anyhow::Result<()> {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
     let mut command = &program;
@@ -41,7 +41,7 @@ pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
 }
 
 /// Writes every page into a directory, which is created if it does not exist.
-pub(crate) fn manuals(directory: &Path) -> anyhow::Result<()> {
+pub fn manuals(directory: &Path) -> anyhow::Result<()> {
     let written = fs::create_dir_all(directory)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), directory));
     written.map_err(|error| {

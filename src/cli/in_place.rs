@@ -11,7 +11,7 @@ use tempfile::TempPath;
 
 /// A complete temporary file, and the file that it will replace.
 #[derive(Debug)]
-pub(crate) struct Replacement {
+pub struct Replacement {
     /// The path that the user gave.
     path: PathBuf,
     /// The canonical path of the file, without symbolic links.
@@ -31,7 +31,7 @@ const CHANGED: &str = "another program changed the file at the same time; run th
 /// - no file can be created in its folder, or the disk is full
 /// - the file has another owner, and the user may not change the owner of a file
 /// - the file has an ACL or attributes of users that cannot be copied
-pub(crate) fn prepare<'t>(
+pub fn prepare<'t>(
     path: &Path,
     mut state: FileState,
     pieces: impl Iterator<Item = &'t str>,
@@ -81,7 +81,7 @@ pub(crate) fn prepare<'t>(
 
 impl Replacement {
     /// Returns an error that names the file if another program has written or replaced it since it was read.
-    pub(crate) fn refuse_change(&self) -> Result<(), String> {
+    pub fn refuse_change(&self) -> Result<(), String> {
         let cause = match self.target.metadata() {
             Ok(metadata) if FileState::of(&metadata) == self.state => return Ok(()),
             Ok(_) => CHANGED.to_owned(),
@@ -174,7 +174,7 @@ fn keep_attributes(new: &File, old: &File) -> io::Result<()> {
 ///
 /// # Errors
 /// When a file changed after [`prepare`], or its rename fails. The error lists the other files, which are new.
-pub(crate) fn commit(replacements: Vec<Replacement>) -> anyhow::Result<()> {
+pub fn commit(replacements: Vec<Replacement>) -> anyhow::Result<()> {
     let (mut new, mut causes) = (Vec::new(), Vec::new());
     for replacement in replacements {
         let name = replacement.path.display().to_string();

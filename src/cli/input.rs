@@ -1,6 +1,6 @@
 //! Reads stdin and files as UTF-8 text.
 
-pub(crate) use crate::inject::row::STDIN;
+pub use crate::inject::row::STDIN;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use std::{os::unix::fs::MetadataExt, sync::LazyLock};
 
 /// The reason why an input cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
     /// The operating system's error.
     #[error("{}", io_message(.0))]
     Io(#[from] io::Error),
@@ -27,19 +27,19 @@ pub(crate) enum Unreadable {
 
 /// An input that is not UTF-8.
 #[derive(Debug)]
-pub(crate) struct NotText {
+pub struct NotText {
     /// The error, with the encoding if it is known.
-    pub(crate) message: String,
+    pub message: String,
     /// The next step for the user.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// Offset of the first byte that is not UTF-8.
-    pub(crate) offset: usize,
-    pub(crate) bytes: Vec<u8>,
+    pub offset: usize,
+    pub bytes: Vec<u8>,
 }
 
 impl NotText {
     /// Returns the ASCII characters of the input. In UTF-16, a byte 0 precedes or follows each of them.
-    pub(crate) fn ascii(&self) -> String {
+    pub fn ascii(&self) -> String {
         self.bytes
             .iter()
             .filter(|byte| byte.is_ascii() && **byte != 0)
@@ -50,7 +50,7 @@ impl NotText {
 
 /// Returns true for a text that probably is a manifest, even if it is not valid: a line begins with `apiVersion:` or `kind:`, or
 /// both are keys of JSON.
-pub(crate) fn looks_like_manifest(text: &str) -> bool {
+pub fn looks_like_manifest(text: &str) -> bool {
     if text.contains("\"apiVersion\"") && text.contains("\"kind\"") {
         return true;
     }
@@ -60,15 +60,15 @@ pub(crate) fn looks_like_manifest(text: &str) -> bool {
 }
 
 /// The text of a file, and its state.
-pub(crate) struct FileText {
-    pub(crate) text: String,
-    pub(crate) state: FileState,
+pub struct FileText {
+    pub text: String,
+    pub state: FileState,
 }
 
 /// The length of a file and the time of its last change. A different state later shows that another program wrote to the file, or
 /// replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileState {
+pub struct FileState {
     length: u64,
     modified: Option<SystemTime>,
     #[cfg(unix)]
@@ -79,7 +79,7 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub fn of(metadata: &Metadata) -> Self {
         Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
@@ -92,12 +92,12 @@ impl FileState {
 }
 
 /// Returns the canonical path, or the path itself if there is no such file.
-pub(crate) fn canonical(path: &Path) -> PathBuf {
+pub fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Reads a file.
-pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
+pub fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     #[cfg(unix)]
@@ -111,7 +111,7 @@ pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
 }
 
 /// Reads stdin to its end.
-pub(crate) fn read_stdin() -> Result<String, Unreadable> {
+pub fn read_stdin() -> Result<String, Unreadable> {
     text(read_all(stdin_file()?, 0)?)
 }
 
@@ -156,7 +156,7 @@ fn read_all(mut reader: impl Read, length: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Converts bytes to text without a copy.
-pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
+pub fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     // UTF-16 without a byte order mark is also valid UTF-8: `a` is `61 00`.
     if matches!(
         bytes.as_slice(),
@@ -184,7 +184,7 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
 
 /// Returns the message of an error of the operating system, as a part of a sentence:
 /// `No such file or directory (os error 2)` -> `no such file or directory`.
-pub(crate) fn io_message(error: &io::Error) -> String {
+pub fn io_message(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut characters = text.chars();

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of the signal that asked the program to end; 0 before one does.
 #[derive(Debug, Default)]
-pub(crate) struct Interrupt(Arc<AtomicUsize>);
+pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
     /// Begins to keep signals, instead of being ended by them. One that is ignored stays so, such as SIGHUP after `nohup`.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         let interrupt = Self::default();
         #[cfg(unix)]
         {
@@ -31,12 +31,12 @@ impl Interrupt {
     }
 
     /// Returns true if a signal came.
-    pub(crate) fn came(&self) -> bool {
+    pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
     /// Ends the program as the signal that came would have: a shell shows 128 and its number as the exit code, and ends its loop.
-    pub(crate) fn end(&self) -> io::Result<()> {
+    pub fn end(&self) -> io::Result<()> {
         #[cfg(unix)]
         if self.came() {
             let signal = self.0.load(Ordering::Relaxed) as i32;

@@ -15,7 +15,7 @@ use yaml_json_patch::pointer::escape;
 
 /// The kustomizations of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Kustomizations {
+pub struct Kustomizations {
     /// The canonical folders of the input, and those above them.
     folders: BTreeSet<PathBuf>,
     layers: Vec<Layer>,
@@ -38,7 +38,7 @@ struct Layer {
 
 impl Kustomizations {
     /// Reads the kustomizations. One that cannot be read is left out; if it is an input, the run reports its error.
-    pub(crate) fn read(discovered: &DiscoveredFiles) -> Self {
+    pub fn read(discovered: &DiscoveredFiles) -> Self {
         let current = canonical(Path::new("."));
         let mut kustomizations = Self {
             folders: folders(discovered, &current),
@@ -72,12 +72,12 @@ impl Kustomizations {
     }
 
     /// Returns the entry that names the file as a patch.
-    pub(crate) fn naming(&self, file: &InputFile) -> Option<&NamedPatch> {
+    pub fn naming(&self, file: &InputFile) -> Option<&NamedPatch> {
         self.patches.get(file.canonical.as_os_str())
     }
 
     /// Returns true if a kustomization, or a Kptfile above it, names a file as the configuration of a function.
-    pub(crate) fn configures_function(&self, file: &Path) -> bool {
+    pub fn configures_function(&self, file: &Path) -> bool {
         let mut entries = self.layers.iter().flat_map(|layer| {
             let entries = layer.content.transformers.iter();
             entries.map(|entry| canonical(&layer.folder.join(entry)))
@@ -101,7 +101,7 @@ impl Kustomizations {
 
     /// Returns the place of the first annotation of this program that each kustomization sets, itself or by a file that it names as a
     /// patch. One that runs this program as a transformer does so behind its patches.
-    pub(crate) fn annotations(&self) -> impl Iterator<Item = String> {
+    pub fn annotations(&self) -> impl Iterator<Item = String> {
         let layers = self.layers.iter().filter(|layer| !layer.injects());
         layers.filter_map(Layer::annotation)
     }

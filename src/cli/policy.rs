@@ -10,11 +10,7 @@ use crate::policy::{PolicyRequest, policies};
 const MAX_NAME: usize = 63;
 
 /// Prints the policies.
-pub(crate) fn run(
-    arguments: PolicyArgs,
-    common: &Common,
-    messages: &mut Messages,
-) -> anyhow::Result<()> {
+pub fn run(arguments: PolicyArgs, common: &Common, messages: &mut Messages) -> anyhow::Result<()> {
     let PolicyArgs {
         namespace_selector,
         object_selector,

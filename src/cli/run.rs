@@ -9,7 +9,7 @@ use std::thread;
 
 /// Entry point of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryPoint {
+pub enum EntryPoint {
     /// No command: a post-renderer, unless a ResourceList comes.
     Helm,
     /// A command over stdin, such as `inject -`.
@@ -20,7 +20,7 @@ pub(crate) enum EntryPoint {
 
 /// Output of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum OutputMode<'a> {
+pub enum OutputMode<'a> {
     /// The manifests, on stdout
     #[default]
     Manifests,
@@ -63,10 +63,10 @@ impl From<&InjectArgs> for OutputMode<'_> {
 
 /// Format and subject of an explanation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ExplainRequest<'a> {
-    pub(crate) format: ExplainFormat,
+pub struct ExplainRequest<'a> {
+    pub format: ExplainFormat,
     /// The resource to explain, if it is one only.
-    pub(crate) resource: Option<&'a str>,
+    pub resource: Option<&'a str>,
 }
 
 impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
@@ -80,20 +80,20 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
 
 /// Arguments of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RunRequest<'a> {
+pub struct RunRequest<'a> {
     /// Files and folders; `-` or none for stdin.
-    pub(crate) paths: &'a [PathBuf],
-    pub(crate) mode: OutputMode<'a>,
-    pub(crate) options: Options,
+    pub paths: &'a [PathBuf],
+    pub mode: OutputMode<'a>,
+    pub options: Options,
 }
 
 /// Arguments and configuration of a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RunContext<'c> {
-    pub(crate) mode: OutputMode<'c>,
-    pub(crate) options: Options,
-    pub(crate) config: &'c Config,
-    pub(crate) common: &'c Common,
+pub struct RunContext<'c> {
+    pub mode: OutputMode<'c>,
+    pub options: Options,
+    pub config: &'c Config,
+    pub common: &'c Common,
 }
 
 /// Bytes of a text for which further threads are worth it.
@@ -101,7 +101,7 @@ const LONG_TEXT: usize = 4 << 20;
 
 impl<'c> RunContext<'c> {
     /// Returns the context of a run.
-    pub(crate) fn new(request: RunRequest<'c>, common: &'c Common, config: &'c Config) -> Self {
+    pub fn new(request: RunRequest<'c>, common: &'c Common, config: &'c Config) -> Self {
         Self {
             mode: request.mode,
             options: Options {
@@ -117,7 +117,7 @@ impl<'c> RunContext<'c> {
     }
 
     /// Returns the options for one text. Without `--threads`, all processors work on a long one.
-    pub(crate) fn options_for(self, text: &str) -> Options {
+    pub fn options_for(self, text: &str) -> Options {
         let threads = match self.common.threads {
             None if text.len() >= LONG_TEXT => thread::available_parallelism().ok(),
             threads => threads,
@@ -128,7 +128,7 @@ impl<'c> RunContext<'c> {
         }
     }
 
-    pub(crate) fn severity_policy(self) -> SeverityPolicy {
+    pub fn severity_policy(self) -> SeverityPolicy {
         SeverityPolicy::of(self.config, self.options)
     }
 }

@@ -22,7 +22,7 @@ use yaml_json_patch::YamlError;
 use yaml_json_patch::edit::pieces;
 
 /// Reads stdin, and ends the run.
-pub(crate) fn run(
+pub fn run(
     entry_point: EntryPoint,
     request: RunRequest<'_>,
     common: &Common,

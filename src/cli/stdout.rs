@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 const BUFFER: usize = 16 * 1024;
 
 /// Writes pieces of text to stdout.
-pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
+pub fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
     let error = match write_pieces(pieces) {
         Ok(()) => return Ok(()),
         Err(error) => error,
@@ -25,7 +25,7 @@ fn write_pieces<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()>
 }
 
 /// Writes a diff, in colours if the terminal shows them.
-pub(crate) fn write_diff(diff: &str) -> io::Result<()> {
+pub fn write_diff(diff: &str) -> io::Result<()> {
     if matches!(
         anstream::AutoStream::choice(&io::stdout()),
         anstream::ColorChoice::Never

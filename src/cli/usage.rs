@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 const KUBECTL_PLUGIN: &str = "kubectl-mackerel";
 
 /// Parses the arguments.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
+pub fn parse() -> Result<Cli, clap::Error> {
     program()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// Returns the commands, with the name by which the user called the program.
-pub(crate) fn program() -> Command {
+pub fn program() -> Command {
     let program = Cli::command();
     let path = std::env::args_os().next().map(PathBuf::from);
     match path.as_deref().and_then(Path::file_stem) {
@@ -48,7 +48,7 @@ fn with_examples_of(command: Command, name: &str) -> Command {
 }
 
 /// Prints the help or the version, or an error with a tip.
-pub(crate) fn answer(mut error: clap::Error) -> Exit {
+pub fn answer(mut error: clap::Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;

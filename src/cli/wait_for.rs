@@ -24,7 +24,7 @@ struct Attempt {
 
 /// Waits for all hosts at the same time. Prints a line for each that accepts connections, every few seconds one for each that does not
 /// yet, at the end how long it took, and an error for each that did not.
-pub(crate) fn wait(
+pub fn wait(
     endpoints: &[Endpoint],
     timeout: Duration,
     interval: Duration,
@@ -128,7 +128,7 @@ fn connect(endpoint: &Endpoint) -> io::Result<()> {
 }
 
 /// Parses a duration such as `15s`, `500ms`, `2m` or `1h`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = match unit {

@@ -18,10 +18,7 @@ use std::time::SystemTime;
 ///
 /// # Errors
 /// If it is: all of its log goes to stderr.
-pub(crate) fn check_log_file(
-    arguments: &WebhookArgs,
-    log_file: Option<&Path>,
-) -> anyhow::Result<()> {
+pub fn check_log_file(arguments: &WebhookArgs, log_file: Option<&Path>) -> anyhow::Result<()> {
     if arguments.command.is_none() && log_file.is_some() {
         anyhow::bail!(
             "`webhook` writes its log to stderr only: omit `--log-file`, and unset {LOG_FILE_VARIABLE}"
@@ -31,11 +28,7 @@ pub(crate) fn check_log_file(
 }
 
 /// Runs the server, or prints a certificate.
-pub(crate) fn run(
-    arguments: WebhookArgs,
-    common: &Common,
-    messages: &mut Messages,
-) -> anyhow::Result<()> {
+pub fn run(arguments: WebhookArgs, common: &Common, messages: &mut Messages) -> anyhow::Result<()> {
     if let Some(command) = arguments.command {
         return print_certificate(command, common.namespace.as_deref());
     }

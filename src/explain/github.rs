@@ -9,7 +9,7 @@ use crate::inject::row::errors_first;
 /// Returns a line for each finding:
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,
 /// `::error title=no-resources::deploy: the directory has no resources`.
-pub(crate) fn github(rows: &[Row<'_>]) -> String {
+pub fn github(rows: &[Row<'_>]) -> String {
     let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     let mut lines = String::new();
     for row in errors_first(rows) {

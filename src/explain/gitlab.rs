@@ -12,7 +12,7 @@ use std::collections::HashMap;
 const REPOSITORY: &str = ".";
 
 /// Returns an entry for each finding, errors first.
-pub(crate) fn gitlab(rows: &[Row<'_>]) -> Value {
+pub fn gitlab(rows: &[Row<'_>]) -> Value {
     let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     // The numbers of entries that would have the same fingerprint, of which GitLab shows one only. They are given in the order of the
     // text, so that a new error does not change the others.

@@ -10,15 +10,15 @@ use std::collections::{HashMap, HashSet};
 /// The number of hosts of the templates that have an agent after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct HostCount {
+pub struct HostCount {
     /// Hosts of templates whose number of replicas is in the manifests; the least with autoscalers.
-    pub(crate) min: u64,
+    pub min: u64,
     /// The most hosts of these templates.
-    pub(crate) max: u64,
+    pub max: u64,
     /// True if the input has autoscalers whose workload or range is unknown.
-    pub(crate) has_autoscalers: bool,
+    pub has_autoscalers: bool,
     /// Templates whose number of replicas is unknown.
-    pub(crate) unknown_templates: usize,
+    pub unknown_templates: usize,
 }
 
 /// The least and most hosts of one template.

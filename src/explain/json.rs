@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Returns the rows as a report, those about a pod template together.
-pub(crate) fn json(explanation: &Explanation<'_>) -> Value {
+pub fn json(explanation: &Explanation<'_>) -> Value {
     let mut decisions: BTreeMap<Reason, usize> = BTreeMap::new();
     let (mut templates, mut findings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut would_change = 0;

@@ -1,18 +1,18 @@
 //! The rows of a run with the rules behind the decisions, as [`text`], [`json`], [`sarif`], or for [`github`] or [`gitlab`].
 
-pub(crate) mod github;
-pub(crate) mod gitlab;
+pub mod github;
+pub mod gitlab;
 mod hosts;
-pub(crate) mod json;
+pub mod json;
 mod permissions;
-pub(crate) mod required;
-pub(crate) mod sarif;
+pub mod required;
+pub mod sarif;
 mod settings;
-pub(crate) mod text;
+pub mod text;
 
-pub(crate) use hosts::HostCount;
-pub(crate) use permissions::PermissionView;
-pub(crate) use required::Needed;
+pub use hosts::HostCount;
+pub use permissions::PermissionView;
+pub use required::Needed;
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::annotations;
@@ -30,32 +30,32 @@ use std::collections::HashSet;
 
 /// Explanation of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Explanation<'i> {
+pub struct Explanation<'i> {
     /// Every finding.
-    pub(crate) rows: Vec<Row<'i>>,
+    pub rows: Vec<Row<'i>>,
     /// Objects that must exist before the pods start.
-    pub(crate) needed: Vec<Needed<'i>>,
+    pub needed: Vec<Needed<'i>>,
     /// Permissions that the agents need.
-    pub(crate) permissions: Vec<PermissionView>,
+    pub permissions: Vec<PermissionView>,
     /// Hosts in Mackerel.
-    pub(crate) hosts: HostCount,
+    pub hosts: HostCount,
     /// Number of resources without a pod template.
-    pub(crate) without_pod_template: usize,
+    pub without_pod_template: usize,
     shows_containers: bool,
     config: &'i Config,
 }
 
 /// The inputs of a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Inputs<'a, 'i> {
-    pub(crate) texts: &'a [ProcessedText<'i>],
-    pub(crate) requirements: &'i [Requirement],
-    pub(crate) config: &'i Config,
+pub struct Inputs<'a, 'i> {
+    pub texts: &'a [ProcessedText<'i>],
+    pub requirements: &'i [Requirement],
+    pub config: &'i Config,
 }
 
 /// A place in an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub(crate) struct PlaceView<'i> {
+pub struct PlaceView<'i> {
     /// The input's name as the user gave it, `<stdin>` for stdin.
     file: &'i str,
     /// From 1.
@@ -80,7 +80,7 @@ impl std::fmt::Display for PlaceView<'_> {
 /// Explains the rows of a run: all of them, or those of one resource, with the settings of its agent. The resource is `name`,
 /// `Kind/name` or `Kind/namespace/name`. The settings are shown only if the injections have kept them, see
 /// [`Explanations`](crate::options::Explanations).
-pub(crate) fn explain<'i>(
+pub fn explain<'i>(
     inputs: Inputs<'_, 'i>,
     rows: impl Iterator<Item = Row<'i>>,
     resource: Option<&str>,

@@ -11,20 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Permissions for the ServiceAccounts of one namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PermissionView {
+pub struct PermissionView {
     /// Their namespace; none if neither manifest nor configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Their names, sorted.
-    pub(crate) service_accounts: BTreeSet<String>,
+    pub service_accounts: BTreeSet<String>,
     /// The resources that they must be permitted to `get`.
-    pub(crate) get: &'static [&'static str],
+    pub get: &'static [&'static str],
     /// The source of the RBAC manifests, with its verb.
     #[serde(skip)]
-    pub(crate) written: &'static str,
+    pub written: &'static str,
     /// Endpoint that the agents read.
     #[serde(skip)]
-    pub(crate) access: KubeletAccess,
+    pub access: KubeletAccess,
 }
 
 /// Returns the permissions by namespace and access; leaves out agents that need none.

@@ -13,19 +13,19 @@ pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods"
 
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Needed<'i> {
+pub struct Needed<'i> {
     /// The namespace of the pods; none if neither manifest nor configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<&'i str>,
+    pub namespace: Option<&'i str>,
     /// The object.
     #[serde(flatten)]
-    pub(crate) need: &'i KeyRef,
+    pub need: &'i KeyRef,
     /// Its presence in the input.
     #[serde(serialize_with = "serialize_presence")]
-    pub(crate) presence: Presence,
+    pub presence: Presence,
     /// Place of the object, if it has the key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<PlaceView<'i>>,
+    pub place: Option<PlaceView<'i>>,
 }
 
 fn serialize_presence<S: Serializer>(
@@ -36,7 +36,7 @@ fn serialize_presence<S: Serializer>(
 }
 
 impl<'i> Needed<'i> {
-    pub(crate) fn new(requirement: &'i Requirement, place: Option<PlaceView<'i>>) -> Self {
+    pub fn new(requirement: &'i Requirement, place: Option<PlaceView<'i>>) -> Self {
         Self {
             namespace: requirement.namespace.as_deref(),
             need: &requirement.need,
@@ -58,7 +58,7 @@ impl fmt::Display for Needed<'_> {
 
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`.
-pub(crate) fn lines(requirements: &[Needed<'_>], limit: usize) -> Vec<String> {
+pub fn lines(requirements: &[Needed<'_>], limit: usize) -> Vec<String> {
     let mut objects = Vec::new();
     let mut namespaces: HashMap<String, Vec<Option<&str>>> = HashMap::new();
     for requirement in requirements {

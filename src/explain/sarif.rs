@@ -10,7 +10,7 @@ use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 
 /// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool.
-pub(crate) fn sarif(rows: &[Row<'_>]) -> Value {
+pub fn sarif(rows: &[Row<'_>]) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
     let mut notifications = Vec::new();

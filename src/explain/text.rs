@@ -11,7 +11,7 @@ use crate::options::Tense;
 use serde_json::Value;
 
 /// Returns the explanation as text.
-pub(crate) fn text(explanation: &Explanation<'_>) -> String {
+pub fn text(explanation: &Explanation<'_>) -> String {
     let mut required = required::lines(&explanation.needed, usize::MAX);
     if !required.is_empty() {
         required

@@ -3,7 +3,7 @@
 mod summary;
 mod terminal;
 
-pub(crate) use summary::Ending;
+pub use summary::Ending;
 
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Presence, Requirement};
@@ -33,7 +33,7 @@ const MANUAL_PERMISSIONS: &str =
 
 /// Amount of messages on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Verbosity {
+pub enum Verbosity {
     /// `-q`
     Errors,
     /// Errors, warnings and the summary.
@@ -45,7 +45,7 @@ pub(crate) enum Verbosity {
 
 /// The messages of a run. [`Messages::show`] prints them after the output.
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub struct Messages {
     verbosity: Verbosity,
     log: Option<File>,
     /// True for a function call.
@@ -59,16 +59,16 @@ pub(crate) struct Messages {
 
 /// The end of a run, with what it found.
 #[derive(Debug)]
-pub(crate) struct RunEnd<'r> {
-    pub(crate) ending: Ending<'r>,
-    pub(crate) texts: Vec<ProcessedText<'r>>,
+pub struct RunEnd<'r> {
+    pub ending: Ending<'r>,
+    pub texts: Vec<ProcessedText<'r>>,
     /// Objects that must exist for the pods.
-    pub(crate) requirements: &'r [Requirement],
-    pub(crate) options: Options,
+    pub requirements: &'r [Requirement],
+    pub options: Options,
 }
 
 impl RunEnd<'_> {
-    pub(crate) fn kinds_without_template(&self) -> KindCounts {
+    pub fn kinds_without_template(&self) -> KindCounts {
         let mut kinds = KindCounts::default();
         for text in &self.texts {
             kinds.absorb(&text.injection.kinds_without_template);
@@ -79,7 +79,7 @@ impl RunEnd<'_> {
 
 impl Messages {
     /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
-    pub(crate) fn new(verbosity: Verbosity, log_file: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn new(verbosity: Verbosity, log_file: Option<&Path>) -> anyhow::Result<Self> {
         let mut messages = Self {
             verbosity,
             ..Self::default()
@@ -95,38 +95,38 @@ impl Messages {
         Ok(messages)
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         self.rows.iter().any(|row| row.severity == Severity::Error)
     }
 
-    pub(crate) fn verbosity(&self) -> Verbosity {
+    pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
     /// Returns the findings about paths, settings or the run as a whole.
-    pub(crate) fn rows(&self) -> &[Row<'static>] {
+    pub fn rows(&self) -> &[Row<'static>] {
         &self.rows
     }
 
     /// Sets the configuration file that the run has found, for the summary.
-    pub(crate) fn set_found_configuration(&mut self, name: &str) {
+    pub fn set_found_configuration(&mut self, name: &str) {
         self.found_configuration = Some(visible(name).into_owned());
     }
 
     /// Selects the messages of a function call.
-    pub(crate) fn set_call(&mut self) {
+    pub fn set_call(&mut self) {
         self.is_call = true;
     }
 
     /// Adds a finding about a path, a setting or the run as a whole.
-    pub(crate) fn add(&mut self, row: Row<'static>) -> io::Result<()> {
+    pub fn add(&mut self, row: Row<'static>) -> io::Result<()> {
         self.log(&row.line())?;
         self.rows.push(row);
         Ok(())
     }
 
     /// Adds a finding about an input or a setting as a whole.
-    pub(crate) fn add_about(
+    pub fn add_about(
         &mut self,
         name: &str,
         finding: Finding,
@@ -136,7 +136,7 @@ impl Messages {
     }
 
     /// Adds a note of one line.
-    pub(crate) fn note_line(&mut self, line: &str) -> io::Result<()> {
+    pub fn note_line(&mut self, line: &str) -> io::Result<()> {
         let line = visible(line).into_owned();
         self.log(&line)?;
         self.notes.push(line);
@@ -144,13 +144,13 @@ impl Messages {
     }
 
     /// Adds an error without a place in a text.
-    pub(crate) fn error(&mut self, error: impl Display) -> io::Result<()> {
+    pub fn error(&mut self, error: impl Display) -> io::Result<()> {
         let finding = Finding::about_input(Reason::Error, error.to_string());
         self.add_about("", finding, SeverityPolicy::default())
     }
 
     /// Adds the error of an input that cannot be read.
-    pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
+    pub fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
         match error {
             Unreadable::Io(_) | Unreadable::IsOutput => self.error(format!("{name}: {error}")),
             Unreadable::NotText(binary) => {
@@ -162,7 +162,7 @@ impl Messages {
     }
 
     /// Adds an error that a diagnostic describes.
-    pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
+    pub fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
         let mut renderer = Renderer::new(colour());
         let place = diagnostic.place.as_ref();
         let lines = place.filter(|place| place.medium == Medium::Lines);
@@ -189,7 +189,7 @@ impl Messages {
     }
 
     /// Logs the findings of the texts and the summary. It precedes the output, so that nothing is written if the log cannot be.
-    pub(crate) fn log_end(&self, end: &RunEnd<'_>) -> io::Result<()> {
+    pub fn log_end(&self, end: &RunEnd<'_>) -> io::Result<()> {
         if self.log.is_none() {
             return Ok(());
         }
@@ -254,7 +254,7 @@ impl Messages {
     }
 
     /// Prints the messages to stderr; without the summary if an error ended the run before its end was known.
-    pub(crate) fn show(&self, end: Option<&RunEnd<'_>>) {
+    pub fn show(&self, end: Option<&RunEnd<'_>>) {
         let view = View {
             verbosity: self.verbosity,
             is_call: self.is_call,

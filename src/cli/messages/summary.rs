@@ -10,7 +10,7 @@ use crate::report::{Class, Reason};
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ending<'g> {
+pub enum Ending<'g> {
     /// The manifests of stdin went to stdout.
     StreamPrinted,
     /// The manifests of files went to stdout.
@@ -33,7 +33,7 @@ pub(crate) enum Ending<'g> {
 
 impl Ending<'_> {
     /// Returns true if errors held back the output.
-    pub(crate) fn is_failure(self) -> bool {
+    pub fn is_failure(self) -> bool {
         self.is_undone() || matches!(self, Ending::NoChangesPrinted)
     }
 
