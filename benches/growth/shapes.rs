@@ -345,14 +345,6 @@ pub(crate) const SHAPES: &[Shape] = &[
     other("editor: add keys", 1000, |n| {
         patched(keys(1), n, |i| added(&format!("/a{i}")))
     }),
-    other("editor: test all keys", 1000, |n| {
-        patched(keys(n), n, |i| tested(&format!("/k{i}"), i))
-    }),
-    other("editor: move all keys", 1000, |n| {
-        patched(each(n, |i| format!("- k{i}: 1\n")), n, |i| {
-            moved(&format!("/{i}/k{i}"), &format!("/0/m{i}"))
-        })
-    }),
     other("editor: copy aliases", 1000, |n| {
         let aliases = each(n, |i| format!("- *a{i}\n"));
         let text = format!(
@@ -366,9 +358,6 @@ pub(crate) const SHAPES: &[Shape] = &[
     }),
     other("editor: remove in front", 1000, |n| {
         patched(items(n + 1), n, |_| removed("/0"))
-    }),
-    other("editor: test all items", 1000, |n| {
-        patched(items(n), n, |i| tested(&format!("/{i}"), i))
     }),
     other("editor: fill brackets in brackets", 1000, |n| {
         patched(format!("[{}]", each(n, |_| "{}, ".into())), n, |i| {
@@ -399,14 +388,6 @@ pub(crate) const SHAPES: &[Shape] = &[
         patched(format!("a: \"{}\"\n", "\\t".repeat(n)), 1, |_| {
             moved("/a", "/b")
         })
-    }),
-    other("editor: tags that the head declares", 500, |n| {
-        let head = each(n, |i| format!("%TAG !e{i}! tag:yaml.org,2002:\n"));
-        patched(
-            format!("{head}---\n{}", each(n, |i| format!("- !e{i}!int {i}\n"))),
-            n,
-            |i| tested(&format!("/{i}"), i),
-        )
     }),
     // Manifests whose templates are edited together.
     text("edit: aliased pods", 100, |n| {
@@ -569,10 +550,6 @@ fn replaced(path: &str) -> Value {
 
 fn removed(path: &str) -> Value {
     json!({"op": "remove", "path": path})
-}
-
-fn tested(path: &str, value: usize) -> Value {
-    json!({"op": "test", "path": path, "value": value})
 }
 
 fn moved(from: &str, path: &str) -> Value {

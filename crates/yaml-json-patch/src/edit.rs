@@ -119,11 +119,6 @@ pub fn origins(edits: &[Edit], places: &[usize]) -> Vec<usize> {
     places.iter().map(origin).collect()
 }
 
-/// The place in the original of one of the edited text, as [`origins`] has it.
-pub(crate) fn origin(edits: &[Edit], place: usize) -> usize {
-    origins(edits, &[place]).into_iter().next().unwrap_or(place)
-}
-
 /// One list of edits for two that follow each other: `apply(apply(text, first), second) == apply(text, compose(..))`.
 ///
 /// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.

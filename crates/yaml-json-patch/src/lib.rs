@@ -52,22 +52,26 @@
 //!
 //! | for | take |
 //! | --- | --- |
-//! | one document, some values | [`Editor`] |
+//! | one document, some values and comments | [`Editor`] |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
-//! | reading without printing | [`read()`], or [`read_json`] for JSON that YAML would refuse: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
+//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
 //! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
 //!
 //! # Features
 //!
-//! `kubernetes` has what tools for Kubernetes' manifests need beside: what go-yaml rejects, nulls that come back as they were
-//! written, and all errors of several patches.
+//! `kubernetes` has what tools for Kubernetes' manifests need beside: what go-yaml rejects, JSON that YAML would refuse, nulls that
+//! come back as they were written, and all errors of several patches.
 //!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
 
 #![warn(missing_docs, unreachable_pub)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 // In order of dependency: a module names only those above it.
 mod tree;
@@ -98,24 +102,29 @@ mod verify;
 
 mod patch;
 
+mod editor;
+
 pub use documents::{Document, Documents, documents};
 pub use edit::Edit;
+pub use editor::{Editor, Path};
 #[cfg(feature = "kubernetes")]
 pub use go_yaml::{misplaced_tabs, rejected_by_go_yaml};
 pub use json::{is_merge_key, to_json};
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Editor, Error, apply, edits, splice};
+pub use patch::{Error, apply, edits, splice};
 pub use position::Position;
 pub use quote::{Context, quote};
-pub use read::{read, read_into, read_json, read_piece};
+#[cfg(feature = "kubernetes")]
+pub use read::read_json;
+pub use read::{read, read_into, read_piece};
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
 pub use splice::{
-    Cache, ErrorKind, FailedOperation, Operation, SpliceError, Spliced, ends_in_open_block_scalar,
-    operations,
+    Cache, CommentPlace, ErrorKind, FailedOperation, Operation, SpliceError, Spliced,
+    ends_in_open_block_scalar, operations,
 };
 #[cfg(feature = "kubernetes")]
 pub use splice::{NullSource, Uneditable, find_uneditable, null_source, place_of_new_member};

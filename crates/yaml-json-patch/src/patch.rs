@@ -1,4 +1,4 @@
-//! A patch, applied and checked: [`apply()`], [`edits`], [`Editor`], and their parts with [`splice()`].
+//! A patch, applied and checked: [`apply()`], [`edits`], and their parts with [`splice()`].
 
 use crate::edit::{self, Edit};
 use crate::read::read;
@@ -7,12 +7,10 @@ use crate::splice::{
     self, Cache, Carrying, ErrorKind, MergedMember, Operation, Operations, SpliceError, Spliced,
     operations,
 };
-use crate::tree::{Tree, YamlError};
+use crate::tag::own_tags;
+use crate::tree::{NodeId, Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
-use json_patch::jsonptr::PointerBuf;
-use serde_json::Value;
-use std::sync::Arc;
 
 /// A reason why a text was not patched, with the place ([`Error::offset`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -112,16 +110,16 @@ fn patched(text: &str, patch: &Patch) -> Result<Edited, Error> {
 
 /// The text of one document while it is edited.
 #[derive(Debug, Clone)]
-struct Edited {
-    text: String,
+pub(crate) struct Edited {
+    pub(crate) text: String,
     /// The edits that lead here from the original.
-    edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// The number of operations so far.
     operations: usize,
 }
 
 impl Edited {
-    fn original(text: &str) -> Self {
+    pub(crate) fn original(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             edits: Vec::new(),
@@ -130,7 +128,7 @@ impl Edited {
     }
 
     /// Carries out operations, one after the other: each finds the text that those before it have left.
-    fn patched(&self, original: &str, operations: &[Operation]) -> Result<Self, Error> {
+    pub(crate) fn patched(&self, original: &str, operations: &[Operation]) -> Result<Self, Error> {
         let mut edited = self.clone();
         let mut rest = operations;
         loop {
@@ -158,120 +156,31 @@ impl Edited {
         }
     }
 
+    /// Makes an edit that changes no value.
+    pub(crate) fn commented(&self, original: &str, comment: Edit) -> Result<Self, Error> {
+        let tree = read(&self.text)?;
+        let spliced = Spliced {
+            edits: vec![comment],
+            overlay: overlay::unchanged(&tree),
+        };
+        let checked = verified(&tree, spliced, &Cache::default())?;
+        Ok(Self {
+            text: checked.text,
+            edits: edit::compose(original, &self.edits, &checked.spliced.edits),
+            operations: self.operations,
+        })
+    }
+
     /// An error with its offset in the original.
-    fn in_original(&self, error: Error) -> Error {
+    pub(crate) fn in_original(&self, error: Error) -> Error {
         match error {
             Error::Splice(mut error) => {
-                error.offset = edit::origin(&self.edits, error.offset);
+                let places = edit::origins(&self.edits, &[error.offset]);
+                error.offset = places.first().copied().unwrap_or_default();
                 error.into()
             }
             other => other,
         }
-    }
-}
-
-/// Sets and removes values of the text of one document, by their paths.
-///
-/// Each change is checked as [`apply()`] checks it. One that cannot be made is an error and changes nothing; the editor can be used
-/// further.
-///
-/// ```
-/// use yaml_json_patch::Editor;
-///
-/// let text = "\
-/// backup:
-///   at: '03:00'
-///   keep: 7 days   # as the contract says
-///   hosts: [db1, db2]
-/// ";
-/// let mut editor = Editor::new(text)?;
-/// editor
-///     .set("/backup/at", "04:30")?
-///     .set("/backup/retries", 3)?
-///     .set("/backup/hosts/1", "db9")?;
-/// assert!(editor.remove("/backup/keep")?);
-/// assert!(!editor.remove("/backup/once")?);
-/// assert_eq!(editor.finish()?, "\
-/// backup:
-///   at: '04:30'
-///   hosts: [db1, db9]
-///   retries: 3
-/// ");
-/// # Ok::<(), yaml_json_patch::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Editor {
-    original: String,
-    edited: Edited,
-}
-
-impl Editor {
-    /// Reads the document.
-    ///
-    /// # Errors
-    /// [`Error::Yaml`] when the text is not valid YAML, or holds more than one document.
-    pub fn new(text: &str) -> Result<Self, Error> {
-        read(text)?;
-        Ok(Self {
-            original: text.to_owned(),
-            edited: Edited::original(text),
-        })
-    }
-
-    /// Replaces the value at a JSON Pointer, or adds it to the mapping or list that ends the path. `-` adds an item at the end
-    /// of a list. Creates no other mappings or lists.
-    ///
-    /// # Errors
-    /// [`Error::Splice`] when there is no such mapping or list, or it cannot be edited safely.
-    pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<&mut Self, Error> {
-        let path = self.pointer(path)?;
-        let value = Arc::new(value.into());
-        let replace = Operation::Replace {
-            path: path.clone(),
-            value: Arc::clone(&value),
-        };
-        if !self.carry_out_if_there(replace)? {
-            self.carry_out(Operation::Add { path, value })?;
-        }
-        Ok(self)
-    }
-
-    /// Removes the value at a JSON Pointer. Returns false if there is none.
-    ///
-    /// # Errors
-    /// [`Error::Splice`] when the value cannot be removed safely.
-    pub fn remove(&mut self, path: &str) -> Result<bool, Error> {
-        let path = self.pointer(path)?;
-        self.carry_out_if_there(Operation::Remove { path })
-    }
-
-    /// Returns the edited text.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn finish(&self) -> Result<String, Error> {
-        Ok(self.edited.text.clone())
-    }
-
-    fn carry_out(&mut self, operation: Operation) -> Result<(), Error> {
-        self.edited = self.edited.patched(&self.original, &[operation])?;
-        Ok(())
-    }
-
-    fn carry_out_if_there(&mut self, operation: Operation) -> Result<bool, Error> {
-        match self.carry_out(operation) {
-            Ok(()) => Ok(true),
-            Err(Error::Splice(error)) if error.kind == ErrorKind::InvalidPointer => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn pointer(&self, path: &str) -> Result<PointerBuf, SpliceError> {
-        PointerBuf::parse(path).map_err(|_| {
-            let path = PointerBuf::from_tokens([path]);
-            let error = ErrorKind::InvalidPointer.at(0);
-            error.of_operation(self.edited.operations, "path", &path)
-        })
     }
 }
 
@@ -310,9 +219,13 @@ pub fn splice(
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
     let overlay = splice::patched(tree, Operations::all(&operations))?;
-    match with_carried_text(tree, &overlay, cache)? {
-        Some(checked) => Ok(checked.spliced),
-        None => splice::write(tree, overlay, Carrying::Values, cache),
+    if overlay.carried().is_empty() {
+        return splice::write(tree, overlay, Carrying::Values, cache);
+    }
+    match compared(tree, overlay, cache) {
+        Ok(checked) => Ok(checked.spliced),
+        Err(Error::Splice(error)) => Err(error),
+        Err(_) => Err(ErrorKind::Layout.at(tree.start())),
     }
 }
 
@@ -329,12 +242,7 @@ fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked
     if overlay == overlay::unchanged(tree) {
         return Ok(None);
     }
-    let cache = Cache::default();
-    let checked = match with_carried_text(tree, &overlay, &cache) {
-        Ok(Some(checked)) => Ok(checked),
-        Ok(None) => written(tree, overlay, Carrying::Values, &cache),
-        Err(tag) => Err(tag.into()),
-    };
+    let checked = compared(tree, overlay, &Cache::default());
     match (checked, operations.list.split_last()) {
         (Err(Error::Splice(error)), Some((last, tests))) => {
             let index = operations.first + tests.len();
@@ -344,21 +252,27 @@ fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked
     }
 }
 
-/// Tries to take along the text of what is moved or copied. Comments and block scalars may read otherwise beside the lines
-/// around them, so that the text counts only where it reads as the patched document. Where it does not, a value with tags cannot
-/// be carried, since only its text has them.
-fn with_carried_text(
-    tree: &Tree<'_>,
-    overlay: &Overlay,
-    cache: &Cache,
-) -> Result<Option<Checked>, SpliceError> {
-    if !overlay.has_carried() {
-        return Ok(None);
+/// Writes the patched document in the way that people would, if it then reads as it should: comments, block scalars and white space
+/// may read otherwise beside the lines around them. Else values go without their text, and in quotes. A value with tags cannot
+/// go without its text, since that alone has them.
+fn compared(tree: &Tree<'_>, overlay: Overlay, cache: &Cache) -> Result<Checked, Error> {
+    let carried = overlay.carried();
+    if !carried.is_empty() {
+        if let Ok(checked) = written(tree, overlay.clone(), Carrying::Text, cache) {
+            return Ok(checked);
+        }
+        let is_tagged = |node: &NodeId| own_tags(tree, *node).next().is_some();
+        let mut nodes = carried.iter().map(|source| source.node);
+        if let Some(node) = nodes.find(is_tagged) {
+            return Err(ErrorKind::Tag
+                .at(tree.outer_start(node))
+                .in_source(tree)
+                .into());
+        }
     }
-    let checked = written(tree, overlay.clone(), Carrying::Text, cache).ok();
-    match overlay.carried_tag(tree).filter(|_| checked.is_none()) {
-        Some(at) => Err(ErrorKind::Tag.at(at).in_source(tree)),
-        None => Ok(checked),
+    match written(tree, overlay.clone(), Carrying::Values, cache) {
+        Err(Error::Mismatch(_)) => written(tree, overlay, Carrying::QuotedValues, cache),
+        result => result,
     }
 }
 
@@ -368,7 +282,10 @@ fn written(
     carrying: Carrying,
     cache: &Cache,
 ) -> Result<Checked, Error> {
-    let spliced = splice::write(tree, overlay, carrying, cache)?;
+    verified(tree, splice::write(tree, overlay, carrying, cache)?, cache)
+}
+
+fn verified(tree: &Tree<'_>, spliced: Spliced, cache: &Cache) -> Result<Checked, Error> {
     let text = edit::apply(tree.text(), &spliced.edits);
     let new = cache
         .read_edited(tree, &spliced.edits, &text)

@@ -8,6 +8,7 @@ mod unindented_quotes;
 
 #[cfg(feature = "kubernetes")]
 pub(crate) use error::TAB;
+#[cfg(feature = "kubernetes")]
 pub use fast::read_json;
 pub(crate) use fast::{Fragment, Reuse, Unchanged};
 

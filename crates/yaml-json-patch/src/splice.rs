@@ -35,6 +35,7 @@ mod block;
 mod block_text;
 mod cache;
 mod carry;
+mod comment;
 mod content;
 mod edits;
 mod error;
@@ -54,6 +55,8 @@ mod replace;
 mod writer;
 
 pub use cache::Cache;
+pub use comment::CommentPlace;
+pub(crate) use comment::{Comment, comment_at, value_at};
 pub use error::{ErrorKind, FailedOperation, SpliceError};
 #[cfg(feature = "kubernetes")]
 pub use null::null_source;

@@ -11,7 +11,7 @@
 //! ]
 //! ```
 
-use super::error::explain;
+use super::error::{TAB, explain};
 use super::unindented_quotes;
 use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, YamlError};
 use crate::{block_scalar, tag};
@@ -69,6 +69,18 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
         more -= 1;
         nodes = builder.tree.nodes;
     }
+}
+
+/// Refuses a tab at the beginning of a line inside quotes, as YAML 1.2 does and granit does not.
+fn indented_by_spaces(quoted: &str, start: usize) -> Result<(), YamlError> {
+    let mut at = start;
+    for (index, line) in quoted.split_inclusive('\n').enumerate() {
+        if index > 0 && line.starts_with('\t') && !line.trim().is_empty() {
+            return Err(error(at, TAB));
+        }
+        at += line.len();
+    }
+    Ok(())
 }
 
 /// A reason why reading came to an end.
@@ -266,6 +278,13 @@ impl TreeBuilder<'_> {
             return Err(lost(at));
         }
         let text = self.tree.text.get(range.clone()).unwrap_or_default();
+        let is_in_block = self
+            .open
+            .last()
+            .is_some_and(|open| open.style == Style::Block);
+        if style != Style::Plain && is_in_block {
+            indented_by_spaces(text, range.start)?;
+        }
         let child = match style {
             Style::Plain if text.contains(['\n', '\r']) => SEVERAL_LINES,
             _ => NONE,

@@ -10,9 +10,11 @@
 //! that one refuses. A wrong tree is worse than none.
 
 mod flow;
+#[cfg(feature = "kubernetes")]
 mod json;
 mod reuse;
 
+#[cfg(feature = "kubernetes")]
 pub use json::read_json;
 pub(crate) use reuse::{Fragment, Reuse, Unchanged};
 

@@ -4,7 +4,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::members::Key;
 use super::operation::Operation;
 use super::overlay::{Overlay, equal, may_go};
-use super::reading::{Found, Reading, Source, element};
+use super::reading::{self, Found, Source, element};
 use crate::tree::Tree;
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
@@ -48,7 +48,6 @@ pub(super) fn apply(
         tree,
         root,
         merged: operations.merged,
-        reading: Reading::default(),
     };
     for (index, operation) in operations.list.iter().enumerate() {
         document.apply(operations.first + index, operation)?;
@@ -61,7 +60,6 @@ struct OperationApplier<'d, 't> {
     tree: &'d Tree<'t>,
     root: &'d mut Overlay,
     merged: MergedMember,
-    reading: Reading,
 }
 
 impl OperationApplier<'_, '_> {
@@ -305,7 +303,7 @@ impl OperationApplier<'_, '_> {
         match at {
             Overlay::Old(node) => {
                 let source = Source { node: *node, key };
-                self.reading.find(tree, source, path)?
+                reading::find(tree, source, path)?
             }
             Overlay::New(value) => Found::within(value, path),
             Overlay::Carried { value, source } if path.is_root() => Some(Found {

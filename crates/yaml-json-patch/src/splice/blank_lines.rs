@@ -1,7 +1,7 @@
 //! Blank lines between the elements of block collections: what an addition takes, its removal gives back.
 
-use super::block::BlockStyle;
 use super::edits::block_scalar_before;
+use super::layout::BlockStyle;
 use super::plan::{self, Element, SplicePlan};
 use super::writer::Writer;
 use crate::block_scalar::{self, Chomping};

@@ -1,28 +1,16 @@
 //! Edits inside block collections: whole lines come and go.
 
 use super::blank_lines::BlankLine;
-use super::content::Name;
+use super::content::{Carrying, Name};
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
-use super::layout::{self, Layout};
+use super::layout::{self, BlockStyle, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
 use std::ops::Range;
-
-/// Kind and columns of a block collection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BlockStyle {
-    pub(super) kind: Kind,
-    /// The column of its keys or dashes.
-    pub(super) column: usize,
-    /// The number of blanks after its dashes; 0 in a mapping.
-    pub(super) gap: usize,
-    /// Blank lines part its elements.
-    pub(super) parted: bool,
-}
 
 impl Writer<'_, '_> {
     pub(super) fn block(
@@ -64,13 +52,7 @@ impl Writer<'_, '_> {
                 }
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => {
-                    if let Some(element) = plan.elements.get(index) {
-                        let below = self.lines.below(element.end).ok();
-                        let steps = at..at + 1;
-                        let next =
-                            below.map(|below| self.new_lines(shape, plan, steps, below).next);
-                        self.replace(shape, element, next, overlay)?;
-                    }
+                    self.replace(shape, plan.elements.get(index), overlay)?
                 }
                 SpliceStep::Remove(index) => self.remove(shape, plan, index)?,
                 SpliceStep::Insert(_) => {
@@ -92,11 +74,10 @@ impl Writer<'_, '_> {
         at: usize,
     ) -> Result<usize, SpliceError> {
         let new = plan.insertions_from(at);
-        let steps = at..at + new.len();
         let before = &plan.steps[..at];
         let last = before.iter().rev().find_map(plan::kept);
         let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
-            self.insert_first(shape, plan, steps)?;
+            self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         };
         let below = self.lines.below(last.end)?;
@@ -110,38 +91,20 @@ impl Writer<'_, '_> {
             if shape.kind == Kind::Sequence {
                 return Err(ErrorKind::OpenBlockScalar.at(last.start));
             }
-            self.insert_first(shape, plan, steps)?;
+            self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         }
-        let is_last = plan.steps[steps.end..]
+        let is_last = plan.steps[at + new.len()..]
             .iter()
             .find_map(plan::kept)
             .is_none();
         let lines = NewLines {
             blank: self.blank_line_at(place, shape, is_last),
-            ..self.new_lines(shape, plan, steps, place)
+            ..NewLines::before(place)
         };
         let text = self.lines_of(shape, &new, lines)?;
         self.out.insert(place, text);
         Ok(new.len())
-    }
-
-    /// New lines at a place, for these steps. They are followed by what follows the elements beside that go.
-    fn new_lines(
-        &self,
-        shape: BlockStyle,
-        plan: &SplicePlan<'_>,
-        steps: Range<usize>,
-        place: usize,
-    ) -> NewLines {
-        let below = plan
-            .gone_beside(steps)
-            .filter_map(|gone| self.lines.below(gone.end).ok());
-        let mut text = below.filter(|below| !self.may_follow_block_scalar(*below, shape.column));
-        NewLines {
-            next: text.next().unwrap_or(place),
-            ..NewLines::before(place)
-        }
     }
 
     /// New lines before the first element. That one may be after the dash of a list around it.
@@ -152,10 +115,10 @@ impl Writer<'_, '_> {
         &mut self,
         shape: BlockStyle,
         plan: &SplicePlan<'_>,
-        steps: Range<usize>,
+        at: usize,
     ) -> Result<(), SpliceError> {
-        let new = plan.insertions_from(steps.start);
-        let previous = plan.steps[..steps.start].last();
+        let new = plan.insertions_from(at);
+        let previous = plan.steps[..at].last();
         let Some(first) = plan.elements.first() else {
             return Ok(());
         };
@@ -173,7 +136,7 @@ impl Writer<'_, '_> {
             };
             let lines = NewLines {
                 blank,
-                ..self.new_lines(shape, plan, steps, place)
+                ..NewLines::before(place)
             };
             let text = self.lines_of(shape, &new, lines)?;
             self.out.insert(place, text);
@@ -190,7 +153,7 @@ impl Writer<'_, '_> {
         let place = NewLines {
             at: self.lines.start(first.start),
             first: FirstLine::AfterDash,
-            ..self.new_lines(shape, plan, steps, first.start)
+            ..NewLines::before(first.start)
         };
         let mut text = self.lines_of(shape, &new, place)?;
         if stays {
@@ -297,7 +260,9 @@ impl Writer<'_, '_> {
         let content = self.lines.next_line_with_content(next);
         let mut blanks = self.lines.slice(next, content).split(['\n', '\r']);
         // Without a line break at the end of the text, the value has none.
-        next <= self.lines.text.len() && blanks.all(|blank| blank.len() <= column)
+        self.carrying != Carrying::QuotedValues
+            && next <= self.lines.text.len()
+            && blanks.all(|blank| blank.len() <= column)
     }
 
     /// The beginning of the element's lines; none if something else is before it on its line.

@@ -36,7 +36,7 @@ impl<'t> Writer<'_, 't> {
     ) -> Option<CarriedText> {
         let tree = self.tree;
         let node = source.node;
-        if self.carrying == Carrying::Values || !self.may_stand_at(node, place.at) {
+        if self.carrying != Carrying::Text || !self.may_stand_at(node, place.at) {
             return None;
         }
         // Without a line break at its end, a block scalar has another value.

@@ -6,7 +6,7 @@ use crate::json::{is_merge_key, to_json};
 use crate::quote::{Context, quote};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::borrow::Cow;
 
 /// YAML's bound on keys that are written without `? `.
@@ -19,6 +19,8 @@ pub(crate) enum Carrying {
     Text,
     /// As JSON has them.
     Values,
+    /// As JSON has them, and no string is a block scalar.
+    QuotedValues,
 }
 
 /// A new value.
@@ -98,6 +100,7 @@ impl<'v> Content<'v> {
         match self {
             Content::Value(Value::String(text)) => Some(quote(text, place).into_owned()),
             Content::Value(Value::Array(_) | Value::Object(_)) => None,
+            Content::Value(Value::Number(value)) => Some(number(value)),
             Content::Value(value) => Some(value.to_string()),
             Content::Node(tree, node) => {
                 let node = tree.alias_target(node);
@@ -144,6 +147,21 @@ pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<
             Context::Json => tag.is_none() && serde_json::from_str::<Value>(raw).is_ok(),
         };
     fits.then(|| tagged(tag, raw.to_owned()))
+}
+
+/// A number with the point and the sign that YAML 1.1 wants before and in an exponent: `1e21` is a string to it.
+fn number(number: &Number) -> String {
+    let text = number.to_string();
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with(['-', '+']) {
+        ""
+    } else {
+        "+"
+    };
+    [digits, point, "e", sign, exponent].concat()
 }
 
 /// A value behind its tag.

@@ -18,6 +18,18 @@ pub(crate) struct Layout {
     pub(crate) bracketed_lists: bool,
 }
 
+/// Kind and columns of a block collection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockStyle {
+    pub(crate) kind: Kind,
+    /// The column of its keys or dashes.
+    pub(crate) column: usize,
+    /// The number of blanks after its dashes; 0 in a mapping.
+    pub(crate) gap: usize,
+    /// Blank lines part its elements.
+    pub(crate) parted: bool,
+}
+
 /// A collection on the way from the root to the place of an edit, and the key it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {

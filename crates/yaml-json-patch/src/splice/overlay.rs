@@ -7,7 +7,6 @@ use super::members::{ItemList, Key, MemberList, PatchedMember};
 use super::operation::NullSource;
 use super::reading::{Source, element, json};
 use crate::json::is_merge_key;
-use crate::tag;
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
 use serde_json::{Map, Value};
@@ -144,29 +143,16 @@ impl Overlay {
         }
     }
 
-    /// True if `move` or `copy` has brought a value that still is what it was.
-    pub(crate) fn has_carried(&self) -> bool {
+    /// The places of the values that `move` and `copy` have brought and that still are what they were.
+    pub(crate) fn carried(&self) -> Vec<Source> {
         match self {
-            Overlay::Carried { .. } => true,
-            Overlay::Map { members, .. } => members.iter().any(|member| member.value.has_carried()),
-            Overlay::Seq { items, .. } => items.iter().any(Overlay::has_carried),
-            _ => false,
-        }
-    }
-
-    /// The place of a tag, known to some program alone, in a value that `move` or `copy` has brought.
-    pub(crate) fn carried_tag(&self, tree: &Tree<'_>) -> Option<usize> {
-        match self {
-            Overlay::Carried { source, .. } => {
-                let has_tag = tag::own_tags(tree, source.node).next().is_some();
-                has_tag.then(|| tree.outer_start(source.node))
-            }
+            Overlay::Carried { source, .. } => vec![*source],
             Overlay::Map { members, .. } => {
-                let mut members = members.iter();
-                members.find_map(|member| member.value.carried_tag(tree))
+                let members = members.iter();
+                members.flat_map(|member| member.value.carried()).collect()
             }
-            Overlay::Seq { items, .. } => items.iter().find_map(|item| item.carried_tag(tree)),
-            _ => None,
+            Overlay::Seq { items, .. } => items.iter().flat_map(Overlay::carried).collect(),
+            _ => Vec::new(),
         }
     }
 

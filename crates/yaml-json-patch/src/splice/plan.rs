@@ -87,16 +87,6 @@ impl<'o> SplicePlan<'o> {
         new
     }
 
-    /// The elements that go right before and after some steps.
-    pub(crate) fn gone_beside(&self, steps: Range<usize>) -> impl Iterator<Item = &Element> {
-        let gone = |step: &SpliceStep<'_>| match *step {
-            SpliceStep::Remove(gone) => self.elements.get(gone),
-            _ => None,
-        };
-        let before = self.steps[..steps.start].iter().rev().map_while(gone);
-        before.chain(self.steps[steps.end..].iter().map_while(gone))
-    }
-
     /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
         self.steps

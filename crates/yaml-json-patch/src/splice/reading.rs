@@ -1,26 +1,11 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{name_as_read, name_of};
+use super::key::{is_key, name_as_read};
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
-/// The collections of a tree from which values are read, each gone through once.
-#[derive(Default)]
-pub(super) struct Reading(HashMap<NodeId, Known>);
-
-/// A collection whose parts were looked for.
-enum Known {
-    Items(Vec<NodeId>),
-    /// The last member of each name.
-    Members(HashMap<String, NodeId>),
-    /// The value of a mapping with a merge key.
-    Merged(Value),
-}
 
 /// The place of a value that is moved or copied.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,67 +32,52 @@ impl Found {
     }
 }
 
-impl Reading {
-    /// The value at a path below a node; none if the path leads nowhere.
-    pub(super) fn find(
-        &mut self,
-        tree: &Tree<'_>,
-        source: Source,
-        path: &Pointer,
-    ) -> Result<Option<Found>, SpliceError> {
-        let mut source = source;
-        let mut path = path;
-        while let Some((token, rest)) = path.split_front() {
-            let at = tree.alias_target(source.node);
-            let known = match self.0.entry(at) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
-            };
-            let next = match known {
-                Known::Merged(value) => return Ok(Found::within(value, path)),
-                Known::Members(members) => {
-                    let name = token.decoded();
-                    let other = || members.get(&name_in(tree, at, &name)?);
-                    members.get(name.as_ref()).or_else(other).copied()
-                }
-                Known::Items(items) => element(&token, items.len())
-                    .and_then(|at| items.get(at))
-                    .copied(),
-            };
-            let Some(next) = next else { return Ok(None) };
-            source = Source {
-                node: next,
-                key: tree.key_of(at, next),
-            };
-            path = rest;
+/// The value at a path below a node; none if the path leads nowhere.
+pub(super) fn find(
+    tree: &Tree<'_>,
+    source: Source,
+    path: &Pointer,
+) -> Result<Option<Found>, SpliceError> {
+    let mut source = source;
+    let mut path = path;
+    while let Some((token, rest)) = path.split_front() {
+        let at = tree.alias_target(source.node);
+        if tree.entries(at).any(|(key, _)| is_merge_key(tree, key)) {
+            return Ok(Found::within(&json(tree, at)?, path));
         }
-        let value = json(tree, source.node)?;
-        Ok(Some(Found {
-            value,
-            source: Some(source),
-        }))
+        let node = match tree.kind(at) {
+            Kind::Mapping => member_named(tree, at, &token.decoded())?,
+            _ => {
+                element(&token, tree.items(at).count()).and_then(|index| tree.items(at).nth(index))
+            }
+        };
+        let Some(node) = node else { return Ok(None) };
+        let key = tree.key_of(at, node);
+        source = Source { node, key };
+        path = rest;
     }
+    let value = json(tree, source.node)?;
+    let source = Some(source);
+    Ok(Some(Found { value, source }))
 }
 
-impl Known {
-    fn of(tree: &Tree<'_>, node: NodeId) -> Result<Self, SpliceError> {
-        if tree.entries(node).any(|(key, _)| is_merge_key(tree, key)) {
-            return json(tree, node).map(Known::Merged);
+/// The last member of that name: as the key is read, else as it is written.
+fn member_named(
+    tree: &Tree<'_>,
+    mapping: NodeId,
+    name: &str,
+) -> Result<Option<NodeId>, SpliceError> {
+    let mut found = None;
+    for (key, value) in tree.entries(mapping) {
+        if is_key(tree, key, name)? {
+            found = Some(value);
         }
-        if tree.kind(node) != Kind::Mapping {
-            return Ok(Known::Items(tree.items(node).collect()));
-        }
-        let named = |(key, value)| Ok(name_of(tree, key)?.map(|name| (name, value)));
-        tree.entries(node)
-            .filter_map(|entry| named(entry).transpose())
-            .collect::<Result<_, _>>()
-            .map(Known::Members)
     }
-}
-
-/// The name of a key of the mapping that is written like this and read otherwise.
-fn name_in(tree: &Tree<'_>, mapping: NodeId, written: &str) -> Option<String> {
-    name_as_read(tree, tree.entries(mapping).map(|(key, _)| key), written)
+    let keys = tree.entries(mapping).map(|(key, _)| key);
+    match name_as_read(tree, keys, name).filter(|_| found.is_none()) {
+        Some(name) => member_named(tree, mapping, &name),
+        None => Ok(found),
+    }
 }
 
 /// The node as JSON.

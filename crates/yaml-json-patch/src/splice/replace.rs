@@ -1,11 +1,11 @@
 //! Replaces values of block collections, and whole documents.
 
 use super::blank_lines::BlankLine;
-use super::block::{BlockStyle, FirstLine, NewLines};
+use super::block::{FirstLine, NewLines};
 use super::block_text::{BlockText, BlockTextStyle};
 use super::content::Content;
 use super::error::{ErrorKind, SpliceError};
-use super::layout;
+use super::layout::{self, BlockStyle};
 use super::overlay::Overlay;
 use super::plan::{self, Element, New};
 use super::reading::Source;
@@ -26,8 +26,6 @@ struct Replaced {
     mark: usize,
     /// The collection that holds it.
     shape: BlockStyle,
-    /// The line that follows it; none if its last line has more than a comment.
-    next: Option<usize>,
 }
 
 /// A block collection below its key.
@@ -42,10 +40,12 @@ impl Writer<'_, '_> {
     pub(super) fn replace(
         &mut self,
         shape: BlockStyle,
-        element: &Element,
-        next: Option<usize>,
+        element: Option<&Element>,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
+        let Some(element) = element else {
+            return Ok(());
+        };
         let Some(mark) = element.mark else {
             return Err(ErrorKind::Layout.at(element.start));
         };
@@ -54,7 +54,6 @@ impl Writer<'_, '_> {
             element: *element,
             mark,
             shape,
-            next,
         };
         #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
@@ -137,19 +136,15 @@ impl Writer<'_, '_> {
 
     /// The block scalar for a string that replaces another one, or that has several lines.
     fn block_text(&mut self, replaced: Replaced, new: &New<'_>) -> Option<BlockText> {
-        let Replaced {
-            element,
-            shape,
-            next,
-            ..
-        } = replaced;
+        let Replaced { element, shape, .. } = replaced;
         let text = self.content(new).string()?.into_owned();
         let old = element.value;
         let style = self.tree.style(old);
         let is_block = matches!(style, Style::Literal | Style::Folded);
         let keeps_quotes = style == Style::DoubleQuoted && self.tree.scalar(old)?.contains('\n');
         let fits = is_block || (text.contains('\n') && !keeps_quotes);
-        if !fits || !self.may_follow_block_scalar(next?, shape.column) {
+        let below = self.lines.below(element.end).ok()?;
+        if !fits || !self.may_follow_block_scalar(below, shape.column) {
             return None;
         }
         if !plan::is_inline(self.tree, old) {
@@ -173,7 +168,6 @@ impl Writer<'_, '_> {
             column: shape.column + step,
             indicator: header.is_some_and(|header| header.indicator.is_some()),
         };
-        let below = self.lines.below(element.end).ok()?;
         style.write(&text, self.lines.break_before(below))
     }
 
@@ -228,12 +222,7 @@ impl Writer<'_, '_> {
 
     /// The whole item: its lines, its comment at the end.
     fn replace_item(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
-        let Replaced {
-            element,
-            shape,
-            next,
-            ..
-        } = replaced;
+        let Replaced { element, shape, .. } = replaced;
         let below = self.lines.below(element.end)?;
         let (start, first_line) = match self.own_lines(&element) {
             Some(start) => (start, FirstLine::Own),
@@ -241,7 +230,7 @@ impl Writer<'_, '_> {
         };
         let place = NewLines {
             at: self.lines.start(start),
-            next: next.unwrap_or(below),
+            next: below,
             first: first_line,
             blank: BlankLine::None,
         };
@@ -317,8 +306,8 @@ impl Writer<'_, '_> {
         new: New<'_>,
         place: usize,
     ) -> Result<String, SpliceError> {
-        let Replaced { shape, next, .. } = *replaced;
-        let lines = place..next.unwrap_or(place);
+        let Replaced { element, shape, .. } = *replaced;
+        let lines = place..self.lines.below(element.end)?;
         let mut block = self.new_block(shape.column, NewLines::instead_of(lines));
         block.children(shape.column, self.content(&new))?;
         Ok(block.text)

@@ -15,6 +15,7 @@ mod corpus_edits;
 mod every_place;
 mod generator;
 mod independent_readers;
+#[cfg(feature = "kubernetes")]
 mod json;
 mod json_patch_suite;
 mod properties;

@@ -1,0 +1,264 @@
+//! [`Editor`]: one document, some values and comments.
+
+use crate::edit::Edit;
+use crate::patch::{Edited, Error};
+use crate::read::read;
+use crate::splice::{self, CommentPlace, ErrorKind, Operation, SpliceError};
+use crate::tree::Tree;
+use json_patch::jsonptr::{Pointer, PointerBuf};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The path of a value: a JSON Pointer (`"/metadata/name"`), or keys and indices (`["metadata", "name"]`).
+pub trait Path {
+    /// Returns the path as a JSON Pointer.
+    ///
+    /// # Errors
+    /// The text, if it is no JSON Pointer.
+    fn pointer(&self) -> Result<PointerBuf, String>;
+}
+
+impl Path for &str {
+    fn pointer(&self) -> Result<PointerBuf, String> {
+        PointerBuf::parse(*self).map_err(|_| (*self).to_owned())
+    }
+}
+
+impl Path for &[&str] {
+    fn pointer(&self) -> Result<PointerBuf, String> {
+        Ok(PointerBuf::from_tokens(self.iter().copied()))
+    }
+}
+
+impl<const N: usize> Path for [&str; N] {
+    fn pointer(&self) -> Result<PointerBuf, String> {
+        self.as_slice().pointer()
+    }
+}
+
+/// Changes values and comments of the text of one document, by their paths.
+///
+/// Each change is checked as [`apply()`](crate::apply()) checks it. One that cannot be made is an error and changes nothing; the
+/// editor can be used further.
+///
+/// ```
+/// use yaml_json_patch::{CommentPlace, Editor};
+///
+/// let text = "\
+/// backup:
+///   at: '03:00'
+///   keep: 7 days   # as the contract says
+///   hosts: [db1, db2]
+/// ";
+/// let mut editor = Editor::new(text)?;
+/// editor
+///     .set("/backup/at", "04:30")?
+///     .set(["backup", "retry", "count"], 3)?
+///     .insert("/backup/hosts/0", "db0")?
+///     .set_comment("/backup/hosts", CommentPlace::LineEnd, "in this order")?;
+/// assert!(editor.remove("/backup/keep")?);
+/// assert!(!editor.remove("/backup/once")?);
+/// assert_eq!(editor.finish()?, "\
+/// backup:
+///   at: '04:30'
+///   hosts: [db0, db1, db2] # in this order
+///   retry:
+///     count: 3
+/// ");
+/// # Ok::<(), yaml_json_patch::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Editor {
+    original: String,
+    edited: Edited,
+}
+
+impl Editor {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// [`Error::Yaml`] when the text is not valid YAML, or holds more than one document.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        read(text)?;
+        Ok(Self {
+            original: text.to_owned(),
+            edited: Edited::original(text),
+        })
+    }
+
+    /// Returns the value at a path; none if there is none.
+    ///
+    /// ```
+    /// let editor = yaml_json_patch::Editor::new("mode: 0644\n")?;
+    /// assert_eq!(editor.get("/mode")?, Some(420.into()));
+    /// assert_eq!(editor.get("/owner")?, None);
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when the value is none that JSON has.
+    pub fn get(&self, path: impl Path) -> Result<Option<Value>, Error> {
+        let path = self.pointer(&path)?;
+        let found = splice::value_at(&read(&self.edited.text)?, &path);
+        found.map_err(|error| self.edited.in_original(error.into()))
+    }
+
+    /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
+    /// Mappings that are missing on the way are added, also in place of a null, or in a file of comments.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when something else is on the way, a list is missing, or the text cannot be edited safely.
+    pub fn set(&mut self, path: impl Path, value: impl Into<Value>) -> Result<&mut Self, Error> {
+        let mut path = self.pointer(&path)?;
+        let mut value: Value = value.into();
+        let replace = Operation::Replace {
+            path: path.clone(),
+            value: Arc::new(value.clone()),
+        };
+        if self.carry_out_if_there(replace)? {
+            return Ok(self);
+        }
+        while let Some((parent, key)) = path.split_back() {
+            if !matches!(self.get(parent.as_str())?, None | Some(Value::Null)) {
+                break;
+            }
+            let key = key.decoded().into_owned();
+            if key == "-" || key.parse::<usize>().is_ok() {
+                return Err(self.nowhere(&path).into());
+            }
+            value = json!({ key: value });
+            path = parent.to_buf();
+        }
+        let value = Arc::new(value);
+        self.carry_out(Operation::Add { path, value })
+    }
+
+    /// Inserts an item of a list at its index, or adds a member.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such list or mapping, or it cannot be edited safely.
+    pub fn insert(&mut self, path: impl Path, value: impl Into<Value>) -> Result<&mut Self, Error> {
+        let path = self.pointer(&path)?;
+        let value = Arc::new(value.into());
+        self.carry_out(Operation::Add { path, value })
+    }
+
+    /// Gives a member another name, in its place.
+    ///
+    /// ```
+    /// let mut editor = yaml_json_patch::Editor::new("name: a # n\nruns: b\n")?;
+    /// assert_eq!(editor.rename("/name", "title")?.finish()?, "title: a # n\nruns: b\n");
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such member, or one of the new name is there already.
+    pub fn rename(&mut self, path: impl Path, name: &str) -> Result<&mut Self, Error> {
+        let from = self.pointer(&path)?;
+        let mut path = from.clone();
+        path.pop_back();
+        path.push_back(name);
+        if path != from && self.get(path.as_str())?.is_some() {
+            let error = ErrorKind::DuplicateKey.at(0);
+            return Err(error.of_operation(0, "path", &path).into());
+        }
+        self.carry_out(Operation::Move { from, path })
+    }
+
+    /// Removes the value at a path. Returns false if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when the value cannot be removed safely.
+    pub fn remove(&mut self, path: impl Path) -> Result<bool, Error> {
+        let path = self.pointer(&path)?;
+        self.carry_out_if_there(Operation::Remove { path })
+    }
+
+    /// Returns the comment of a member or an item, each line without its `#`.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such value, or other values share its lines.
+    pub fn comment(&self, path: impl Path, place: CommentPlace) -> Result<Option<String>, Error> {
+        let path = self.pointer(&path)?;
+        let tree = read(&self.edited.text)?;
+        let comment = self.at_comment(&tree, &path, place)?.text(&tree);
+        Ok(Some(comment).filter(|comment| !comment.is_empty()))
+    }
+
+    /// Writes the comment of a member or an item, instead of the one that it may have. An empty text removes it.
+    ///
+    /// ```
+    /// use yaml_json_patch::{CommentPlace, Editor};
+    ///
+    /// let mut editor = Editor::new("a:\n  b: 1\n")?;
+    /// editor
+    ///     .set_comment("/a/b", CommentPlace::Above, "one,\nand only")?
+    ///     .set_comment("/a", CommentPlace::LineEnd, "of all")?;
+    /// assert_eq!(editor.finish()?, "a: # of all\n  # one,\n  # and only\n  b: 1\n");
+    /// assert_eq!(editor.comment("/a/b", CommentPlace::Above)?.as_deref(), Some("one,\nand only"));
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no such value, or other values share its lines.
+    pub fn set_comment(
+        &mut self,
+        path: impl Path,
+        place: CommentPlace,
+        text: &str,
+    ) -> Result<&mut Self, Error> {
+        let path = self.pointer(&path)?;
+        let tree = read(&self.edited.text)?;
+        let edit = self.at_comment(&tree, &path, place)?.edit(&tree, text);
+        self.edited = self.edited.commented(&self.original, edit)?;
+        Ok(self)
+    }
+
+    /// Returns the edits of the text that was read.
+    #[must_use]
+    pub fn edits(&self) -> &[Edit] {
+        &self.edited.edits
+    }
+
+    /// Returns the edited text.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn finish(&self) -> Result<String, Error> {
+        Ok(self.edited.text.clone())
+    }
+
+    fn carry_out(&mut self, operation: Operation) -> Result<&mut Self, Error> {
+        self.edited = self.edited.patched(&self.original, &[operation])?;
+        Ok(self)
+    }
+
+    fn carry_out_if_there(&mut self, operation: Operation) -> Result<bool, Error> {
+        match self.carry_out(operation) {
+            Ok(_) => Ok(true),
+            Err(Error::Splice(error)) if error.kind == ErrorKind::InvalidPointer => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn at_comment(
+        &self,
+        tree: &Tree<'_>,
+        path: &Pointer,
+        place: CommentPlace,
+    ) -> Result<splice::Comment, Error> {
+        let found = splice::comment_at(tree, path, place);
+        let found = found.and_then(|found| found.ok_or_else(|| self.nowhere(path)));
+        found.map_err(|error| self.edited.in_original(error.into()))
+    }
+
+    fn pointer(&self, path: &impl Path) -> Result<PointerBuf, SpliceError> {
+        let pointer = path.pointer();
+        pointer.map_err(|path| self.nowhere(&PointerBuf::from_tokens([path])))
+    }
+
+    fn nowhere(&self, path: &Pointer) -> SpliceError {
+        let error = ErrorKind::InvalidPointer.at(0);
+        error.of_operation(0, "path", &path.to_buf())
+    }
+}
