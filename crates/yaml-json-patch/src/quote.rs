@@ -145,10 +145,9 @@ fn is_numeric(bytes: &[u8]) -> bool {
 /// True for `1.2.3` and `1f`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may have
 /// several points, but no reader's do. Go takes `0_x43_1` for a number, and so nothing with `_` counts.
 fn is_version_or_hash(bytes: &[u8]) -> bool {
-    let is_point = |byte: &&u8| **byte == b'.';
     let is_hex_letter = |byte: &u8| matches!(byte, b'a'..=b'd' | b'f' | b'A'..=b'D' | b'F');
     let is_prefix = |pair: &[u8]| matches!(pair, [b'0', b'x' | b'X' | b'b' | b'B']);
-    let several_points = bytes.iter().filter(is_point).count() > 1;
+    let several_points = bytes.iter().filter(|byte| **byte == b'.').count() > 1;
     let hash = bytes.iter().any(is_hex_letter) && !bytes.windows(2).any(is_prefix);
     (several_points || hash) && !bytes.contains(&b'_')
 }

@@ -255,8 +255,9 @@ impl<'t> Tree<'t> {
         // are looked at, however many the document has.
         let end = self.node(id).end;
         let first = self.properties.partition_point(|p| p.node < id.0);
-        let inside = self.properties[first..].iter();
-        inside.take_while(move |p| p.node == id.0 || p.start < end)
+        self.properties[first..]
+            .iter()
+            .take_while(move |p| p.node == id.0 || p.start < end)
     }
 
     /// Returns the anchor's name, without `&`.

@@ -18,22 +18,20 @@ pub(super) enum BlankLine {
 impl Writer<'_, '_> {
     /// True if two elements or more stay, each parted from the next by a blank line.
     pub(super) fn are_parted(&self, plan: &SplicePlan<'_>) -> bool {
-        let kept = || plan.steps.iter().filter_map(plan::kept);
-        let pairs = kept().zip(kept().skip(1));
-        let mut parted = pairs.map(|(one, next)| {
-            let (one, next) = (plan.elements.get(one)?, plan.elements.get(next)?);
-            self.blank_line_between(one, next)
-        });
-        kept().nth(1).is_some() && parted.all(|blank| blank.is_some())
+        let kept = plan.steps.iter().filter_map(plan::kept);
+        let kept: Vec<&Element> = kept.filter_map(|at| plan.elements.get(at)).collect();
+        let mut pairs = kept.windows(2);
+        kept.len() > 1 && pairs.all(|pair| self.has_blank_line(pair[0].end..pair[1].start))
     }
 
-    fn blank_line_between(&self, one: &Element, next: &Element) -> Option<()> {
-        let between = self
-            .lines
-            .slice(self.lines.below(one.end).ok()?, next.start);
+    /// True if a blank line is below content that ends at the beginning of the range.
+    fn has_blank_line(&self, between: Range<usize>) -> bool {
+        let Ok(below) = self.lines.below(between.start) else {
+            return false;
+        };
+        let between = self.lines.slice(below, between.end);
         let mut lines = between.split_inclusive('\n');
-        let is_blank = |line: &str| line.ends_with('\n') && line.trim().is_empty();
-        lines.any(is_blank).then_some(())
+        lines.any(|line| line.ends_with('\n') && line.trim().is_empty())
     }
 
     /// The blank line of new elements that are written at a place behind others.
