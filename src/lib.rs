@@ -1,7 +1,7 @@
 //! Adds the Mackerel container agent to the pod templates of Kubernetes manifests and changes no other byte.
 //!
 //! This library is for the program of the same name and its tests alone, and is not published: any version may change it. Text goes
-//! in, text comes out; only [`cli`] and `webhook` read a file, a clock or the environment.
+//! in, text comes out; only `cli` and `webhook` read a file, a clock or the environment.
 //!
 //! ```
 //! use mackerel_agent_injector::config::Config;

@@ -1,6 +1,6 @@
 //! The validated configuration: one type for files, `--set`, ConfigMaps, functionConfigs and annotations.
 //!
-//! - [`load`]: reads and checks a configuration; [`Config::default`] has every default
+//! - [`load()`]: reads and checks a configuration; [`Config::default`] has every default
 //! - [`Config`]: the validated configuration, read-only, so that each value is checked and has its [`Origin`]
 //! - [`schema()`], [`example()`]: every setting with its meaning, unit and default, as JSON Schema and as a commented file
 //!
@@ -98,7 +98,7 @@ pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
 /// The `kind` of the configuration object.
 pub const KIND: &str = "AgentInjector";
 
-/// The validated configuration: the settings, and the [`Origin`] of each explicit one. Made by [`load`].
+/// The validated configuration: the settings, and the [`Origin`] of each explicit one. Made by [`load()`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `metadata.name` of the configuration object. Default: `default`.

@@ -59,7 +59,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The text of a configuration: an `AgentInjector` object or a `ConfigMap` with dotted paths in `data`, YAML or JSON.
-    /// `name` is its name in diagnostics and in [`Origin`], usually the file's.
+    /// `name` is its name in diagnostics and in [`Origin`](crate::config::Origin), usually the file's.
     #[must_use]
     pub fn of_text(name: &'a str, text: &'a str) -> Self {
         Sources {
