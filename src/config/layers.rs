@@ -6,7 +6,7 @@ use crate::config::{agent, schema, secret};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path::{self, escape, is_at_or_below};
 use serde_json::{Map, Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::{Bound, Range};
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree};
 
@@ -295,7 +295,8 @@ impl<'a> Loader<'a> {
         path: &str,
     ) -> Vec<Member> {
         let Document { tree, spans } = document;
-        let mut members: Vec<Member> = Vec::new();
+        let mut members = Vec::new();
+        let mut known = HashSet::new();
         for (key, value) in tree.entries(node) {
             let name_span = spans.range(tree.place(key));
             let Some(name) = tree.scalar(key).filter(|_| tree.kind(key) == Kind::Scalar) else {
@@ -306,7 +307,7 @@ impl<'a> Loader<'a> {
                 );
                 continue;
             };
-            if members.iter().any(|member| member.name == name) {
+            if !known.insert(name.clone()) {
                 let what = format!("has the duplicate key `{name}`");
                 self.error(path, name_span, Violation::new(what));
                 continue;
@@ -332,8 +333,16 @@ impl<'a> Loader<'a> {
 
     /// Notes that a path has a value, which replaces what was given below it.
     fn note_value(&mut self, path: &str) {
-        self.given
-            .retain(|set, _| set == path || !is_at_or_below(set, path));
+        let after = (Bound::Excluded(path), Bound::Unbounded);
+        let alike = self.given.range::<str, _>(after).map(|(set, _)| set);
+        let alike = alike.take_while(|set| set.starts_with(path));
+        let below: Vec<String> = alike
+            .filter(|set| is_at_or_below(set, path))
+            .cloned()
+            .collect();
+        for set in below {
+            self.given.remove(&set);
+        }
         if let Some(given) = self.given.get_mut(path) {
             given.is_value = true;
         }

@@ -55,6 +55,12 @@ const RESOURCE_LIST: [&str; 2] = ["lists/resource-list", "sealed/item-of-a-resou
 /// the agent behind that value is printed as it is.
 const CHANGED_BY_THE_TOOL: &str = "layout/block-scalar-that-keeps-its-end-is-last";
 
+/// Helm prints them as they are, and the reader of these tests does not take them.
+const STREAMS: [&str; 2] = [
+    "json/several-documents-one-after-the-other",
+    "layout/byte-order-mark-behind-a-marker",
+];
+
 /// A case that gets an agent: its text without and with.
 struct ReprintPair {
     name: String,
@@ -67,7 +73,8 @@ fn pairs() -> (Vec<ReprintPair>, Config) {
     let mut places = Vec::new();
     let mut pairs = Vec::new();
     for case in cases::all() {
-        if case.options.direction == Direction::Uninject || laws::carries_record(&case.text) {
+        let is_left_out = STREAMS.contains(&&*case.name) || laws::carries_record(&case.text);
+        if case.options.direction == Direction::Uninject || is_left_out {
             continue;
         }
         places.extend(

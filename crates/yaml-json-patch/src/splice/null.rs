@@ -30,6 +30,11 @@ pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSourc
     }
 }
 
+/// Returns the number of blanks at the beginning of a line.
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
 impl Writer<'_, '_> {
     /// Restores a null that a collection had replaced, as it was written.
     pub(super) fn restore(
@@ -51,10 +56,17 @@ impl Writer<'_, '_> {
                 self.out.delete(first - indentation.len()..below);
             }
         }
+        let null = match raw.rsplit_once('\n') {
+            // A tool has printed the text since, and the key stands as deep as the null did.
+            Some((_, line)) if depth(line) <= self.lines.column(element.start)? => {
+                format!(" {}", line.trim_start())
+            }
+            _ => raw.clone(),
+        };
         if plan::is_inline(self.tree, element.value) {
-            self.replace_value(mark, element, raw.clone());
+            self.replace_value(mark, element, null);
         } else {
-            self.out.replace(mark..end, raw.clone());
+            self.out.replace(mark..end, null);
         }
         Ok(())
     }

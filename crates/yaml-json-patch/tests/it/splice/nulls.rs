@@ -92,6 +92,7 @@ fn a_null_comes_back_in_the_style_that_it_had() {
         ("a: ~\n", "a: [1]\n", Ok("a: ~\n")),
         ("{\"a\":null}", "{a: [1], b: 2}", Ok("{a: null, b: 2}")),
         ("{a}", "{a: [1], b: 2}", Ok("{a, b: 2}")),
+        ("a:\n  null\n", "a:\n- 1\n", Ok("a:\n  null\n")),
         ("a: ~\n", "{\"a\": [1]}", Err(ErrorKind::Layout)),
         ("{\"a\": ~}", "a:\n- 1\n", Err(ErrorKind::Layout)),
         ("{a}", "a: [1]\n", Err(ErrorKind::Layout)),
@@ -108,8 +109,11 @@ fn a_null_comes_back_in_the_style_that_it_had() {
 }
 
 #[test]
-fn a_null_on_a_line_of_its_own_is_left_alone() {
+fn a_null_on_a_line_of_its_own_is_filled_but_for_one_behind_a_comment() {
     given("a:\n  null\n")
+        .add("/a", json!({"b": 1}))
+        .gives("a:\n  b: 1\n");
+    given("a:\n  # none\n  null\n")
         .add("/a", json!({"b": 1}))
         .refuses(ErrorKind::OddNull);
 }
