@@ -113,6 +113,18 @@ pub(crate) const SHAPES: &[Shape] = &[
             each(n, |i| format!("{{name: V{i}, value: a}}, "))
         ))
     }),
+    other("configuration: nulls", 400, |n| {
+        let items = each(n, |i| {
+            format!("{{group: g.io, kind: K{i}, path: a, completes: null}}, ")
+        });
+        configuration(&format!("podTemplates=[{items}]"))
+    }),
+    other("configuration: unknown fields", 400, |n| {
+        configuration(&format!(
+            "agent.env=[{}]",
+            each(n, |i| format!("{{name: V{i}, vaule: a}}, "))
+        ))
+    }),
     // Annotations and labels of a pod.
     other("annotations: unknown", 100, |n| {
         pod(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "")

@@ -4,8 +4,10 @@ use crate::config::go_regexp;
 use crate::config::violation::Violation;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use schemars::JsonSchema;
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -21,8 +23,7 @@ macro_rules! texts {
 
         impl<'de> serde::Deserialize<'de> for $Type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
-                text.parse().map_err(|violation: Violation| serde::de::Error::custom(violation.message()))
+                deserializer.deserialize_any(crate::config::checked::TextVisitor(std::marker::PhantomData))
             }
         }
 
@@ -39,6 +40,49 @@ macro_rules! texts {
 }
 
 pub(crate) use texts;
+
+/// Reads a type from text. A number or null that its check refuses is an error of the check, which says how to write it.
+pub(crate) struct TextVisitor<T>(pub(crate) PhantomData<T>);
+
+impl<T: FromStr<Err = Violation>> TextVisitor<T> {
+    fn refused<E: Error>(text: &str, found: Unexpected<'_>) -> E {
+        match text.parse::<T>() {
+            Ok(_) => E::invalid_type(found, &"a string"),
+            Err(violation) => E::custom(violation.message()),
+        }
+    }
+}
+
+impl<T: FromStr<Err = Violation>> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse()
+            .map_err(|violation: Violation| E::custom(violation.message()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Err(Self::refused("null", Unexpected::Unit))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        Err(Self::refused(
+            &number.to_string(),
+            Unexpected::Unsigned(number),
+        ))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        Err(Self::refused(
+            &number.to_string(),
+            Unexpected::Float(number),
+        ))
+    }
+}
 
 /// Declares text of a pattern: its words in a message, the help, and its length in bytes.
 macro_rules! checked {
@@ -179,7 +223,9 @@ texts! { GoRegexp: "type" = "string"; }
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u32")]
 #[schemars(!try_from)]
-pub(crate) struct TokenLifetime(#[schemars(range(min = 600))] pub(crate) u32);
+pub(crate) struct TokenLifetime(
+    #[schemars(range(min = 600, max = 4_294_967_295u64))] pub(crate) u32,
+);
 
 impl Default for TokenLifetime {
     /// The one lifetime that the API server extends, for clients which read the token once, as the agent does.

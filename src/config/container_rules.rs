@@ -159,7 +159,10 @@ impl Rules {
         let mut seccomp = seccomp.map(|it| (&it.type_, it.localhost_profile.is_some()));
         let armor = context.app_armor_profile.iter();
         let mut armor = armor.map(|it| (&it.type_, it.localhost_profile.is_some()));
-        let is_half = |(kind, has_profile): (&String, bool)| (kind == "Localhost") != has_profile;
+        // A missing type is reported already.
+        let is_half = |(kind, has_profile): (&String, bool)| {
+            !kind.is_empty() && (kind == "Localhost") != has_profile
+        };
         let both = "set both, or neither";
         for (is_broken, fields, what, help) in [
             (

@@ -2,6 +2,7 @@
 
 use crate::config::checked::{qualified, subdomain};
 use crate::config::violation::Violation;
+use crate::manifest::dotted_path::is_at_or_below;
 use crate::manifest::quantity::nanos;
 use serde_json::{Value as Json, json};
 
@@ -12,6 +13,18 @@ pub(super) const PATHS: [&str; 4] = [
     "agent.resources",
     "agent.securityContext",
 ];
+
+/// Returns true for a value of one of these settings.
+pub(super) fn is_within(path: &str) -> bool {
+    PATHS.iter().any(|setting| is_at_or_below(path, setting))
+}
+
+/// Returns true for an amount, which keeps the text of its number: `128e6`, `1.0`.
+pub(super) fn is_amount(path: &str) -> bool {
+    path.starts_with("agent.resources.")
+        || path.ends_with(".divisor")
+        || path == "agent.tmp.sizeLimit"
+}
 
 /// Makes the schema of a type the one for editors: null for every field, no unknown fields, and quantities with a type and without
 /// their grammar. Then adds what Kubernetes checks beyond the types.
@@ -162,12 +175,18 @@ fn variable() -> Json {
     }})
 }
 
-/// Removes what is null or an empty mapping: null removes what stands there, the default included.
-pub(super) fn prune(value: &mut Json) {
-    if let Some(members) = value.as_object_mut() {
-        members.values_mut().for_each(prune);
-        members.retain(|_, member| !member.is_null() && *member != json!({}));
+/// Removes what is null or an empty mapping, with which null has removed what stood there. Returns true if there was something.
+pub(super) fn prune(value: &mut Json) -> bool {
+    let Some(members) = value.as_object_mut() else {
+        return false;
+    };
+    let mut is_changed = false;
+    for member in members.values_mut() {
+        is_changed |= prune(member);
     }
+    let before = members.len();
+    members.retain(|_, member| !member.is_null() && *member != json!({}));
+    is_changed || members.len() < before
 }
 
 /// Checks that a text is a quantity and not negative.

@@ -2,7 +2,7 @@
 
 use crate::config::origin::Origin;
 use crate::config::violation::Violation;
-use crate::config::{agent, schema, secret};
+use crate::config::{agent, kubernetes, schema, secret};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path::{self, escape, is_at_or_below};
 use serde_json::{Map, Value as Json, json};
@@ -194,7 +194,7 @@ impl<'a> Loader<'a> {
         let types = schema::types(schema);
         if !types.iter().any(|name| matches!(*name, "array" | "object")) {
             self.note_value(path);
-            return Some(scalar(schema, text));
+            return Some(scalar(schema, path, text));
         }
         let whole = setting.spans.range(0..text.len());
         let tree = match yaml::read(text) {
@@ -240,10 +240,19 @@ impl<'a> Loader<'a> {
             Kind::Scalar => match yaml::scalar_value(tree, node) {
                 Ok(ScalarValue::Null) => Json::Null,
                 Ok(ScalarValue::Bool(value)) => value.into(),
+                Ok(ScalarValue::Int(number)) if kubernetes::is_amount(path) => {
+                    number.to_string().into()
+                }
+                Ok(ScalarValue::Float(_)) if kubernetes::is_amount(path) => tree.raw(node).into(),
                 Ok(ScalarValue::Int(number)) => match u64::try_from(number) {
                     Ok(number) => number.into(),
                     Err(_) => i64::try_from(number).unwrap_or(i64::MIN).into(),
                 },
+                Ok(ScalarValue::Float(number)) if !number.is_finite() => {
+                    let what = format!("is `{}`, which no setting takes", tree.raw(node));
+                    self.error(path, spans.range(tree.place(node)), Violation::new(what));
+                    Json::Null
+                }
                 Ok(ScalarValue::Float(number)) => number.into(),
                 Ok(ScalarValue::Str(text)) => text.into(),
                 Err(_) => {
@@ -415,7 +424,9 @@ impl<'a> Loader<'a> {
                 .find(|(set, given)| given.is_value && is_at_or_below(set, path))
         };
         let given = self.place(path);
-        let given = given.filter(|given| given.is_value || path.contains('['));
+        let is_exact =
+            |given: &&Given| given.is_value || path.contains('[') || path.contains(LABELS);
+        let given = given.filter(is_exact);
         let given = given.or_else(|| part().map(|(_, given)| given))?;
         let Layer { kind, place } = self.layers.get(given.layer)?;
         let range = match kind {
@@ -457,14 +468,16 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Reads the text of a scalar. Empty text unsets an optional one.
-fn scalar(schema: &Json, text: &str) -> Json {
+/// Reads the text of a scalar. Empty text unsets an optional setting of ours. In a value of Kubernetes it is an error: with `$MEM`
+/// unset, `agent.resources.limits.memory=$MEM` must not remove the limit.
+fn scalar(schema: &Json, path: &str, text: &str) -> Json {
     let types = schema::types(schema);
-    let is_text = types == ["string"];
     match text {
-        "" if schema::is_optional(schema) => Json::Null,
-        "null" | "~" if !is_text => Json::Null,
-        _ if types == ["integer"] => text.parse::<i64>().map_or(text.into(), Json::from),
+        "null" | "~" => Json::Null,
+        "" if schema::is_optional(schema) && !kubernetes::is_within(path) => Json::Null,
+        _ if types == ["integer"] && !text.starts_with('+') => {
+            text.parse::<i64>().map_or(text.into(), Json::from)
+        }
         _ if types == ["boolean"] => text
             .to_ascii_lowercase()
             .parse::<bool>()

@@ -15,17 +15,24 @@ use serde_path_to_error::{Segment, Track};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// The settings that are merged with a default field by field.
+const MERGED: [&str; 2] = ["/agent/resources", "/agent/securityContext"];
+
 /// The most settings of one name that a message suggests.
 const MAX_PLACES: usize = 2;
 
 impl Loader<'_> {
     /// Returns the settings that the layers give, or reports all that is wrong in them.
     pub(super) fn settings(&mut self) -> Spec {
-        for pointer in ["/agent/resources", "/agent/securityContext"] {
-            match self.values.pointer_mut(pointer) {
-                Some(null @ Json::Null) => *null = json!({}),
-                Some(value) => kubernetes::prune(value),
-                None => {}
+        for pointer in MERGED {
+            if let Some(value) = self.values.pointer_mut(pointer).filter(|it| it.is_null()) {
+                *value = json!({});
+            }
+        }
+        for pointer in ["/agent/resources/limits", "/agent/resources/requests"] {
+            let amounts = self.values.pointer_mut(pointer);
+            if let Some(amounts) = amounts.and_then(Json::as_object_mut) {
+                amounts.retain(|_, amount| !amount.is_null());
             }
         }
         while !self.values.is_null() && self.errors.len() <= MAX_SHOWN {
@@ -35,10 +42,12 @@ impl Loader<'_> {
             let reader = serde_path_to_error::Deserializer::new(Strict(&self.values), &mut track);
             let reader = serde_ignored::Deserializer::new(reader, &mut note);
             let read = Spec::deserialize(reader);
-            for steps in unknown {
+            for steps in unknown.into_iter().take(MAX_SHOWN + 1) {
                 self.unknown_at(steps);
             }
             match read {
+                // Only now is each null and each empty mapping known to be at a field that may have it.
+                Ok(_) if self.prune() => {}
                 Ok(spec) => return spec,
                 Err(error) => {
                     let steps: Vec<Segment> = track.path().iter().cloned().collect();
@@ -49,23 +58,36 @@ impl Loader<'_> {
         Spec::default()
     }
 
-    /// Takes out what serde refuses. Null means the default, and empty text unsets an optional value; all else is an error.
+    fn prune(&mut self) -> bool {
+        let mut is_changed = false;
+        for pointer in MERGED {
+            is_changed |= self
+                .values
+                .pointer_mut(pointer)
+                .is_some_and(kubernetes::prune);
+        }
+        is_changed
+    }
+
+    /// Takes out what serde refuses. Null at a field means the default, and empty text unsets an optional value; all else is an error.
     fn wrong(&mut self, steps: &[Segment], message: &str) {
         let path = self.path(steps);
         let schema = schema::at(&path);
         let value = get_mut(&mut self.values, steps)
             .map(|value| value.clone())
             .unwrap_or_default();
-        let is_item = matches!(steps.last(), Some(Segment::Seq { .. }));
-        if value == "" && schema.is_some_and(schema::is_optional) {
+        let is_unset = |schema| schema::is_optional(schema) && schema::types(schema) != ["integer"];
+        if value == "" && schema.is_some_and(is_unset) {
             if let Some(value) = get_mut(&mut self.values, steps) {
                 *value = Json::Null;
             }
             return;
         }
-        if value.is_null() && !is_item {
+        if value.is_null() && self.is_field(steps) {
             self.given.retain(|set, _| !is_at_or_below(set, &path));
-        } else if !self.is_known(&path, message) {
+            return remove_nulls(&mut self.values, steps);
+        }
+        if !self.is_known(&path, message) {
             let given = self.place(&path).cloned();
             let given = given.unwrap_or_else(|| self.given(0..0, 0..0));
             let layer = self.layers.get(given.layer);
@@ -77,6 +99,15 @@ impl Loader<'_> {
             self.error(&path, given.value, violation);
         }
         self.take_out(steps);
+    }
+
+    /// Returns true for a field of ours or of Kubernetes, unlike an item or a label.
+    fn is_field(&self, steps: &[Segment]) -> bool {
+        let Some((Segment::Map { .. }, above)) = steps.split_last() else {
+            return steps.is_empty();
+        };
+        let above = schema::at(&self.path(above));
+        above.is_some_and(|above| above["properties"].is_object())
     }
 
     /// Returns true for a field that is missing because it was taken out.
@@ -138,10 +169,7 @@ impl Loader<'_> {
     pub(super) fn unknown(&mut self, group: &str, name: &str, span: Range<usize>) {
         let known = schema::at(group).map(schema::fields).unwrap_or_default();
         let near = closest(name, known.iter().copied());
-        if kubernetes::PATHS
-            .iter()
-            .any(|path| is_at_or_below(group, path))
-        {
+        if kubernetes::is_within(group) {
             let help = match near {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("it has {}", listed(&known)),
@@ -174,6 +202,27 @@ fn original(taken: &BTreeSet<usize>, index: usize) -> usize {
     taken
         .iter()
         .fold(index, |index, gone| index + usize::from(*gone <= index))
+}
+
+/// Removes each null of a field, in every item of the lists above it: one at a time, many would take long.
+fn remove_nulls(json: &mut Json, steps: &[Segment]) {
+    match (steps, json) {
+        ([Segment::Seq { .. }, rest @ ..], Json::Array(items)) => {
+            items.iter_mut().for_each(|item| remove_nulls(item, rest));
+        }
+        ([Segment::Map { key }], Json::Object(members)) => {
+            if members.get(key).is_some_and(Json::is_null) {
+                members.shift_remove(key);
+            }
+        }
+        ([Segment::Map { key }, rest @ ..], Json::Object(members)) => {
+            if let Some(member) = members.get_mut(key) {
+                remove_nulls(member, rest);
+            }
+        }
+        ([_, rest @ ..], json) => remove_nulls(json, rest),
+        ([], json) => *json = json!({}),
+    }
 }
 
 fn get_mut<'j>(json: &'j mut Json, steps: &[Segment]) -> Option<&'j mut Json> {

@@ -63,6 +63,8 @@ pub(super) fn violation(message: &str, schema: Option<&Json>, found: Found<'_>) 
             let what = format!("must be {must_be}, found a string");
             return Violation::new(what).with_help(format!("write it without quotes: `{text}`"));
         }
+        Json::String(_) if types == ["object"] => "a string",
+        Json::String(text) if text.is_empty() => "an empty string",
         Json::String(text) => &format!("`{}`", shown(text)),
         _ => &format!("`{}`", shown(written)),
     };

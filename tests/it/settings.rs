@@ -37,7 +37,7 @@ spec:
 const TEXTS: [&str; 5] = ["", "null", "yes", "99999", "A b"];
 
 /// Values as a document has them.
-const NODES: [&str; 5] = ["~", "1.5", "A b", "{a: b}", "[a, [b]]"];
+const NODES: [&str; 7] = ["~", "1.5", ".nan", "A b", "{a: b}", "{a: null}", "[a, [b]]"];
 
 fn text_of(config: &Config) -> String {
     edit::apply(WORKLOAD, &inject(WORKLOAD, config, INJECT).edits)

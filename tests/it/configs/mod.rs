@@ -128,6 +128,26 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> 
 }
 
 #[test]
+fn null_as_an_argument_is_null() {
+    for (path, wanted) in [
+        ("agent.memo", json!(null)),
+        (
+            "agent.image",
+            Config::default().value("agent.image").unwrap(),
+        ),
+        ("kubernetesVersion", json!("1.29")),
+        ("agent.tmp", json!(null)),
+        ("agent.resources.limits.memory", json!(null)),
+        ("agent.securityContext.runAsUser", json!(null)),
+        ("agent.securityContext.seccompProfile.type", json!(null)),
+        ("agent.securityContext.seLinuxOptions.level", json!(null)),
+    ] {
+        let config = from_arguments(&[&format!("{path}=null")]).unwrap();
+        assert_eq!(config.value(path), Some(wanted), "{path}");
+    }
+}
+
+#[test]
 fn a_bad_argument_is_named_with_its_number() {
     for (arguments, expected) in [
         (
@@ -139,13 +159,29 @@ fn a_bad_argument_is_named_with_its_number() {
             "--set #1: error: `agent.image` must not be empty",
         ),
         (
+            &["agent.resources.limits.memory="],
+            "--set #1: error: `agent.resources.limits.memory` must not be empty",
+        ),
+        (
+            &["agent.securityContext.runAsUser="],
+            "--set #1: error: `agent.securityContext.runAsUser` must be a whole number up to 2147483647, found an empty string",
+        ),
+        (
+            &["select.podSelector.matchLabels.app=null"],
+            "--set #1: error: `select.podSelector.matchLabels.app` must be a string, found nothing",
+        ),
+        (
+            &["kubelet.port=+1"],
+            "--set #1: error: `kubelet.port` must be a whole number from 1 to 65535, found `+1`",
+        ),
+        (
             &["injection=always", "agent.imag=a"],
             "--set #2: error: unknown setting `agent.imag`",
         ),
         (&["=a"], "--set #1: error: unknown setting ``"),
         (
             &["agent=a"],
-            "--set #1: error: `agent` must be a mapping, found `a`",
+            "--set #1: error: `agent` must be a mapping, found a string",
         ),
         (&["agent="], "--set #1: error: `agent` has no value"),
         (
@@ -237,7 +273,7 @@ fn a_bad_argument_is_named_with_its_number() {
         ),
         (
             &["apiKey=AbC123dEf456GhI"],
-            "--set #1: error: `apiKey` must be a mapping",
+            "--set #1: error: `apiKey` must be a mapping, found a string",
         ),
         (
             &["agent.tmp=null", "agent.hostIdStore=file"],
