@@ -186,11 +186,7 @@ impl FileReader<'_> {
         {
             self.session.report_configuration(&file.path, &text)?;
         }
-        for finding in &mut injection.findings {
-            if let Some(help) = help_for_other_file(&file.path, &text, finding) {
-                finding.help = Some(help.to_owned());
-            }
-        }
+        help_with_other_file(&file.path, &text, &mut injection.findings);
         let mut findings = injection.findings.iter();
         let unreadable = findings.find(|finding| finding.reason == Reason::Uneditable);
         if let Some(unreadable) = unreadable
@@ -227,16 +223,22 @@ fn may_be_other(file: &InputFile, text: &str) -> bool {
     file.found_by == FoundBy::Walk && !looks_like_manifest(text)
 }
 
-/// Returns a better help for a finding about a file that probably is no manifest, such as a template of a chart.
-fn help_for_other_file(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
-    if discover::is_chart_template(path) {
-        return Some(
-            "the file is a template of a Helm chart; render it first, for example with `helm template`",
-        );
+/// Gives findings about a file that probably is no manifest, such as a template of a chart, a better help.
+fn help_with_other_file(path: &Path, text: &str, findings: &mut [Finding]) {
+    let is_template = discover::is_chart_template(path);
+    let mut findings = findings
+        .iter_mut()
+        .filter(|finding| is_template || finding.has_general_help)
+        .peekable();
+    let help = match is_template {
+        true => {
+            "the file is a template of a Helm chart; render it first, for example with `helm template`"
+        }
+        false => "if the file is a manifest, correct it",
+    };
+    // Whether a file looks like a manifest is asked once: it may be long, and each of its documents unreadable.
+    let is_other = |path| !(discover::is_manifest(path) && looks_like_manifest(text));
+    if findings.peek().is_some() && (is_template || is_other(path)) {
+        findings.for_each(|finding| finding.help = Some(help.to_owned()));
     }
-    let is_manifest = discover::is_manifest(path) && looks_like_manifest(text);
-    if is_manifest || !finding.has_general_help {
-        return None;
-    }
-    Some("if the file is a manifest, correct it")
 }

@@ -135,8 +135,26 @@ fn for_bytes(length: usize) -> Injection {
     result
 }
 
-/// Returns the objects of a stream of JSON, as `jq '.items[]'` prints one and kubectl reads it: to YAML, the document is over after the
-/// first. The text of each begins where the one before it ends.
+/// Returns the documents that kubectl finds where YAML has one: JSON objects one after the other, as `jq '.items[]'` prints them, and
+/// the text behind a byte order mark, where files with one were joined.
+fn documents(text: &str) -> Vec<Range<usize>> {
+    let before = text.split_once(BOM).map_or("", |(before, _)| before);
+    let mark = match prefilter::is_empty(before) && text[before.len()..].starts_with(BOM) {
+        true => before.len() + BOM.len_utf8(),
+        false => 0,
+    };
+    match json_objects(&text[mark..]) {
+        Some(objects) => {
+            let objects = objects.into_iter();
+            objects.map(|it| mark + it.start..mark + it.end).collect()
+        }
+        // The parser takes a mark that begins the text.
+        None if before.is_empty() => Vec::new(),
+        None => vec![mark..text.len()],
+    }
+}
+
+/// Returns the JSON objects of a text, if it has several and nothing else. The text of each begins where the one before it ends.
 fn json_objects(text: &str) -> Option<Vec<Range<usize>>> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -151,13 +169,6 @@ fn json_objects(text: &str) -> Option<Vec<Range<usize>>> {
         start = end;
     }
     (objects.len() > 1).then_some(objects)
-}
-
-/// Returns the text behind a byte order mark that begins a document behind `---`: files with one that were joined.
-fn behind_bom(text: &str) -> Option<Range<usize>> {
-    let (before, _) = text.split_once(BOM)?;
-    let is_first = !before.is_empty() && prefilter::is_empty(before);
-    is_first.then(|| before.len() + BOM.len_utf8()..text.len())
 }
 
 /// Counts a resource without a pod template.
@@ -219,12 +230,11 @@ impl Pipeline<'_> {
             return;
         };
         let text = &source[span.clone()];
-        let mut parts = json_objects(text).unwrap_or_default();
-        parts.extend(behind_bom(text));
-        if parts.is_empty() {
+        let documents = documents(text);
+        if documents.is_empty() {
             self.not_read(&error, text, result);
         }
-        for part in parts {
+        for part in documents {
             let part = span.start + part.start..span.start + part.end;
             if let Err(error) = self.read(source, part.clone(), result) {
                 self.not_read(&error, &source[part], result);

@@ -257,8 +257,15 @@ fn spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     for Range { start, end } in documents(text).map(|document| document.span) {
         let document = &text[start..end];
-        let marker = document.find("---\n\u{feff}").map_or(0, |at| at + 7);
-        let mut values = serde_json::Deserializer::from_str(document).into_iter::<Value>();
+        let marker = match (
+            document.starts_with('\u{feff}'),
+            document.find("---\n\u{feff}"),
+        ) {
+            (true, _) => 3,
+            (_, behind) => behind.map_or(0, |at| at + 7),
+        };
+        let start = start + marker;
+        let mut values = serde_json::Deserializer::from_str(&text[start..end]).into_iter::<Value>();
         let mut ends = Vec::new();
         while let Some(Ok(_)) = values.next() {
             ends.push(start + values.byte_offset());
@@ -267,7 +274,7 @@ fn spans(text: &str) -> Vec<Range<usize>> {
             let starts = [start].into_iter().chain(ends.clone());
             spans.extend(starts.zip(ends.clone()).map(|(start, end)| start..end));
         } else {
-            spans.push(start + marker..end);
+            spans.push(start..end);
         }
     }
     spans
