@@ -194,7 +194,7 @@ impl Config {
     }
 
     /// Returns the values of all settings as a configuration would write them.
-    fn values(&self) -> Json {
+    pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
         // `{}` would be merged with the default.
         for setting in ["/agent/resources", "/agent/securityContext"] {
@@ -232,12 +232,15 @@ impl Config {
     #[must_use]
     pub fn value(&self, path: &str) -> Option<Json> {
         schema::at(path)?;
-        let mut value = self.values();
-        for part in path::parts(path) {
-            value = value.get_mut(part).map(Json::take).unwrap_or_default();
-        }
-        Some(value)
+        Some(value_at(&self.values(), path))
     }
+}
+
+/// Returns the value at a dotted path; null if there is none.
+pub(crate) fn value_at(values: &Json, path: &str) -> Json {
+    let mut parts = path::parts(path).into_iter();
+    let value = parts.try_fold(values, |value, part| value.get(part));
+    value.cloned().unwrap_or_default()
 }
 
 /// Removes members that are null or empty.

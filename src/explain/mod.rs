@@ -17,7 +17,7 @@ pub use required::Needed;
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::annotations;
 use crate::checks::ProcessedText;
-use crate::config::{Config, Origin};
+use crate::config::{Config, Origin, value_at};
 use crate::diagnostic::{LineCounter, Position};
 use crate::inject::{Outcome, Row, Subject};
 use crate::mackerel::annotations::{Annotation, PREFIX};
@@ -43,6 +43,8 @@ pub struct Explanation<'i> {
     pub without_pod_template: usize,
     shows_containers: bool,
     config: &'i Config,
+    /// The values of its settings.
+    values: Value,
 }
 
 /// The inputs of a run.
@@ -111,6 +113,7 @@ pub fn explain<'i>(
             None => without_template.sum(),
         },
         shows_containers: resource.is_some(),
+        values: config.values(),
         config,
     }
 }
@@ -176,9 +179,10 @@ impl Explanation<'_> {
         match cause {
             Cause::Setting(path) => Because {
                 rule: path.clone().into_owned(),
-                value: self
-                    .config
-                    .value(path.split('[').next().unwrap_or_default()),
+                value: Some(value_at(
+                    &self.values,
+                    path.split('[').next().unwrap_or_default(),
+                )),
                 origin: origin(row, self.config.origin(path)),
             },
             Cause::Manifest { offset, pointer } => Because {
