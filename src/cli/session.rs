@@ -120,11 +120,15 @@ impl<'r> Session<'r> {
         &mut self,
         path: &Path,
         state: Option<FileState>,
-        text: String,
+        mut text: String,
         mut injection: Injection,
     ) {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.keep_permissions(&mut injection);
+        }
+        // Most files of a repository have no pod template, and only the number of their resources is told.
+        if !matches!(self.run.mode, OutputMode::Manifests) && !injection.needs_text() {
+            text = String::new();
         }
         self.files.push(ProcessedFile {
             path: path.to_owned(),

@@ -45,6 +45,11 @@ impl Injection {
         self.kinds_without_template.total()
     }
 
+    /// Returns true if something is said about a place in the text, or is still read there.
+    pub(crate) fn needs_text(&self) -> bool {
+        self.findings().next().is_some() || !self.related.is_empty() || !self.scalings.is_empty()
+    }
+
     /// Returns true if `--check` fails.
     pub fn fails_check(&self) -> bool {
         !self.edits.is_empty() || self.rows("", "").any(|row| row.fails_check())
