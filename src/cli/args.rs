@@ -77,6 +77,7 @@ pub enum Command {
 Examples:
   mackerel-agent-injector inject --diff deploy/
   mackerel-agent-injector inject -i deploy/ jobs/backup.yaml
+  mackerel-agent-injector inject --check -k overlays/*
   helm template web ./web | mackerel-agent-injector inject -")]
     Inject {
         #[command(flatten)]
@@ -84,6 +85,8 @@ Examples:
         /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if some of their fields are lost
         #[arg(long, value_name = "lossy", num_args = 0..=1, require_equals = true, hide_possible_values = true)]
         adopt: Option<Option<Adoption>>,
+        #[command(flatten)]
+        build: BuildArgs,
     },
     /// Remove injected agents and restore the original manifests
     #[command(after_help = "\
@@ -104,10 +107,16 @@ Examples:
 Examples:
   mackerel-agent-injector rbac -n shop deploy/ > rbac.yaml
   mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
+  mackerel-agent-injector rbac -k overlays/production
   helm template web ./web | mackerel-agent-injector rbac -n shop -
 
 Keep the output beside the manifests; for a chart, as one of its manifests.")]
-    Rbac(ReadArgs),
+    Rbac {
+        #[command(flatten)]
+        read: ReadArgs,
+        #[command(flatten)]
+        build: BuildArgs,
+    },
     /// Show which pods of a cluster lack the agent, and what to restart
     #[command(after_help = "\
 Examples:
@@ -315,6 +324,22 @@ pub struct ReadArgs {
     pub verbose: bool,
 }
 
+// Input that kustomize builds.
+#[derive(Debug, Clone, Default, Args)]
+pub struct BuildArgs {
+    /// Read what `kustomize build` (or `kubectl kustomize`) prints for each PATH, a directory
+    #[arg(short, long)]
+    pub kustomize: bool,
+    /// Argument for `kustomize build`, such as `--enable-helm`; repeatable
+    #[arg(
+        long,
+        value_name = "ARG",
+        requires = "kustomize",
+        allow_hyphen_values = true
+    )]
+    pub kustomize_args: Vec<String>,
+}
+
 // Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct InjectArgs {
@@ -361,6 +386,8 @@ pub struct ExplainArgs {
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub build: BuildArgs,
 }
 
 // Input and output of `status`.

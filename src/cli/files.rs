@@ -10,7 +10,7 @@ use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
-use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
+use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND};
 use crate::inject::{Input, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
@@ -197,7 +197,8 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        self.session.add(&file.path, Some(state), text, injection);
+        self.session
+            .add(&file.path, Source::File(state), text, injection);
         Ok(())
     }
 

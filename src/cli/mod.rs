@@ -4,6 +4,7 @@
 //! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
 //! - `configuration`, `find_config`: the configuration of a run
 //! - `files`, `stdin`: a run over files, a run over stdin
+//! - `kustomize_build`, `transformer`: a run over what kustomize builds, the only one that starts a program
 //! - `status`: a run over living pods
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
@@ -23,6 +24,7 @@ mod in_place;
 mod input;
 mod interrupt;
 mod kustomizations;
+mod kustomize_build;
 mod messages;
 mod output;
 mod policy;
@@ -31,6 +33,7 @@ mod session;
 mod status;
 mod stdin;
 mod stdout;
+mod transformer;
 mod usage;
 mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
@@ -41,7 +44,9 @@ use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
 use crate::report::BUG;
-use args::{Adoption, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output};
+use args::{
+    Adoption, BuildArgs, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output,
+};
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
@@ -124,7 +129,7 @@ fn verbosity(command: &Command) -> Verbosity {
         Command::Inject { arguments, .. } | Command::Uninject(arguments) => {
             (arguments.read.quiet, arguments.read.verbose)
         }
-        Command::Rbac(arguments) => (arguments.quiet, arguments.verbose),
+        Command::Rbac { read, .. } => (read.quiet, read.verbose),
         Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };
@@ -137,8 +142,18 @@ fn verbosity(command: &Command) -> Verbosity {
 
 fn run_command(command: Command, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     match command {
-        Command::Inject { arguments, adopt } => {
+        Command::Inject {
+            arguments,
+            adopt,
+            build,
+        } => {
             let mut request = request(&arguments, Direction::Inject)?;
+            request.build = requested(&build);
+            if request.build.is_some() && arguments.in_place {
+                anyhow::bail!(
+                    "`-i` cannot be used with `-k`: no file has what kustomize builds; use `inject -i` on the files, or `inject -k DIR` without `-i`"
+                );
+            }
             request.options.foreign_agents = match adopt {
                 None => ForeignAgents::Respect,
                 Some(None) => ForeignAgents::Adopt,
@@ -153,6 +168,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
         Command::Explain(arguments) => {
             let request = RunRequest {
                 paths: &arguments.paths,
+                build: requested(&arguments.build),
                 mode: OutputMode::Explanation(ExplainRequest::from(&arguments)),
                 options: Options {
                     warnings: warnings_option(arguments.strict),
@@ -162,9 +178,10 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             };
             return run_on_paths("explain", request, common, messages);
         }
-        Command::Rbac(arguments) => {
+        Command::Rbac { read, build } => {
             let request = RunRequest {
-                paths: &arguments.paths,
+                paths: &read.paths,
+                build: requested(&build),
                 mode: OutputMode::Permissions,
                 ..RunRequest::default()
             };
@@ -214,9 +231,15 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     }
     Ok(RunRequest {
         paths: &arguments.read.paths,
+        build: None,
         mode,
         options,
     })
+}
+
+/// Returns the arguments of `-k`, if it is there.
+fn requested(build: &BuildArgs) -> Option<&BuildArgs> {
+    build.kustomize.then_some(build)
 }
 
 fn warnings_option(strict: bool) -> Warnings {
@@ -234,6 +257,9 @@ fn run_on_paths(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
+    if let Some(build) = request.build {
+        return kustomize_build::run(build, request, common, messages);
+    }
     if reads_stdin(request.paths)? {
         if matches!(request.mode, OutputMode::InPlace) {
             anyhow::bail!(

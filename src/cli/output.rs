@@ -6,7 +6,7 @@ use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
-use crate::cli::session::Session;
+use crate::cli::session::{ProcessedFile, Session};
 use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, sarif, text};
@@ -42,7 +42,10 @@ impl Session<'_> {
         if self.has_errors() {
             return self.fail(Ending::NothingPrinted);
         }
-        let is_of_files = self.files.iter().any(|file| file.state.is_some());
+        let is_of_files = self
+            .files
+            .iter()
+            .any(|file| file.source.file_state().is_some());
         let ending = if is_of_files {
             Ending::FilesPrinted
         } else {
@@ -88,7 +91,8 @@ impl Session<'_> {
         let mut replacements = Vec::new();
         if !self.has_errors() {
             for file in &self.files {
-                let Some(state) = file.state.filter(|_| !file.edits().is_empty()) else {
+                let state = file.source.file_state();
+                let Some(state) = state.filter(|_| !file.edits().is_empty()) else {
                     continue;
                 };
                 if interrupt.came() {
@@ -144,7 +148,11 @@ impl Session<'_> {
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(&mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
-        let mut explanation = self.explanation(&self.texts(), None);
+        let request = ExplainRequest {
+            format,
+            resource: None,
+        };
+        let mut explanation = self.explanation(&self.texts(), request);
         // The JSON report has its own field for changes.
         if !matches!(format, ExplainFormat::Json) {
             let rows = explanation.rows.into_iter();
@@ -165,7 +173,7 @@ impl Session<'_> {
     fn print_explanation(&mut self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
         let ExplainRequest { format, resource } = request;
         let texts = self.texts();
-        let explanation = self.explanation(&texts, resource);
+        let explanation = self.explanation(&texts, request);
         if let Some(resource) = resource
             && !explanation.rows.iter().any(Row::is_decision)
         {
@@ -190,17 +198,26 @@ impl Session<'_> {
     fn explanation<'s>(
         &'s self,
         texts: &[ProcessedText<'s>],
-        resource: Option<&str>,
+        request: ExplainRequest<'_>,
     ) -> Explanation<'s> {
         let inputs = Inputs {
             texts,
             requirements: &self.requirements,
             config: self.run.config,
         };
-        let of_texts = texts.iter();
-        let of_texts = of_texts.flat_map(|text| text.injection.rows(text.name, text.text));
-        let rows = self.messages.rows().iter().cloned().chain(of_texts);
-        explain(inputs, rows, resource)
+        let of_run = self.messages.rows().iter().cloned();
+        let of_texts: Vec<Row<'s>> = match request.format {
+            ExplainFormat::Text | ExplainFormat::Json => {
+                let texts = texts.iter();
+                let rows = texts.flat_map(|text| text.injection.rows(text.name, text.text));
+                rows.collect()
+            }
+            _ => {
+                let files = self.files.iter();
+                files.flat_map(ProcessedFile::review_rows).collect()
+            }
+        };
+        explain(inputs, of_run.chain(of_texts), request.resource)
     }
 
     /// Prints the RBAC manifests of the command `rbac`.

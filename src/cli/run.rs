@@ -1,6 +1,6 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
-use crate::cli::args::{Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
+use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
 use crate::config::Config;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Options, Tense};
@@ -61,6 +61,21 @@ impl From<&InjectArgs> for OutputMode<'_> {
     }
 }
 
+impl OutputMode<'_> {
+    /// Returns the command that reports the same about another input.
+    pub fn command(self) -> &'static str {
+        match self {
+            OutputMode::Explanation(_) => "explain",
+            OutputMode::Permissions => "rbac",
+            OutputMode::Manifests | OutputMode::InPlace | OutputMode::Patches => "inject",
+            OutputMode::Diff => "inject --diff",
+            OutputMode::Check | OutputMode::CheckAndDiff | OutputMode::CheckReport(_) => {
+                "inject --check"
+            }
+        }
+    }
+}
+
 /// Format and subject of an explanation.
 #[derive(Debug, Clone, Copy)]
 pub struct ExplainRequest<'a> {
@@ -83,6 +98,8 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
 pub struct RunRequest<'a> {
     /// Files and folders; `-` or none for stdin.
     pub paths: &'a [PathBuf],
+    /// For `-k`: kustomize builds the folders.
+    pub build: Option<&'a BuildArgs>,
     pub mode: OutputMode<'a>,
     pub options: Options,
 }

@@ -25,15 +25,45 @@ pub(super) struct ProcessedFile {
     pub(super) path: PathBuf,
     /// The path in messages.
     pub(super) name: String,
-    /// State of the file when it was read; none for stdin.
-    pub(super) state: Option<FileState>,
+    pub(super) source: Source,
     pub(super) text: String,
     injection: Injection,
+}
+
+/// The source of a text.
+#[derive(Debug)]
+pub(super) enum Source {
+    Stdin,
+    /// A file, with its state when it was read.
+    File(FileState),
+    /// The folder of a kustomization that kustomize has built, with the file of the kustomization.
+    Build {
+        kustomization: String,
+    },
+}
+
+impl Source {
+    /// Returns the state of a file.
+    pub(super) fn file_state(&self) -> Option<FileState> {
+        match self {
+            Source::File(state) => Some(*state),
+            Source::Stdin | Source::Build { .. } => None,
+        }
+    }
 }
 
 impl ProcessedFile {
     pub(super) fn edits(&self) -> &[Edit] {
         &self.injection.edits
+    }
+
+    /// Returns the findings for a review. Those about a build are at the start of its kustomization: the text is in no file.
+    pub(super) fn review_rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let rows = self.injection.rows(&self.name, &self.text);
+        rows.map(|row| match &self.source {
+            Source::Build { kustomization } => row.at_start_of(kustomization),
+            Source::Stdin | Source::File(_) => row,
+        })
     }
 
     fn processed_text(&self) -> ProcessedText<'_> {
@@ -119,7 +149,7 @@ impl<'r> Session<'r> {
     pub(super) fn add(
         &mut self,
         path: &Path,
-        state: Option<FileState>,
+        source: Source,
         mut text: String,
         mut injection: Injection,
     ) {
@@ -130,10 +160,14 @@ impl<'r> Session<'r> {
         if !matches!(self.run.mode, OutputMode::Manifests) && !injection.needs_text() {
             text = String::new();
         }
+        let name = match source {
+            Source::Build { .. } => build_name(path),
+            Source::Stdin | Source::File(_) => path.to_string_lossy().into_owned(),
+        };
         self.files.push(ProcessedFile {
             path: path.to_owned(),
-            name: path.to_string_lossy().into_owned(),
-            state,
+            name,
+            source,
             text,
             injection,
         });
@@ -195,7 +229,11 @@ impl<'r> Session<'r> {
             }
             match self.run.mode {
                 OutputMode::Diff | OutputMode::CheckAndDiff => {
-                    printed += &diff::unified(&file.path, &file.text, file.edits());
+                    let diff = diff::unified(&file.path, &file.text, file.edits());
+                    if let (Source::Build { .. }, false) = (&file.source, diff.is_empty()) {
+                        printed += &format!("{}, no patch for files:\n", visible(&file.name));
+                    }
+                    printed += &diff;
                 }
                 OutputMode::Patches => list_patches(&mut printed, &file.injection.outcomes)?,
                 _ => {}
@@ -222,6 +260,11 @@ impl<'r> Session<'r> {
             }
         }
     }
+}
+
+/// Returns the name of what kustomize builds.
+pub(super) fn build_name(folder: &Path) -> String {
+    format!("kustomize build {}", folder.display())
 }
 
 /// The warning about an input without resources: a check of such an input would always pass.

@@ -5,7 +5,7 @@ use crate::cli::args::Common;
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
-use crate::cli::session::{NO_RESOURCES, Session, has_no_resources};
+use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place, shell_word};
@@ -108,7 +108,7 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
     if injection.kinds_without_template.has(KIND) {
         session.report_configuration(Path::new(STDIN), &text)?;
     }
-    session.add(Path::new(STDIN), None, text, injection);
+    session.add(Path::new(STDIN), Source::Stdin, text, injection);
     session.finish()
 }
 

@@ -76,7 +76,7 @@ impl Subject<'_> {
     }
 }
 
-impl Row<'_> {
+impl<'i> Row<'i> {
     /// Returns the finding as `--check` reports it: an error if the check fails for it.
     #[must_use]
     pub fn for_check(mut self) -> Self {
@@ -84,6 +84,18 @@ impl Row<'_> {
             self.severity = Severity::Error;
         }
         self
+    }
+
+    /// Returns the finding at the start of a file that its text was made from, since a forge shows no other place.
+    #[must_use]
+    pub fn at_start_of(self, file: &'i str) -> Self {
+        let start = LineCounter::new(b"").position(0);
+        Self {
+            file: Cow::Borrowed(file),
+            place: Some(start),
+            resource_place: Some(start),
+            ..self
+        }
     }
 
     /// Returns the finding as the messages of a function call name it: by its resource and the file that an orchestrator read it

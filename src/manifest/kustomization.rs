@@ -8,6 +8,9 @@ use yaml_json_patch::{self as yaml, Buffer, NodeId, ScalarValue, Tree, scalar_va
 /// The file names that kustomize looks for in a folder.
 pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// The lists of a kustomization that name files and other kustomizations.
+const RESOURCE_LISTS: [&str; 3] = ["resources", "bases", "components"];
+
 /// The lists of a kustomization that hold patches.
 const PATCH_LISTS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
 
@@ -27,6 +30,8 @@ pub(crate) fn is_kustomization(name: &str) -> bool {
 /// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kustomization {
+    /// The resources, bases and components: files, directories and URLs.
+    pub(crate) resources: Vec<String>,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
     /// Files of patches.
@@ -69,9 +74,13 @@ pub(crate) fn read(text: &str) -> Kustomization {
 impl Kustomization {
     /// Adds the files of a document.
     fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
-        let transformers = tree.member_items(root, "transformers");
-        self.transformers
-            .extend(transformers.filter_map(|item| string(tree, item)));
+        let strings = |list| {
+            let items = tree.member_items(root, list);
+            items.filter_map(|item| string(tree, item))
+        };
+        self.transformers.extend(strings("transformers"));
+        self.resources
+            .extend(RESOURCE_LISTS.into_iter().flat_map(strings));
         for list in PATCH_LISTS {
             for (index, item) in tree.member_items(root, list).enumerate() {
                 let pointer = format!("/{list}/{index}");
@@ -170,9 +179,10 @@ mod tests {
 
     #[test]
     fn other_files_of_a_kustomization_are_no_patches() {
-        let text = "resources: [a.yaml, ../base]\nreplacements: [{path: c.yaml}]\nconfigurations: [d.yaml]\ntransformers: [e.yaml]\n";
+        let text = "resources: [a.yaml, ../base]\ncomponents: [f]\nreplacements: [{path: c.yaml}]\nconfigurations: [d.yaml]\ntransformers: [e.yaml]\n";
         let read = read(text);
         assert_eq!(read.transformers, ["e.yaml"]);
+        assert_eq!(read.resources, ["a.yaml", "../base", "f"]);
         assert_eq!(read.patch_files, []);
     }
 

@@ -1,6 +1,7 @@
 //! `kustomize build` and `kubectl kustomize`.
 
-use super::{User, same_but_for_the_agent};
+use super::{PROGRAM, User, same_but_for_the_agent};
+use crate::program::WEB;
 use crate::tools;
 use std::fs;
 use std::path::Path;
@@ -261,5 +262,142 @@ fn the_check_of_a_build_accepts_the_names_of_kustomize() {
             assert_eq!(said.code, 0, "{place}");
             assert!(!said.stderr.contains("value-kept"), "{place}");
         }
+    }
+}
+
+/// An overlay of which each file alone is no whole workload.
+const OVERLAY: [(&str, &str); 4] = [
+    ("fleet/agent-injector.yaml", CONFIGURATION),
+    ("fleet/base/kustomization.yaml", "resources: [web.yaml]\n"),
+    ("fleet/base/web.yaml", WEB),
+    (
+        "fleet/prod/kustomization.yaml",
+        "namespace: shop\nnamePrefix: prod-\nresources: [../base]\n",
+    ),
+];
+
+const CONFIGURATION: &str = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n\
+                             spec: {agent: {roles: [\"shop:web\"]}}\n";
+
+/// A user with these files and kustomize.
+fn user_with(files: &[(&str, &str)], kustomize: &Path) -> User {
+    let user = User::new();
+    for (name, text) in files {
+        fs::create_dir_all(user.path(name).parent().unwrap()).unwrap();
+        fs::write(user.path(name), text).unwrap();
+    }
+    user.has("kustomize", kustomize);
+    user
+}
+
+#[test]
+fn k_gives_what_a_pipe_gives() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let user = user_with(&OVERLAY, &kustomize);
+        let injector = Path::new(PROGRAM);
+        let piped = "kustomize build fleet/prod | mackerel-agent-injector inject --config fleet/agent-injector.yaml -";
+        let piped = user.runs(Path::new("sh"), &["-c", piped]);
+        assert!(piped.contains("value: shop:web"), "{piped}");
+        assert_eq!(user.runs(injector, &["inject", "-k", "fleet/prod"]), piped);
+
+        let check = user.tries(injector, &["inject", "--check", "-k", "fleet/prod"]);
+        let line = "kustomize build fleet/prod:1:1: apps/v1/Deployment/shop/prod-web: the agent would be added\n";
+        assert_eq!((check.code, &*check.stdout), (1, line));
+        let github = [
+            "inject",
+            "--check",
+            "-o",
+            "github",
+            "-k",
+            "fleet/prod",
+            "fleet/base",
+        ];
+        let github = user.tries(injector, &github).stdout;
+        for directory in ["prod", "base"] {
+            let annotation = format!(
+                "::error file=fleet/{directory}/kustomization.yaml,line=1,col=1,title=agent-missing::"
+            );
+            assert!(github.contains(&annotation), "{github}");
+        }
+        let diff = user.runs(injector, &["inject", "--diff", "-k", "fleet/prod"]);
+        let head = "kustomize build fleet/prod, no patch for files:\n--- a/fleet/prod\n+++ b/fleet/prod\n@@ ";
+        assert!(diff.starts_with(head), "{diff}");
+        let rbac = user.runs(injector, &["rbac", "-k", "fleet/prod"]);
+        assert!(rbac.contains("namespace: shop"), "{rbac}");
+        let explanation = user.runs(injector, &["explain", "-k", "fleet/prod"]);
+        assert!(explanation.contains("Deployment/shop/prod-web"));
+    }
+}
+
+#[test]
+fn k_passes_arguments_and_shows_the_words_of_kustomize() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else {
+        return;
+    };
+    let user = user_with(&OVERLAY, &kustomize);
+    let injector = Path::new(PROGRAM);
+    let outside = "resources: [../base/web.yaml]\n";
+    fs::write(user.path("fleet/prod/kustomization.yaml"), outside).unwrap();
+    let inject = ["inject", "-k", "fleet/prod"];
+    let refused = user.tries(injector, &inject);
+    assert_eq!((refused.code, &*refused.stdout), (2, ""));
+    assert!(
+        refused
+            .stderr
+            .contains("kustomize build fleet/prod: Error: ")
+            && refused.stderr.contains("is not in or below"),
+        "{}",
+        refused.stderr
+    );
+    let option = "--kustomize-args=--load-restrictor=LoadRestrictionsNone";
+    user.runs(injector, &[&inject[..], &[option]].concat());
+    let in_place = user.tries(injector, &["inject", "-i", "-k", "fleet/prod"]);
+    assert_eq!(in_place.code, 2);
+    assert!(
+        in_place
+            .stderr
+            .contains("no file has what kustomize builds")
+    );
+    let no_directory = user.tries(injector, &["inject", "-k", "fleet"]);
+    assert_eq!(no_directory.code, 2);
+    assert!(
+        no_directory
+            .stderr
+            .contains("fleet: not a directory with a kustomization.yaml")
+    );
+}
+
+#[test]
+fn k_runs_kubectl_where_there_is_no_kustomize() {
+    let Some(kubectl) = tools::find("kubectl", "1.") else {
+        return;
+    };
+    let user = user_with(&OVERLAY, Path::new("/nonexistent"));
+    fs::remove_file(user.path("tools/kustomize")).unwrap();
+    user.has("kubectl", &kubectl);
+    let injected = user.runs(Path::new(PROGRAM), &["inject", "-k", "fleet/prod"]);
+    assert!(injected.contains("name: prod-web") && injected.contains("value: shop:web"));
+}
+
+/// The build injects the agent itself, so `-k` would inject it a second time, by another configuration.
+#[test]
+fn k_stops_at_a_transformer_and_its_command_checks_the_build() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else {
+        return;
+    };
+    let user = user_with(&OVERLAY, &kustomize);
+    for overlay in ["production", "development"] {
+        let directory = format!("examples/kustomize/overlays/{overlay}");
+        let check = ["inject", "--check", "-k", &directory];
+        let stopped = user.tries(Path::new(PROGRAM), &check);
+        assert_eq!((stopped.code, &*stopped.stdout), (2, ""));
+        let command = stopped.stderr.split('`').rev().nth(1).unwrap().to_owned();
+        assert!(command.contains("inject --check --config"), "{command}");
+        let checked = user.tries(Path::new("sh"), &["-c", &command]);
+        assert_eq!(checked.code, 0, "{command}: {}", checked.stderr);
+        assert!(checked.stderr.contains("2 unchanged"), "{}", checked.stderr);
     }
 }

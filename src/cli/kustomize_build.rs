@@ -1,0 +1,204 @@
+//! A run over what kustomize builds (`-k`). This is the only place that starts a program, and only arguments of the command line
+//! reach it.
+
+use crate::cli::args::{BuildArgs, Common};
+use crate::cli::discover::DiscoveredFiles;
+use crate::cli::find_config::relative;
+use crate::cli::input::{io_message, text};
+use crate::cli::messages::Messages;
+use crate::cli::run::{RunContext, RunRequest};
+use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
+use crate::cli::transformer::{self, Transformer};
+use crate::cli::{AlreadyReported, Exit, configuration};
+use crate::config::KIND;
+use crate::diagnostic::shell_word;
+use crate::inject::{Input, SharedWork, inject_templates};
+use crate::manifest::kustomization::NAMES;
+use crate::report::{Finding, Reason};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Builds the folders, and ends the run.
+pub fn run(
+    build: &BuildArgs,
+    request: RunRequest<'_>,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let folders = request.paths;
+    if folders.is_empty() {
+        anyhow::bail!(
+            "`-k` needs a directory with a kustomization, such as `-k overlays/production`"
+        );
+    }
+    let mut kustomizations = Vec::new();
+    for folder in folders {
+        kustomizations.push(kustomization_of(folder)?);
+        if let Some(transformer) = transformer::of_build(folder, Path::new(".")) {
+            let folder = folder.display();
+            let command = command_for_function(&folder.to_string(), &transformer, build, request);
+            anyhow::bail!(
+                "`kustomize build {folder}` injects the agent itself, by a transformer; instead of `-k`, use `{command}`"
+            );
+        }
+    }
+    let config = configuration::of_paths(folders, &DiscoveredFiles::default(), common, messages)?;
+    let mut session = Session::new(RunContext::new(request, common, &config), messages);
+    let mut shared = SharedWork::default();
+    for (folder, kustomization) in folders.iter().zip(kustomizations) {
+        let text = built(folder, &build.kustomize_args, session.messages)?;
+        let input = Input {
+            text: &text,
+            patch: None,
+            cut: None,
+        };
+        let options = session.run.options_for(&text);
+        let injection = inject_templates(input, &config, options, &mut shared);
+        let name = build_name(folder);
+        if has_no_resources(&injection) {
+            let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
+            session.add_about(&name, finding)?;
+        }
+        if injection.kinds_without_template.has(KIND) {
+            session.report_configuration(Path::new(&name), &text)?;
+        }
+        let kustomization = kustomization.to_string_lossy().into_owned();
+        session.add(folder, Source::Build { kustomization }, text, injection);
+    }
+    session.check_related();
+    session.finish()
+}
+
+/// Returns the kustomization of a folder.
+fn kustomization_of(folder: &Path) -> anyhow::Result<PathBuf> {
+    let mut files = NAMES.iter().map(|name| folder.join(name));
+    let file = files.find(|file| file.is_file());
+    file.ok_or_else(|| {
+        anyhow::anyhow!(
+            "{}: not a directory with a {}, which `-k` needs",
+            folder.display(),
+            NAMES[0]
+        )
+    })
+}
+
+/// Returns what kustomize prints for a folder; kubectl, if there is no kustomize.
+fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow::Result<String> {
+    let name = build_name(folder);
+    let programs = [("kustomize", "build"), ("kubectl", "kustomize")];
+    let mut outputs = programs.iter().map(|(program, command)| {
+        Command::new(program)
+            .arg(command)
+            .args(arguments)
+            .arg(local(folder))
+            .stdin(Stdio::null())
+            .output()
+    });
+    // Where a directory of the PATH cannot be read, a program that is in none is "permission denied".
+    let is_there = |output: &io::Result<Output>| match output {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+        ),
+    };
+    let Some(output) = outputs.find(is_there) else {
+        anyhow::bail!("`-k` needs `kustomize` or `kubectl` in the PATH");
+    };
+    let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
+    if !output.status.success() {
+        let (words, status) = (words.join("; "), output.status);
+        let words = if words.is_empty() {
+            status.to_string()
+        } else {
+            words
+        };
+        anyhow::bail!("{name}: {words}");
+    }
+    for line in words {
+        messages.note_line(&format!("{name}: {line}"))?;
+    }
+    match text(output.stdout) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            messages.unreadable(&name, &error)?;
+            Err(AlreadyReported.into())
+        }
+    }
+}
+
+/// Returns a path that kustomize takes neither for an option nor for a URL, such as `./github.com/team`.
+fn local(folder: &Path) -> PathBuf {
+    match folder.components().next() {
+        Some(Component::Normal(_)) => Path::new(".").join(folder),
+        _ => folder.to_owned(),
+    }
+}
+
+/// Returns the command that checks a build which runs this program as a function.
+fn command_for_function(
+    folder: &str,
+    transformer: &Transformer,
+    build: &BuildArgs,
+    request: RunRequest<'_>,
+) -> String {
+    let shown = |path: &PathBuf| {
+        let path = relative(path, Path::new("."));
+        shell_word(&path.to_string_lossy()).into_owned()
+    };
+    let (before, config) = match transformer {
+        Transformer::File(file) => (String::new(), shown(file)),
+        Transformer::Folder(folder) => {
+            let file = "agent-injector-of-build.yaml";
+            let before = format!("kustomize build {} > {file} && ", shown(folder));
+            (before, file.to_owned())
+        }
+        Transformer::Inline => (String::new(), "FILE".to_owned()),
+    };
+    let mut arguments = vec![
+        "--enable-alpha-plugins".to_owned(),
+        "--enable-exec".to_owned(),
+    ];
+    for argument in &build.kustomize_args {
+        if !arguments.contains(argument) {
+            arguments.push(shell_argument(argument));
+        }
+    }
+    let (arguments, folder) = (arguments.join(" "), shell_word(folder));
+    let command = match request.mode.command() {
+        "inject" | "inject --diff" => "inject --check",
+        other => other,
+    };
+    format!(
+        "{before}kustomize build {arguments} {folder} | mackerel-agent-injector {command} --config {config} -"
+    )
+}
+
+/// Returns an option as a word of a shell.
+fn shell_argument(argument: &str) -> String {
+    match argument.strip_prefix("--") {
+        Some(rest) => format!("--{}", shell_word(rest)),
+        None => shell_word(argument).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_never_an_option_or_a_url() {
+        for (folder, expected) in [
+            ("github.com/team/web", "./github.com/team/web"),
+            ("-o", "./-o"),
+            ("../base", "../base"),
+            ("/srv/base", "/srv/base"),
+            (".", "."),
+        ] {
+            assert_eq!(local(Path::new(folder)), Path::new(expected));
+        }
+    }
+}
