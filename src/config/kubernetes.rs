@@ -21,9 +21,8 @@ pub(super) fn is_within(path: &str) -> bool {
 
 /// Returns true for an amount, which keeps the text of its number: `128e6`, `1.0`.
 pub(super) fn is_amount(path: &str) -> bool {
-    path.starts_with("agent.resources.")
-        || path.ends_with(".divisor")
-        || path == "agent.tmp.sizeLimit"
+    let is_field = |name: &str| path.ends_with(name);
+    path.starts_with("agent.resources.") || is_field(".divisor") || is_field(".sizeLimit")
 }
 
 /// Makes the schema of a type the one for editors: null for every field, no unknown fields, and quantities with a type and without
