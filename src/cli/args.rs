@@ -100,6 +100,7 @@ Examples:
 Examples:
   mackerel-agent-injector explain deploy/
   mackerel-agent-injector explain deploy/ --resource Deployment/shop/web
+  mackerel-agent-injector explain --reason hand-edited
   helm template web ./web | mackerel-agent-injector explain -o sarif -")]
     Explain(ExplainArgs),
     /// Print the ClusterRoles and ClusterRoleBindings that the agents need
@@ -352,13 +353,13 @@ pub struct InjectArgs {
     /// List changes without writing; exit with 1 if there are any
     #[arg(long)]
     pub check: bool,
-    /// Output format: `patch` for JSON Patches; with `--check`, `json` for programs, and `github`, `gitlab` or `sarif` for code review
+    /// Output format: `patch` for JSON Patches; with `--check`, `json` for programs, `github`, `gitlab` or `sarif` for code review, and `markdown` for the summary of a CI job
     #[arg(
         short,
         long,
         value_name = "FORMAT",
         hide_possible_values = true,
-        requires_ifs = [("json", "check"), ("github", "check"), ("gitlab", "check"), ("sarif", "check")],
+        requires_ifs = [("json", "check"), ("github", "check"), ("gitlab", "check"), ("sarif", "check"), ("markdown", "check")],
     )]
     pub output: Option<Output>,
     /// Overwrite or remove agents that were modified after injection
@@ -383,6 +384,9 @@ pub struct ExplainArgs {
     /// Output format; default: text
     #[arg(short, long, value_name = "FORMAT")]
     pub output: Option<ExplainFormat>,
+    /// Print the page about an id of the output, such as `hand-edited`: why it is reported, and what to do
+    #[arg(long, value_name = "ID", exclusive = true)]
+    pub reason: Option<String>,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
@@ -430,6 +434,8 @@ pub enum ExplainFormat {
     Gitlab,
     /// Changes, errors and warnings in SARIF 2.1.0, for code review tools
     Sarif,
+    /// Changes, errors and warnings as a table for the summary of a CI job
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -444,6 +450,8 @@ pub enum Output {
     Gitlab,
     /// With `--check`: changes, errors and warnings in SARIF 2.1.0, for code review tools
     Sarif,
+    /// With `--check`: changes, errors and warnings as a table for the summary of a CI job
+    Markdown,
 }
 
 #[derive(Debug, Subcommand)]

@@ -11,6 +11,8 @@
 //! - `policy`: the admission policies
 //! - `output`, `stdout`, `concatenate`, `diff`, `in_place`, `interrupt`: output
 //! - `messages`: messages beside the output
+//! - `reason_page`: the page of a reason
+//! - `mend`: the command that makes the changes of a check
 
 mod args;
 mod concatenate;
@@ -25,9 +27,11 @@ mod input;
 mod interrupt;
 mod kustomizations;
 mod kustomize_build;
+mod mend;
 mod messages;
 mod output;
 mod policy;
+mod reason_page;
 mod run;
 mod session;
 mod status;
@@ -45,7 +49,8 @@ use crate::options::{
 };
 use crate::report::BUG;
 use args::{
-    Adoption, BuildArgs, Cli, Command, Common, ExplainFormat, InjectArgs, LOG_FILE_VARIABLE, Output,
+    Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, ExplainFormat, InjectArgs,
+    LOG_FILE_VARIABLE, Output,
 };
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
@@ -165,6 +170,9 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             let request = request(&arguments, Direction::Uninject)?;
             return run_on_paths("uninject", request, common, messages);
         }
+        Command::Explain(ExplainArgs {
+            reason: Some(id), ..
+        }) => reason_page::print(&id)?,
         Command::Explain(arguments) => {
             let request = RunRequest {
                 paths: &arguments.paths,
@@ -211,7 +219,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
 fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRequest<'_>> {
     if arguments.check && arguments.output == Some(Output::Patch) {
         anyhow::bail!(
-            "`--check` cannot be used with `--output patch`; use `--output json`, `--output github`, `--output gitlab` or `--output sarif`"
+            "`--check` cannot be used with `--output patch`; use `--output json`, `--output github`, `--output gitlab`, `--output sarif` or `--output markdown`"
         );
     }
     let mode = OutputMode::from(arguments);

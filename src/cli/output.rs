@@ -4,12 +4,13 @@ use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
+use crate::cli::mend::Mend;
 use crate::cli::messages::Ending;
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{ProcessedFile, Session};
 use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
-use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, sarif, text};
+use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::inject::Row;
 use crate::rbac;
 use std::io;
@@ -136,6 +137,11 @@ impl Session<'_> {
             return self.fail(Ending::NoChangesPrinted);
         }
         let changes = self.changes()?;
+        if let (Some(mend), true) = (Mend::of(self.run), !changes.is_empty()) {
+            let command = mend.command(self.path_names());
+            self.messages
+                .add_last(&format!("to change the files: `{command}`"))?;
+        }
         self.end_with(Ending::ChangesPrinted, || {
             match self.run.mode {
                 OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&changes)?,
@@ -144,6 +150,12 @@ impl Session<'_> {
             Ok(())
         })?;
         Ok(Exit::Done)
+    }
+
+    /// Returns the files and folders of the command line.
+    fn path_names(&self) -> Vec<&str> {
+        let paths = self.run.paths.iter();
+        paths.filter_map(|path| path.to_str()).collect()
     }
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
@@ -158,7 +170,12 @@ impl Session<'_> {
             let rows = explanation.rows.into_iter();
             explanation.rows = rows.map(Row::for_check).collect();
         }
-        let report = formatted(&explanation, format)?;
+        let mend = Mend::of(self.run);
+        if let (ExplainFormat::Github | ExplainFormat::Gitlab, Some(mend)) = (format, &mend) {
+            mend.add_to(&mut explanation.rows);
+        }
+        let mend = mend.map(|mend| mend.command(self.path_names()));
+        let report = formatted(&explanation, format, mend.as_deref())?;
         let (ending, exit) = if self.has_errors() {
             (Ending::NoChangesPrinted, Exit::Trouble)
         } else {
@@ -181,7 +198,7 @@ impl Session<'_> {
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
-        stdout::write([&*formatted(&explanation, format)?])?;
+        stdout::write([&*formatted(&explanation, format, None)?])?;
         let mut rows = explanation.rows.iter();
         let exit = match rows.any(|row| row.severity == Severity::Error) {
             true => Exit::Trouble,
@@ -251,15 +268,20 @@ impl Session<'_> {
     }
 }
 
-/// Writes an explanation in a format.
-fn formatted(explanation: &Explanation<'_>, format: ExplainFormat) -> serde_json::Result<String> {
+/// Writes an explanation in a format. `mend` is the command that makes the changes.
+fn formatted(
+    explanation: &Explanation<'_>,
+    format: ExplainFormat,
+    mend: Option<&str>,
+) -> serde_json::Result<String> {
     let rows = &explanation.rows;
     let json = match format {
         ExplainFormat::Text => return Ok(text::text(explanation)),
         ExplainFormat::Github => return Ok(github::github(rows)),
+        ExplainFormat::Markdown => return Ok(markdown::markdown(rows, mend)),
         ExplainFormat::Json => json::json(explanation),
         ExplainFormat::Gitlab => gitlab::gitlab(rows),
-        ExplainFormat::Sarif => sarif::sarif(rows),
+        ExplainFormat::Sarif => sarif::sarif(rows, mend),
     };
     Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
 }

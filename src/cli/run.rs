@@ -52,6 +52,7 @@ impl From<&InjectArgs> for OutputMode<'_> {
             (Some(Output::Github), ..) => OutputMode::CheckReport(ExplainFormat::Github),
             (Some(Output::Gitlab), ..) => OutputMode::CheckReport(ExplainFormat::Gitlab),
             (Some(Output::Sarif), ..) => OutputMode::CheckReport(ExplainFormat::Sarif),
+            (Some(Output::Markdown), ..) => OutputMode::CheckReport(ExplainFormat::Markdown),
             (Some(Output::Patch), ..) => OutputMode::Patches,
             (None, true, true) => OutputMode::CheckAndDiff,
             (None, true, false) => OutputMode::Check,
@@ -111,6 +112,8 @@ pub struct RunContext<'c> {
     pub options: Options,
     pub config: &'c Config,
     pub common: &'c Common,
+    /// The files and folders of the run; none for stdin and `-k`.
+    pub paths: &'c [PathBuf],
 }
 
 /// Bytes of a text for which further threads are worth it.
@@ -130,6 +133,10 @@ impl<'c> RunContext<'c> {
             },
             config,
             common,
+            paths: match request.build {
+                None => request.paths,
+                Some(_) => &[],
+            },
         }
     }
 

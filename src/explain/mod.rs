@@ -1,9 +1,11 @@
-//! The rows of a run with the rules behind the decisions, as [`text`], [`json`], [`sarif`], or for [`github`] or [`gitlab`].
+//! The rows of a run with the rules behind the decisions, as [`text`], [`json`], [`sarif`], [`markdown`], or for [`github`] or
+//! [`gitlab`].
 
 pub mod github;
 pub mod gitlab;
 mod hosts;
 pub mod json;
+pub mod markdown;
 mod permissions;
 pub mod required;
 pub mod sarif;

@@ -9,8 +9,9 @@ use crate::inject::row::errors_first;
 use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 
-/// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool.
-pub fn sarif(rows: &[Row<'_>]) -> Value {
+/// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool. `mend` is the command that makes
+/// the changes.
+pub fn sarif(rows: &[Row<'_>], mend: Option<&str>) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
     let mut notifications = Vec::new();
@@ -35,7 +36,7 @@ pub fn sarif(rows: &[Row<'_>]) -> Value {
             "locations": [location(row)],
         }));
     }
-    let rules: Vec<Value> = rules.into_iter().map(rule).collect();
+    let rules: Vec<Value> = rules.into_iter().map(|reason| rule(reason, mend)).collect();
     let mut run = json!({
         "tool": {"driver": {
             "name": env!("CARGO_PKG_NAME"),
@@ -70,16 +71,25 @@ fn level(severity: Severity) -> &'static str {
 }
 
 /// Returns a reason as a rule of the tool.
-fn rule(reason: Reason) -> Value {
+fn rule(reason: Reason, mend: Option<&str>) -> Value {
     let severity = match reason.class() {
         Class::Refused => Severity::Error,
         Class::Done | Class::Note => Severity::Info,
         Class::Skipped | Class::Warning => Severity::Warning,
     };
     let problem = reason.problem();
+    let page = format!(
+        "`mackerel-agent-injector explain --reason {}` explains it",
+        problem.id
+    );
+    let help = match (reason.done(), mend) {
+        (Some(_), Some(command)) => format!("run `{command}`; {page}"),
+        _ => page,
+    };
     json!({
         "id": problem.id,
         "shortDescription": {"text": problem.sentence},
+        "help": {"text": help},
         "defaultConfiguration": {"level": level(severity)},
     })
 }

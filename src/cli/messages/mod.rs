@@ -53,6 +53,8 @@ pub struct Messages {
     /// Findings about paths, settings or the run as a whole.
     rows: Vec<Row<'static>>,
     notes: Vec<String>,
+    /// Lines below the summary.
+    last: Vec<String>,
     /// The configuration file that the run has found, for the summary.
     found_configuration: Option<String>,
 }
@@ -140,6 +142,14 @@ impl Messages {
         let line = visible(line).into_owned();
         self.log(&line)?;
         self.notes.push(line);
+        Ok(())
+    }
+
+    /// Adds a line below the summary.
+    pub fn add_last(&mut self, line: &str) -> io::Result<()> {
+        let line = visible(line).into_owned();
+        self.log(&line)?;
+        self.last.push(line);
         Ok(())
     }
 
@@ -275,6 +285,7 @@ impl Messages {
                 }
                 lines.push(self.summary(end));
                 lines.extend(self.required(end));
+                lines.extend(self.last.iter().cloned());
             } else if let Some(name) = &self.found_configuration {
                 // `explain` prints its totals to stdout.
                 lines.push(format!("configuration: {name}"));
@@ -282,12 +293,31 @@ impl Messages {
         } else if let (Some(end), false) = (end, lines.is_empty()) {
             lines.push(self.summary(end));
         }
+        if !self.is_call && self.verbosity != Verbosity::Errors {
+            lines.extend(reason_line(self.rows_of(end)));
+        }
         if !lines.is_empty() {
             let text = lines.join("\n") + "\n";
             // The user may have closed stderr on purpose.
             let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }
+}
+
+/// Returns the line that names the page of the first of the most severe findings, if there is a warning or an error.
+fn reason_line<'r>(rows: impl Iterator<Item = Row<'r>>) -> Option<String> {
+    let is_explained =
+        |row: &Row<'_>| row.severity != Severity::Info && row.finding.reason != Reason::Error;
+    let row =
+        rows.filter(is_explained)
+            .reduce(|first, row| match row.severity > first.severity {
+                true => row,
+                false => first,
+            })?;
+    let id = row.finding.reason.id();
+    Some(format!(
+        "for more about {id}: `mackerel-agent-injector explain --reason {id}`"
+    ))
 }
 
 /// Returns the use of colours on stderr.

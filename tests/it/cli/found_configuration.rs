@@ -352,7 +352,7 @@ fn a_configuration_of_another_name_is_not_ignored_silently() {
     ] {
         let ran = folder.run(arguments);
         assert!(
-            !ran.stderr.contains("configuration-unused"),
+            !ran.stderr.contains("[configuration-unused]:"),
             "{arguments:?} {ran:?}"
         );
     }

@@ -203,7 +203,8 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         assert_eq!(
             ran.stderr,
             format!(
-                "warning[no-resources]: the input has no resources\n --> {named}\n1 warning; no file was changed\n"
+                "warning[no-resources]: the input has no resources\n --> {named}\n1 warning; no file was changed\n\
+                 for more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"
             )
         );
         assert_eq!(
@@ -214,7 +215,8 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
     assert_eq!(
         ran.stderr,
-        "warning[no-resources]: the input has no resources\n --> <stdin>\n1 warning; no file was changed\n"
+        "warning[no-resources]: the input has no resources\n --> <stdin>\n1 warning; no file was changed\n\
+         for more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"
     );
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
     let ran = folder.run_with(&["inject", "--strict", "--check", "-"], list);

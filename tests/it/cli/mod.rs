@@ -80,7 +80,7 @@ fn one_error_holds_back_every_file_and_stdout() {
         );
         let way = "to skip what failed, use `--set onError=skip`";
         assert!(
-            ran.stderr.ends_with(&format!("2 errors{ending}; {way}\n")),
+            ran.stderr.contains(&format!("2 errors{ending}; {way}\n")),
             "{}",
             ran.stderr
         );
@@ -89,7 +89,7 @@ fn one_error_holds_back_every_file_and_stdout() {
         .run(&["inject", "a.yaml", "b.yaml", "no.yaml"])
         .stderr;
     assert!(
-        unread.ends_with("2 errors; no output was written\n"),
+        unread.contains("2 errors; no output was written\n"),
         "a file that is not there stays an error: {unread}"
     );
     assert_eq!(folder.read("a.yaml"), WEB);
@@ -132,7 +132,7 @@ fn what_on_error_skips_is_an_error_under_strict() {
         );
         assert!(ran.stderr.contains("error[uneditable]"), "{}", ran.stderr);
         assert!(
-            ran.stderr.ends_with("1 error; no file was changed\n"),
+            ran.stderr.contains("1 error; no file was changed\n"),
             "no other setting lets it pass: {}",
             ran.stderr
         );

@@ -152,7 +152,7 @@ fn the_action_fails_until_every_manifest_has_its_agent() {
     // Cargo's part is another test's: the program is what it would install.
     let before = "\
 cd examples/github-actions
-export RUNNER_TEMP=$PWD/../../temp GITHUB_OUTPUT=$PWD/../../output GITHUB_PATH=$PWD/../../path
+export GITHUB_STEP_SUMMARY=$PWD/../../summary RUNNER_TEMP=$PWD/../../temp GITHUB_OUTPUT=$PWD/../../output GITHUB_PATH=$PWD/../../path
 program=$PWD/../../with/mackerel-agent-injector
 cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/mackerel-agent-injector\"; }
 ";
@@ -189,6 +189,15 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
         "{}",
         failed.stderr
     );
+    let summary = fs::read_to_string(user.path("summary")).unwrap();
+    assert!(
+        summary.contains("| error | manifests/worker.yaml"),
+        "{summary}"
+    );
+    let applied = step(
+        "patch -p1 <$RUNNER_TEMP/mackerel-agent.diff && patch -R -p1 <$RUNNER_TEMP/mackerel-agent.diff",
+    );
+    assert_eq!(applied.code, 0, "{}", applied.stderr);
     let corrected = step("\"$program\" inject -i manifests");
     assert_eq!(corrected.code, 0, "{}", corrected.stderr);
     let passed = step(&check);
@@ -301,6 +310,7 @@ cp manifests/sub/c.yaml manifests/untracked.yaml
 printf 'sub/\\n*line.yaml\\n*.txt\\nno.yaml\\nlink.yaml\\nuntracked.yaml\\n' >manifests/.gitignore
 echo 'a b.yaml' >.ignore
 touch -- --log-file=pwned.txt
+export RUNNER_TEMP=$PWD GITHUB_STEP_SUMMARY=$PWD/summary.md
 ";
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tools of code review: SARIF, GitHub's workflow commands, and `inject --check`.
 
 use super::{explained, folder};
-use crate::program::{Folder, WEB};
+use crate::program::{Folder, WEB, ran};
 use serde_json::{Value, json};
 
 #[test]
@@ -70,7 +70,7 @@ fn pull_requests_on_github_are_annotated() {
 fn a_check_says_which_workload_lacks_its_agent() {
     let folder = Folder::with(&[("web.yaml", WEB)]);
     let check = |format: &str| folder.run(&["inject", "--check", "--output", format, "web.yaml"]);
-    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added; run `mackerel-agent-injector inject -i web.yaml`\n";
     let ran = check("github");
     assert_eq!((ran.code, &*ran.stdout), (Some(1), lacks), "{}", ran.stderr);
     assert!(ran.stderr.contains("1 would be injected"), "{}", ran.stderr);
@@ -122,6 +122,7 @@ fn a_check_says_which_workload_lacks_its_agent() {
             &*lacks
                 .replace("agent-missing", "agent-not-wanted")
                 .replace("added", "removed")
+                .replace("inject -i", "uninject -i")
         )
     );
 
@@ -148,7 +149,7 @@ fn merge_requests_on_gitlab_get_a_code_quality_report() {
     };
     let fingerprint = check(&["./web.yaml"])[0]["fingerprint"].clone();
     let entry = json!([{
-        "description": "Deployment/web: the agent would be added",
+        "description": "Deployment/web: the agent would be added; run `mackerel-agent-injector inject -i web.yaml`",
         "check_name": "agent-missing",
         "fingerprint": fingerprint,
         "severity": "major",
@@ -185,7 +186,7 @@ fn errors_about_paths_are_annotations_without_a_file() {
     .unwrap();
     let check =
         |args: &[&str]| folder.run(&[&["inject", "--check", "-o", "github"], args].concat());
-    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added; run `mackerel-agent-injector inject -i web.yaml`\n";
     let missing = check(&["no.yaml", "web.yaml"]);
     assert_eq!(missing.code, Some(2));
     let run = missing.stdout.strip_suffix(lacks).unwrap();
@@ -238,5 +239,117 @@ fn errors_about_paths_are_in_json_and_sarif_too() {
     assert!(
         message.starts_with("none: the directory has no "),
         "{message}"
+    );
+}
+
+/// The author of a pull request has nothing but the output of the job.
+#[test]
+fn a_check_names_the_command_that_mends_what_it_found() {
+    let folder = Folder::with(&[
+        ("my app/web.yaml", WEB),
+        (
+            "config.yaml",
+            "kind: AgentInjector\napiVersion: agent-injector.contrib.mackerel.io/v1alpha1\n",
+        ),
+    ]);
+    let two = format!("{WEB}---\n{}", WEB.replace("name: web\n", "name: api\n"));
+    folder.write("my app/web.yaml", &two);
+    let options = [
+        "--config",
+        "config.yaml",
+        "--set",
+        "agent.roles=[shop:web]",
+        "my app",
+    ];
+    let check = |arguments: &[&str]| {
+        folder.run(&[&["inject", "--check"], arguments, &options[..]].concat())
+    };
+    let command = "mackerel-agent-injector inject -i --config=config.yaml --set='agent.roles=[shop:web]' 'my app";
+    let terminal = check(&[]);
+    assert!(
+        terminal
+            .stderr
+            .ends_with(&format!("to change the files: `{command}'`\n")),
+        "{}",
+        terminal.stderr
+    );
+    // Once for the changes of a file.
+    for format in ["github", "gitlab"] {
+        let forge = check(&["-o", format]).stdout;
+        let of_file = format!("run `{command}/web.yaml'`");
+        assert_eq!(forge.matches(&of_file).count(), 1, "{forge}");
+        assert_eq!(forge.matches("the agent would be added").count(), 2);
+    }
+    let sarif: Value = serde_json::from_str(&check(&["-o", "sarif"]).stdout).unwrap();
+    let help = sarif["runs"][0]["tool"]["driver"]["rules"][0]["help"]["text"].as_str();
+    assert!(help.unwrap().starts_with(&format!("run `{command}'`; ")));
+    let markdown = check(&["-o", "markdown"]);
+    let expected = format!(
+        "### Mackerel agent\n\n\
+         | | where | resource | finding |\n\
+         | --- | --- | --- | --- |\n\
+         | error | my app/web.yaml&#58;1 | Deployment/web | agent-missing&#58; the agent would be added |\n\
+         | error | my app/web.yaml&#58;16 | Deployment/api | agent-missing&#58; the agent would be added |\n\n\
+         This changes the files:\n\n    {command}'\n\n\
+         These explain the findings:\n\n    mackerel-agent-injector explain --reason agent-missing\n"
+    );
+    assert_eq!((markdown.code, &*markdown.stdout), (Some(1), &*expected));
+
+    // It is a command of a shell, and after it the check is green.
+    let typed = terminal.stderr.split('`').nth_back(1).unwrap();
+    let program = env!("CARGO_BIN_EXE_mackerel-agent-injector");
+    let typed = typed.replacen("mackerel-agent-injector", program, 1);
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.current_dir(folder.root()).args(["-c", &typed]);
+    assert!(shell.output().unwrap().status.success());
+    assert_eq!(check(&[]).code, Some(0));
+    assert!(check(&["-o", "markdown"]).stdout.contains("No findings."));
+
+    let stdin = folder.run_with(&["inject", "--check", "-"], WEB);
+    assert!(!stdin.stderr.contains("to change"), "{}", stdin.stderr);
+}
+
+#[test]
+fn a_table_of_markdown_has_at_most_a_hundred_rows() {
+    let folder = Folder::with(&[("web.yaml", &format!("{WEB}---\n").repeat(103))]);
+    let ran = folder.run(&["inject", "--check", "-o", "markdown", "web.yaml"]);
+    assert_eq!(ran.stdout.matches("| error |").count(), 100);
+    assert!(
+        ran.stdout.contains("\n… and 3 more findings\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_reason_is_explained_in_the_language_of_the_user() {
+    let folder = Folder::with(&[]);
+    let page = |id: &str, language: &str| {
+        let mut command = folder.command(&["explain", "--reason", id]);
+        command.env("LC_ALL", language);
+        ran(command, b"")
+    };
+    let english = page("agent-missing", "C");
+    assert!(
+        english
+            .stdout
+            .starts_with("### `injected`\n\nThe agent was added.\n")
+    );
+    assert!(
+        page("injected", "ja_JP.UTF-8")
+            .stdout
+            .contains("エージェントを追加した")
+    );
+    let unknown = page("hand-editted", "C");
+    assert_eq!(unknown.code, Some(2));
+    assert_eq!(
+        unknown.stderr,
+        "error: unknown reason `hand-editted`; did you mean `hand-edited`?\n"
+    );
+    let empty = folder.run(&["inject", "--check", "."]);
+    assert!(
+        empty.stderr.ends_with("\nfor more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"),
+        "{}",
+        empty.stderr
     );
 }

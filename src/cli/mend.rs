@@ -1,0 +1,83 @@
+//! The command that makes the changes which `--check` reports, with the options of the check, for a shell.
+
+use crate::cli::configuration;
+use crate::cli::run::{OutputMode, RunContext};
+use crate::diagnostic::shell_word;
+use crate::inject::Row;
+use crate::options::{Direction, ForeignAgents, HandEdits};
+use crate::report::Reason;
+use std::collections::HashSet;
+
+/// The command without its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mend {
+    command: String,
+}
+
+impl Mend {
+    /// Returns the command of a check over files. No command changes stdin, or what kustomize builds.
+    pub fn of(run: RunContext<'_>) -> Option<Self> {
+        let is_check = matches!(
+            run.mode,
+            OutputMode::Check | OutputMode::CheckAndDiff | OutputMode::CheckReport(_)
+        );
+        if !is_check || run.paths.iter().all(|path| path.as_os_str() == "-") {
+            return None;
+        }
+        let mut words = vec!["mackerel-agent-injector".to_owned()];
+        let command = match run.options.direction {
+            Direction::Inject => "inject -i",
+            Direction::Uninject => "uninject -i",
+        };
+        words.push(command.to_owned());
+        let adopt = match run.options.foreign_agents {
+            ForeignAgents::Respect => None,
+            ForeignAgents::Adopt => Some("--adopt"),
+            ForeignAgents::AdoptLossy => Some("--adopt=lossy"),
+        };
+        let force = (run.options.hand_edits == HandEdits::Overwrite).then_some("--force");
+        let no_config = run.common.no_config.then_some("--no-config");
+        words.extend(
+            [adopt, force, no_config]
+                .into_iter()
+                .flatten()
+                .map(str::to_owned),
+        );
+        let mut option =
+            |name: &str, value: &str| words.push(format!("{name}={}", shell_word(value)));
+        if let Some(file) = configuration::file(run.common) {
+            option("--config", &file.to_string_lossy());
+        }
+        for setting in &run.common.set {
+            option("--set", setting);
+        }
+        if let Some(namespace) = &run.common.namespace {
+            option("--namespace", namespace);
+        }
+        let command = words.join(" ");
+        Some(Self { command })
+    }
+
+    /// Returns the command for these paths.
+    pub fn command<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> String {
+        let mut command = self.command.clone();
+        for path in paths {
+            command.push(' ');
+            command += &shell_word(path);
+        }
+        command
+    }
+
+    /// Adds the command to the first change of each file that has the same reason.
+    pub fn add_to(&self, rows: &mut [Row<'_>]) {
+        let mut known: HashSet<(String, Reason)> = HashSet::new();
+        for row in rows {
+            let reason = row.finding.reason;
+            let is_change = reason.done().is_some() && row.finding.help.is_none();
+            if is_change && known.insert((row.file.to_string(), reason)) {
+                let command = self.command([&*row.file]);
+                row.finding.to_mut().help = Some(format!("run `{command}`"));
+            }
+        }
+    }
+}

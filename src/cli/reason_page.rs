@@ -1,0 +1,82 @@
+//! The page of a reason, as the documents have it: `explain --reason ID`.
+
+use crate::cli::{stdout, variable};
+use crate::diagnostic::closest::closest;
+use crate::report::Reason;
+use std::ffi::OsString;
+
+const ENGLISH: &str = include_str!("../../docs/en/reasons.md");
+const JAPANESE: &str = include_str!("../../docs/ja/reasons.md");
+
+/// Prints the page of a reason, in the language of the user.
+pub fn print(id: &str) -> anyhow::Result<()> {
+    let mut reasons = Reason::ALL.iter();
+    let Some(reason) = reasons.find(|reason| [reason.id(), reason.problem().id].contains(&id))
+    else {
+        let ids = Reason::ALL.iter().map(|reason| reason.id());
+        let hint = match closest(id, ids) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "use an id of the output, such as `hand-edited`".to_owned(),
+        };
+        anyhow::bail!("unknown reason `{id}`; {hint}");
+    };
+    let page = match is_japanese(variable) {
+        true => JAPANESE,
+        false => ENGLISH,
+    };
+    Ok(stdout::write([section(page, reason.id())])?)
+}
+
+/// Returns true if the first of the variables for the language of messages that is set asks for Japanese.
+fn is_japanese(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let mut languages = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter();
+    let language = languages.find_map(variable).unwrap_or_default();
+    language.as_encoded_bytes().starts_with(b"ja")
+}
+
+/// Returns the part of a page below the heading of an id.
+fn section<'p>(page: &'p str, id: &str) -> &'p str {
+    let heading = format!("### `{id}`\n");
+    let start = page.find(&heading).unwrap_or(page.len());
+    let section = &page[start..];
+    let ends = ["\n\n### ", "\n\n## "].map(|next| section.find(next));
+    let end = ends.into_iter().flatten().min();
+    &section[..end.map_or(section.len(), |end| end + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_page_in_both_languages() {
+        for (page, remedy) in [(ENGLISH, "**What to do**"), (JAPANESE, "**対処**")] {
+            for reason in Reason::ALL {
+                let section = section(page, reason.id());
+                assert!(section.starts_with(&format!("### `{}`\n", reason.id())));
+                assert_eq!(section.matches(remedy).count(), 1, "{section}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_variable_that_is_set_chooses_the_language() {
+        for (set, expected) in [
+            (&[][..], false),
+            (&[("LANG", "ja_JP.UTF-8")], true),
+            (
+                &[("LANG", "ja_JP.UTF-8"), ("LC_MESSAGES", "en_US.UTF-8")],
+                false,
+            ),
+            (&[("LANG", "en_US.UTF-8"), ("LC_ALL", "ja_JP.UTF-8")], true),
+            (&[("LANG", "ja_JP.UTF-8"), ("LC_ALL", "C")], false),
+        ] {
+            let variable = |name: &str| {
+                let mut set = set.iter();
+                let value = set.find(|(known, _)| *known == name);
+                value.map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(is_japanese(variable), expected, "{set:?}");
+        }
+    }
+}
