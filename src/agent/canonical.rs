@@ -2,7 +2,7 @@
 //! the spelling of quantities do not count. Names that other tools rightly change are compared one by one.
 
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, take_names};
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::TOKEN_FOLDER;
 use crate::manifest::quantity::nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,6 +54,12 @@ fn is_default(field: &str, value: &Value) -> bool {
         ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
         ("apiVersion", Value::String(version)) => version == "v1",
         ("defaultMode", Value::Number(mode)) => mode.as_u64() == Some(0o644),
+        ("timeoutSeconds" | "successThreshold", Value::Number(one)) => one.as_u64() == Some(1),
+        ("periodSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(10),
+        ("expirationSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(3600),
+        ("failureThreshold", Value::Number(times)) => times.as_u64() == Some(3),
+        ("scheme", Value::String(scheme)) => scheme == "HTTP",
+        ("path", Value::String(path)) => path == "/",
         ("divisor", Value::String(divisor)) => divisor == "0",
         ("readOnly" | "optional", Value::Bool(set)) => !set,
         _ => false,
@@ -79,7 +85,7 @@ enum FieldContext {
 /// True for the mount of the ServiceAccount's token that the API server adds to every container of a Pod.
 fn is_token_mount(mount: &Value) -> bool {
     let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
-    text("mountPath") == Volume::Token.folder() && text("name").starts_with("kube-api-access-")
+    text("mountPath") == TOKEN_FOLDER && text("name").starts_with("kube-api-access-")
 }
 
 fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
@@ -169,7 +175,7 @@ impl CanonicalForm {
     pub fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {
         let names = self.names.iter();
         names
-            .map(|(name, text)| (*name, Digest::of(text)))
+            .map(|(name, text)| (name.clone(), Digest::of(text)))
             .collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::agent::endpoint::Endpoint;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::Prerequisites;
 use crate::agent::record::ComponentRecord;
-use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
+use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, for_each_name};
 use crate::agent::shape::AgentShape;
 use crate::config::{Config, WaitForPosition};
 use crate::mackerel::names::Volume;
@@ -62,7 +62,7 @@ impl Component {
             plan: Digest::of(&plan.to_string()),
             value: canonical.digest,
             names: canonical.name_digests(),
-            volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
+            volumes: volumes.iter().map(|(volume, _)| volume.clone()).collect(),
         };
         let mut shared = Vec::new();
         for (volume, value) in volumes {
@@ -106,21 +106,23 @@ impl Component {
             self.access,
             Some(KubeletAccess::Kubelet | KubeletAccess::ApiServer)
         );
-        needs_token && !self.adds_volume(Volume::Token.name())
+        needs_token && !self.adds_volume(&Volume::Token.name())
     }
 
     /// Returns the component with a name that a tool has changed. The record keeps the configured one.
-    pub fn with(&self, name: ReplaceableName, text: &str) -> Self {
+    pub fn with(&self, name: &ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
         let mut volumes = self.volume_list.as_array().cloned().unwrap_or_default();
         let mut names = self.names.clone();
-        if let Some(value) = name.find(&mut container, &mut volumes) {
-            *value = text.into();
-            names.insert(name, text.to_owned());
-        }
+        for_each_name(&mut container, &mut volumes, |known, value| {
+            if known == *name {
+                *value = text.into();
+                names.insert(known, text.to_owned());
+            }
+        });
         let mut needs = Prerequisites::clone(&self.needs);
         needs.find_objects(&container, &volumes);
-        let named = self.volumes.iter().map(|(volume, _)| *volume);
+        let named = self.volumes.iter().map(|(volume, _)| volume.clone());
         Self {
             container_list: Arc::new(json!([container])),
             container: Arc::new(container),

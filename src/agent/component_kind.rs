@@ -1,6 +1,6 @@
 //! The kinds of components, and the words for them in sentences.
 
-use crate::mackerel::names::{CONTAINER, Volume};
+use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::ContainerList;
 use crate::options::Tense;
 
@@ -35,12 +35,9 @@ impl ComponentKind {
         }
     }
 
-    /// Returns the volumes that may be added with the container.
-    pub fn volumes(self) -> &'static [Volume] {
-        match self {
-            ComponentKind::Agent => &Volume::ALL,
-            ComponentKind::WaitFor => &[],
-        }
+    /// Returns true if volumes may be added with the container.
+    pub fn has_volumes(self) -> bool {
+        self == ComponentKind::Agent
     }
 }
 

@@ -3,21 +3,32 @@
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
-use crate::agent::field_order::ordered;
+use crate::agent::field_order::{arrange, ordered};
 use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::prerequisites::Prerequisites;
+use crate::agent::prerequisites::{Prerequisites, env_from_item};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::config::{Config, amount_path, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
+use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The settings of `agent` that are fields of its container, by their names there.
+const CONTAINER_FIELDS: [&str; 7] = [
+    "command",
+    "args",
+    "envFrom",
+    "startupProbe",
+    "readinessProbe",
+    "livenessProbe",
+    "lifecycle",
+];
 
 /// Agents that are kept. The pods' volumes give a stream more shapes only if `agent.volumeMounts` names many.
 const CAPACITY: usize = 64;
@@ -50,6 +61,11 @@ impl Agents {
 
 /// Makes the agent of one shape. Annotations are already in `config`.
 fn agent(config: &Config, shape: &AgentShape) -> Component {
+    let mut config = Cow::Borrowed(config);
+    if config.spec.agent.roles != shape.roles {
+        config.to_mut().spec.agent.roles.clone_from(&shape.roles);
+    }
+    let config = &*config;
     let volumes = volumes(config, shape.token);
     let container = container(config, shape, &volumes);
     let list = match shape.sidecar {
@@ -71,35 +87,89 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
 }
 
 fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
-    let variables = config.spec.agent.env.iter();
-    let optional = variables.filter(|variable| is_optional(variable));
-    let optional = optional.map(|variable| variable.name.clone()).collect();
+    let settings = &config.spec.agent;
+    let mut optional = Vec::new();
+    let mut mark = |of: String, given: Value| {
+        if references(&given).any(|reference| reference["optional"] == true) {
+            optional.push(of);
+        }
+    };
+    for variable in &settings.env {
+        mark(variable.name.clone(), json!(variable));
+    }
+    for (index, item) in settings.env_from.iter().enumerate() {
+        mark(env_from_item(index), json!(item));
+    }
+    for volume in &settings.volumes {
+        mark(volume.name.clone(), json!(volume));
+    }
     Prerequisites::of(&agent.container, &agent.volume_list, optional)
 }
 
-/// Returns true for a variable whose reference the user has marked `optional`.
-fn is_optional(variable: &EnvVar) -> bool {
-    let from = variable.value_from.as_ref();
-    let secret = from.and_then(|from| from.secret_key_ref.as_ref()?.optional);
-    let config_map = from.and_then(|from| from.config_map_key_ref.as_ref()?.optional);
-    secret.or(config_map) == Some(true)
+/// The references to objects that may be optional, as JSON Pointers.
+const REFERENCES: [&str; 6] = [
+    "/valueFrom/secretKeyRef",
+    "/valueFrom/configMapKeyRef",
+    "/secretRef",
+    "/configMapRef",
+    "/secret",
+    "/configMap",
+];
+
+/// Returns the references of a variable, an item of `envFrom`, a volume or a source of one.
+fn references(item: &Value) -> impl Iterator<Item = &Value> {
+    REFERENCES
+        .iter()
+        .filter_map(|pointer| item.pointer(pointer))
+}
+
+/// Makes a reference optional, unless the user says `optional: false`: if the object does not exist, the whole pod does not start;
+/// without it at most the agent fails.
+fn make_optional(item: &mut Value) {
+    for pointer in REFERENCES {
+        if let Some(Value::Object(reference)) = item.pointer_mut(pointer) {
+            reference.entry("optional").or_insert(true.into());
+        }
+    }
 }
 
 fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Value {
     let agent = &config.spec.agent;
-    let mut mounts: Vec<Value> = volumes.iter().map(|(volume, _)| mount(*volume)).collect();
+    let mut mounts: Vec<Value> = volumes
+        .iter()
+        .filter_map(|(volume, _)| mount(volume))
+        .collect();
+    for mount in &agent.volume_mounts {
+        if agent.has_volume(&mount.name) {
+            let name = mount.name.clone();
+            let mut mount = json!(mount);
+            mount["name"] = json!(Volume::Configured(name).name());
+            mounts.push(mount);
+        }
+    }
     mounts.extend(shape.volume_mounts.iter().map(|mount| json!(mount)));
     let mut container = json!({
         "name": CONTAINER,
         "image": agent.image,
         "imagePullPolicy": agent.image_pull_policy,
     });
-    container["env"] = environment(config, shape.sidecar).into();
+    let settings = json!(agent);
+    for field in CONTAINER_FIELDS {
+        let value = &settings[field];
+        if !value.is_null() && *value != json!([]) {
+            container[field] = value.clone();
+        }
+    }
+    container["env"] = environment(config).into();
     if !mounts.is_empty() {
         container["volumeMounts"] = mounts.into();
     }
     if shape.sidecar == Sidecar::Native {
         container["restartPolicy"] = json!("Always");
+        for list in ["env", "envFrom"] {
+            let items = container.get_mut(list).and_then(Value::as_array_mut);
+            items.into_iter().flatten().for_each(make_optional);
+        }
     }
     if let Some(resources) = resources(config, shape.amounts) {
         container["resources"] = json!(resources);
@@ -127,19 +197,20 @@ fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequire
     (resources != ResourceRequirements::default()).then_some(resources)
 }
 
-fn mount(volume: Volume) -> Value {
-    let mut mount = json!({"name": volume.name(), "mountPath": volume.folder()});
-    if volume != Volume::Tmp {
+fn mount(volume: &Volume) -> Option<Value> {
+    let mut mount = json!({"name": volume.name(), "mountPath": volume.folder()?});
+    if *volume != Volume::Tmp {
         mount["readOnly"] = json!(true);
     }
-    mount
+    Some(mount)
 }
 
 fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
     let settings = &config.spec.agent;
     let mut volumes = Vec::new();
     let mut push = |volume: Volume, kind: &str, source: Value| {
-        volumes.push((volume, json!({"name": volume.name(), kind: source})));
+        let value = json!({"name": volume.name(), kind: source});
+        volumes.push((volume, value));
     };
     if let Some(tmp) = &settings.tmp {
         push(Volume::Tmp, "emptyDir", without_empty(json!(tmp)));
@@ -153,6 +224,19 @@ fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
         let source = json!({"name": name, "optional": true});
         push(Volume::Config, "configMap", source);
     }
+    for volume in &settings.volumes {
+        let mut value = json!(volume);
+        let volume = Volume::Configured(volume.name.clone());
+        value["name"] = json!(volume.name());
+        make_optional(&mut value);
+        let sources = value
+            .pointer_mut("/projected/sources")
+            .and_then(Value::as_array_mut);
+        sources.into_iter().flatten().for_each(make_optional);
+        volumes.push((volume, arrange(value, &[("", &["name"])])));
+    }
+    // A record has them in this order.
+    volumes.sort_by(|(one, _), (other, _)| one.cmp(other));
     volumes
 }
 

@@ -1,17 +1,18 @@
 //! The variables of the agent's container.
 
+use crate::agent::pod_properties::{PodProperties, label_variable};
 use crate::config::{Config, KubeletConnection, Setting, variables};
 use crate::mackerel::env::{
     INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
     REFERABLE, TMPDIR, Variable, VariableForm,
 };
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
+use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, TMP_FOLDER};
 use crate::manifest::expansion::literal;
 use serde_json::{Value, json};
 
 /// Returns the variables. The kubelet puts the value of a variable into those behind it: so the API key and those of `agent.env`,
 /// which may be secret, are behind all that annotations set.
-pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
+pub(super) fn environment(config: &Config) -> Vec<Value> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
     let (platform, node) = match access {
@@ -41,11 +42,19 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
             }
         }
     }
+    let mut properties = PodProperties::default();
+    let mut settings = Vec::new();
     for (setting, Variable { name, form, .. }) in variables() {
-        env.extend(value(setting, form, config).map(|value| plain(name, &value)));
+        let value = value(setting, form, config, &mut properties);
+        settings.extend(value.map(|value| plain(name, &value)));
     }
+    for (index, key) in properties.labels.iter().enumerate() {
+        let path = format!("metadata.labels['{key}']");
+        env.push(field(&label_variable(index), &path));
+    }
+    env.append(&mut settings);
     if spec.agent.tmp.is_some() {
-        env.push(plain(TMPDIR, Volume::Tmp.folder()));
+        env.push(plain(TMPDIR, TMP_FOLDER));
     }
     let given = &spec.agent.env;
     env.retain(|own| given.iter().all(|given| own["name"] != *given.name));
@@ -65,22 +74,11 @@ pub(super) fn environment(config: &Config, sidecar: Sidecar) -> Vec<Value> {
     }
     env.push(key);
     env.append(&mut configured);
-    if sidecar == Sidecar::Native {
-        env.iter_mut().for_each(make_optional);
-    }
     env
 }
 
-/// Makes the reference of a native sidecar's variable optional, unless the user says `optional: false`: if it cannot be created,
-/// the whole pod does not start; without the variable at most the agent fails.
-fn make_optional(variable: &mut Value) {
-    for kind in ["secretKeyRef", "configMapKeyRef"] {
-        if let Some(Value::Object(reference)) = variable.pointer_mut(&format!("/valueFrom/{kind}"))
-        {
-            reference.entry("optional").or_insert(true.into());
-        }
-    }
-}
+/// The settings that may refer to properties of the pod.
+const WITH_PROPERTIES: [&str; 3] = ["agent.roles", "agent.displayName", "agent.memo"];
 
 fn plain(name: &str, value: &str) -> Value {
     json!({"name": name, "value": value})
@@ -91,8 +89,20 @@ fn field(name: &str, path: &str) -> Value {
 }
 
 /// Returns the value of a setting's variable. An unset one is left out: the agent has its own defaults.
-fn value(setting: &Setting, form: VariableForm, config: &Config) -> Option<String> {
-    let text = setting.get(&config.spec);
+fn value(
+    setting: &Setting,
+    form: VariableForm,
+    config: &Config,
+    properties: &mut PodProperties,
+) -> Option<String> {
+    let mut text = setting.get(&config.spec);
+    if WITH_PROPERTIES.contains(&setting.path) {
+        text = text.map(|text| properties.resolve(&text));
+    }
+    let labels = (0..properties.labels.len()).map(label_variable);
+    let labels: Vec<String> = labels.collect();
+    let mut kept = REFERABLE.to_vec();
+    kept.extend(labels.iter().map(String::as_str));
     let annotated = match form {
         VariableForm::ConfigFile => "agent.config.location",
         _ => setting.path,
@@ -101,7 +111,7 @@ fn value(setting: &Setting, form: VariableForm, config: &Config) -> Option<Strin
         VariableForm::IgnorePattern => Some(ignored(text.as_deref())),
         // They are no settings of `agent`.
         VariableForm::SecretKey | VariableForm::Connection => None,
-        _ if config.is_annotated(annotated) => Some(literal(&text?, &REFERABLE)),
+        _ if config.is_annotated(annotated) => Some(literal(&text?, &kept)),
         _ => text,
     }
 }

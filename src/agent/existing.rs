@@ -14,7 +14,7 @@ use crate::manifest::pod_template::{
 };
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use yaml_json_patch::{Tree, to_json};
 
@@ -189,21 +189,16 @@ impl ExistingComponent {
         let (record, lists, names) = match record {
             Ok(record) => {
                 let record = record.component(kind)?;
-                let names = record.volumes.iter().copied().collect();
+                let names = Some(&record.volumes);
                 (Some(record), std::slice::from_ref(&record.list), names)
             }
-            Err(_) => {
-                let mut names = kind.volumes().to_vec();
-                names.retain(|volume| find_volume(template, *volume).is_some());
-                (None, kind.lists(), names)
-            }
+            Err(_) => (None, kind.lists(), None),
         };
         let container = take_container(template, lists, kind.container());
-        let mut volumes = Vec::new();
-        for name in names {
-            let index = find_volume(template, name);
-            volumes.push((name, index.map(|index| template.volumes.remove(index))));
-        }
+        let volumes = match kind.has_volumes() {
+            true => take_volumes(template, names),
+            false => Vec::new(),
+        };
         Some(Self {
             kind,
             record: record.cloned(),
@@ -284,9 +279,31 @@ fn take_container(
     Some(template.containers.remove(index))
 }
 
-fn find_volume(template: &PodTemplate, volume: Volume) -> Option<usize> {
-    let mut volumes = template.volumes.iter();
-    volumes.position(|other| other.name.as_deref() == Some(volume.name()))
+/// Removes the recorded volumes from the view, without a record those with our names.
+fn take_volumes(
+    template: &mut PodTemplate,
+    recorded: Option<&BTreeSet<Volume>>,
+) -> Vec<(Volume, Option<PodVolume>)> {
+    let absent = |volume: &Volume| (volume.clone(), None);
+    let mut found: BTreeMap<Volume, Option<PodVolume>> =
+        recorded.into_iter().flatten().map(absent).collect();
+    let mut others = Vec::new();
+    for present in template.volumes.drain(..) {
+        let volume = present.name.as_deref().and_then(Volume::of);
+        let is_ours = |volume: &Volume| match recorded {
+            Some(recorded) => recorded.contains(volume),
+            None => true,
+        };
+        match volume
+            .filter(is_ours)
+            .map(|volume| found.entry(volume).or_default())
+        {
+            Some(place @ None) => *place = Some(present),
+            _ => others.push(present),
+        }
+    }
+    template.volumes = others;
+    found.into_iter().collect()
 }
 
 /// Removes the added pull secrets from the view. kustomize may have put a prefix or suffix to their names, and keeps their order;

@@ -10,6 +10,7 @@ pub mod existing;
 pub mod field_order;
 pub mod kubelet_access;
 pub mod plan;
+pub mod pod_properties;
 pub mod prerequisites;
 pub mod record;
 pub mod replaceable_names;

@@ -39,12 +39,12 @@ impl Plan {
     }
 
     /// Returns the volumes to add.
-    pub fn volumes(&self) -> impl Iterator<Item = Volume> {
+    pub fn volumes(&self) -> impl Iterator<Item = &Volume> {
         let volumes = self
             .components
             .iter()
             .flat_map(|component| &component.volumes);
-        volumes.map(|(volume, _)| *volume)
+        volumes.map(|(volume, _)| volume)
     }
 
     /// Returns the names of the pull secrets that the pod lacks.

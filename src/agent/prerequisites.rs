@@ -1,7 +1,7 @@
 //! Objects that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
 use crate::mackerel::env::AGENT_CONFIG;
-use crate::mackerel::names::{API_KEY, Volume};
+use crate::mackerel::names::{API_KEY, CONFIG_FOLDER, Volume};
 use crate::manifest::related::Source;
 use serde::Serialize;
 use serde_json::Value;
@@ -40,13 +40,13 @@ pub struct Prerequisites {
     pub api_key: Option<KeyRef>,
     /// The agent's configuration file, if it is in a ConfigMap.
     pub agent_config: Option<KeyRef>,
-    /// Variables whose references the user has marked `optional`.
+    /// The variables, items of `envFrom` and volumes whose references the user has marked `optional`.
     pub optional: Vec<String>,
 }
 
 impl Prerequisites {
-    /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional: `optional` has
-    /// the variables that the user has marked so.
+    /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional, and all of volumes:
+    /// `optional` has what the user has marked so.
     pub fn of(container: &Value, volumes: &Value, optional: Vec<String>) -> Self {
         let mut needs = Self {
             optional,
@@ -80,10 +80,34 @@ impl Prerequisites {
                 }
             }
         }
-        let mut names = volumes.iter().map(|volume| &volume["configMap"]["name"]);
-        self.agent_config = names.find_map(Value::as_str).map(|name| {
+        let mut push_whole = |of: &str, source: Source, name: &Value| {
+            if let Some(name) = name.as_str()
+                && self.optional.iter().all(|marked| marked != of)
+            {
+                let (name, key) = (name.to_owned(), None);
+                push(&mut objects, KeyRef { source, name, key });
+            }
+        };
+        let env_from = container["envFrom"].as_array();
+        for (index, item) in env_from.into_iter().flatten().enumerate() {
+            let of = env_from_item(index);
+            push_whole(&of, Source::Secret, &item["secretRef"]["name"]);
+            push_whole(&of, Source::ConfigMap, &item["configMapRef"]["name"]);
+        }
+        let mut agent_config = &Value::Null;
+        for volume in volumes {
+            match volume["name"].as_str().and_then(Volume::of) {
+                Some(Volume::Config) => agent_config = &volume["configMap"]["name"],
+                Some(Volume::Configured(name)) => {
+                    push_whole(&name, Source::Secret, &volume["secret"]["secretName"]);
+                    push_whole(&name, Source::ConfigMap, &volume["configMap"]["name"]);
+                }
+                _ => {}
+            }
+        }
+        self.agent_config = agent_config.as_str().map(|name| {
             let file = value_of(container, AGENT_CONFIG);
-            let key = file.and_then(|file| file.strip_prefix(Volume::Config.folder()));
+            let key = file.and_then(|file| file.strip_prefix(CONFIG_FOLDER));
             KeyRef {
                 source: Source::ConfigMap,
                 name: name.to_owned(),
@@ -95,6 +119,11 @@ impl Prerequisites {
         }
         self.objects = objects;
     }
+}
+
+/// `envFrom[0]`
+pub fn env_from_item(index: usize) -> String {
+    format!("envFrom[{index}]")
 }
 
 /// Returns the value of a variable.
@@ -173,16 +202,22 @@ mod tests {
             {"name": "AGAIN", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
             {"name": "MACKEREL_AGENT_CONFIG", "value": "/etc/mackerel-agent/agent.yaml"},
         ]);
-        let volumes =
-            json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
-        let container = json!({"env": env});
-        let needs = Prerequisites::of(&container, &volumes, vec!["OFTEN".to_owned()]);
+        let volumes = json!([{"name": "mackerel-agent-tmp", "emptyDir": {}},
+            {"name": "mackerel-agent-config", "configMap": {"name": "conf"}},
+            {"name": "mackerel-agent-plugin", "configMap": {"name": "plugin", "optional": true}},
+            {"name": "mackerel-agent-extra", "secret": {"secretName": "extra", "optional": true}}]);
+        let from = json!([{"secretRef": {"name": "all"}}, {"configMapRef": {"name": "some"}}]);
+        let container = json!({"env": env, "envFrom": from});
+        let optional = ["OFTEN", "envFrom[1]", "extra"].map(str::to_owned);
+        let needs = Prerequisites::of(&container, &volumes, optional.to_vec());
         let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
             [
                 "Secret key with the key k",
                 "ConfigMap proxy with the key url",
+                "Secret all",
+                "ConfigMap plugin",
                 "ConfigMap conf with the key agent.yaml"
             ]
         );

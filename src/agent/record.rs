@@ -242,9 +242,8 @@ impl Record {
     fn is_valid(&self) -> bool {
         let components_fit = ComponentKind::ALL.into_iter().all(|kind| {
             self.component(kind).is_none_or(|component| {
-                let mut volumes = component.volumes.iter();
                 kind.lists().contains(&component.list)
-                    && volumes.all(|volume| kind.volumes().contains(volume))
+                    && (kind.has_volumes() || component.volumes.is_empty())
             })
         });
         let pull_secrets_fit = self.pull_secrets.as_ref().is_none_or(|added| {

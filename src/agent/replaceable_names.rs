@@ -1,6 +1,7 @@
-//! Names that other tools may change: Renovate updates images, and kustomize changes the names of images, Secrets and ConfigMaps
-//! (`images:`, `namePrefix`, generators).
+//! Names that other tools may change: Renovate updates images, and kustomize changes the names of images, Secrets, ConfigMaps and
+//! claims (`images:`, `namePrefix`, generators).
 
+use crate::agent::prerequisites::env_from_item;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{API_KEY, Volume};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A name that other tools may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReplaceableName {
     Image,
@@ -16,6 +17,10 @@ pub enum ReplaceableName {
     Secret,
     /// The ConfigMap that holds the agent's configuration.
     ConfigMap,
+    /// Another object, by the field that refers to it: `env:DSN`, `envFrom[0]`, `mackerel-agent-plugin.configMap`. It has no blank, for
+    /// the record.
+    #[serde(untagged)]
+    Reference(String),
 }
 
 /// The way from the configured name of a Secret or ConfigMap to the one in a manifest.
@@ -54,71 +59,130 @@ impl Rename {
 pub type ReplaceableNames = BTreeMap<ReplaceableName, String>;
 
 impl ReplaceableName {
-    pub const ALL: [ReplaceableName; 3] = [
-        ReplaceableName::Image,
-        ReplaceableName::Secret,
-        ReplaceableName::ConfigMap,
-    ];
-
     /// Returns the setting that gives it.
-    pub fn setting(self) -> &'static str {
-        self.annotation().setting().unwrap_or_default()
+    pub fn setting(&self) -> &'static str {
+        let annotated = self.annotation().and_then(Annotation::setting);
+        annotated.unwrap_or_else(|| match self.field() {
+            field if field.starts_with("envFrom") => "agent.envFrom",
+            field if field.starts_with("env") => "agent.env",
+            _ => "agent.volumes",
+        })
     }
 
     /// Returns the annotation that overrides the setting.
-    pub fn annotation(self) -> Annotation {
+    pub fn annotation(&self) -> Option<Annotation> {
         match self {
-            ReplaceableName::Image => Annotation::Image,
-            ReplaceableName::Secret => Annotation::ApiKeySecretName,
-            ReplaceableName::ConfigMap => Annotation::AgentConfigMapName,
+            ReplaceableName::Image => Some(Annotation::Image),
+            ReplaceableName::Secret => Some(Annotation::ApiKeySecretName),
+            ReplaceableName::ConfigMap => Some(Annotation::AgentConfigMapName),
+            ReplaceableName::Reference(_) => None,
         }
     }
 
     /// Returns the name of the field that holds it, in a message.
-    pub fn field(self) -> String {
+    pub fn field(&self) -> String {
         match self {
             ReplaceableName::Image => "image".to_owned(),
             ReplaceableName::Secret => format!("env: {API_KEY}"),
             ReplaceableName::ConfigMap => format!("{}.configMap", Volume::Config.name()),
+            ReplaceableName::Reference(field) => match field.strip_prefix(OF_VARIABLES) {
+                Some(name) => format!("env: {name}"),
+                None => field.clone(),
+            },
         }
     }
+}
 
-    /// Returns its value in a container or in the volumes.
-    pub fn find<'v>(
-        self,
-        container: &'v mut Value,
-        volumes: &'v mut [Value],
-    ) -> Option<&'v mut Value> {
-        match self {
-            ReplaceableName::Image => container.get_mut("image"),
-            ReplaceableName::Secret => {
-                let variables = container.get_mut("env")?.as_array_mut()?;
-                named(variables, API_KEY)?.pointer_mut("/valueFrom/secretKeyRef/name")
+/// The beginning of a reference by a variable.
+const OF_VARIABLES: &str = "env:";
+
+/// The fields that name an object, as JSON Pointers, in a variable, an item of `envFrom`, a volume, and a source of a projected one.
+const OF_VARIABLE: [&str; 2] = [
+    "/valueFrom/secretKeyRef/name",
+    "/valueFrom/configMapKeyRef/name",
+];
+const OF_ENV_FROM: [&str; 2] = ["/secretRef/name", "/configMapRef/name"];
+const OF_VOLUME: [&str; 4] = [
+    "/configMap/name",
+    "/secret/secretName",
+    "/persistentVolumeClaim/claimName",
+    "/csi/nodePublishSecretRef/name",
+];
+const OF_SOURCE: [&str; 2] = ["/secret/name", "/configMap/name"];
+
+/// Visits each name in a container and its volumes.
+pub fn for_each_name(
+    container: &mut Value,
+    volumes: &mut [Value],
+    mut visit: impl FnMut(ReplaceableName, &mut Value),
+) {
+    let mut visit_in = |item: &mut Value, pointers: &[&str], name: ReplaceableName| {
+        for pointer in pointers {
+            if let Some(value) = item.pointer_mut(pointer) {
+                visit(name.clone(), value);
             }
-            ReplaceableName::ConfigMap => {
-                named(volumes, Volume::Config.name())?.pointer_mut("/configMap/name")
+        }
+    };
+    visit_in(container, &["/image"], ReplaceableName::Image);
+    for variable in items(container, "env") {
+        let name = match text(variable, "name") {
+            API_KEY => ReplaceableName::Secret,
+            name => ReplaceableName::Reference(format!("{OF_VARIABLES}{name}")),
+        };
+        visit_in(variable, &OF_VARIABLE, name);
+    }
+    for (index, item) in items(container, "envFrom").enumerate() {
+        let name = ReplaceableName::Reference(env_from_item(index));
+        visit_in(item, &OF_ENV_FROM, name);
+    }
+    for volume in volumes {
+        let name = text(volume, "name").to_owned();
+        match Volume::of(&name) {
+            Some(Volume::Config) => visit_in(volume, &OF_VOLUME, ReplaceableName::ConfigMap),
+            // Its ConfigMap is one of Kubernetes.
+            Some(Volume::Token) => {}
+            _ => {
+                for pointer in OF_VOLUME {
+                    let kind = pointer.split('/').nth(1).unwrap_or_default();
+                    let field = ReplaceableName::Reference(format!("{name}.{kind}"));
+                    visit_in(volume, &[pointer], field);
+                }
+                let sources = volume.get_mut("projected");
+                let sources = sources.into_iter().flat_map(|it| items(it, "sources"));
+                for (index, source) in sources.enumerate() {
+                    let field = format!("{name}.projected[{index}]");
+                    visit_in(source, &OF_SOURCE, ReplaceableName::Reference(field));
+                }
             }
         }
     }
 }
 
-fn named<'v>(items: &'v mut [Value], name: &str) -> Option<&'v mut Value> {
-    items
-        .iter_mut()
-        .find(|item| item.get("name").and_then(Value::as_str) == Some(name))
+fn items<'v>(value: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> {
+    let items = value.get_mut(list).and_then(Value::as_array_mut);
+    items.into_iter().flatten()
 }
 
-/// Removes the names from a container and its volumes, and returns them.
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Removes the names from a container and its volumes, and returns them. In place of a reference a mark stays: the rest of its field
+/// may be empty, and an empty field does not count.
 pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
     let mut names = ReplaceableNames::new();
-    for name in ReplaceableName::ALL {
-        if let Some(value) = name.find(container, volumes)
-            && let Value::String(text) = value.take()
-            && !text.is_empty()
+    for_each_name(container, volumes, |name, value| {
+        let mark = match name {
+            ReplaceableName::Reference(_) => Value::from("*"),
+            _ => Value::Null,
+        };
+        if let Some(text) = value.as_str().filter(|text| !text.is_empty())
+            && !names.contains_key(&name)
         {
-            names.insert(name, text);
+            names.insert(name, text.to_owned());
+            *value = mark;
         }
-    }
+    });
     names
 }
 

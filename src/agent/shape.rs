@@ -1,5 +1,6 @@
 //! The properties of a pod that its agent depends on.
 
+use crate::config::Role;
 use crate::mackerel::names::Sidecar;
 use k8s_openapi::api::core::v1::VolumeMount;
 
@@ -12,6 +13,8 @@ pub struct AgentShape {
     pub pull_secrets: Vec<String>,
     /// The mounts of `agent.volumeMounts` whose volumes the pod has.
     pub volume_mounts: Vec<VolumeMount>,
+    /// The roles of `agent.roles` whose labels the pod has.
+    pub roles: Vec<Role>,
 }
 
 /// The source of the token that the agent shows to the kubelet.

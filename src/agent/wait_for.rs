@@ -6,7 +6,7 @@ use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
 use crate::config::Config;
 use crate::manifest::pod_template::ContainerList;
-use k8s_openapi::api::core::v1::SecurityContext;
+use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
 use serde_json::{Value, json};
 
 /// The properties that do not come from the configuration.
@@ -22,7 +22,7 @@ pub struct WaitForShape {
 /// Its requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitForResources {
-    /// Small ones of its own.
+    /// The configured ones.
     Own,
     /// None: the pod has resources of its own for all containers.
     OfThePod,
@@ -54,10 +54,9 @@ fn container(config: &Config, shape: &WaitForShape) -> Value {
         // The API server would fill in its own default, which would look like drift.
         "imagePullPolicy": agent.image_pull_policy,
     });
-    if shape.amounts == WaitForResources::Own {
-        let amounts = json!({"cpu": "20m", "memory": "32Mi"});
-        // They are equal, so that a Guaranteed pod stays Guaranteed.
-        container["resources"] = json!({"requests": amounts, "limits": amounts});
+    let resources = &config.spec.wait_for.resources;
+    if shape.amounts == WaitForResources::Own && *resources != ResourceRequirements::default() {
+        container["resources"] = json!(resources);
     }
     if agent.security_context != SecurityContext::default() {
         container["securityContext"] = json!(agent.security_context);

@@ -153,7 +153,7 @@ pub fn of_call(
         }
     };
     match load(&sources(base, ConfigReader::Manifests, common)) {
-        Ok(config) => Ok(config),
+        Ok(config) => noted(config, messages),
         Err(mut diagnostics) => {
             if file.is_none() {
                 let note = "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
@@ -278,7 +278,7 @@ fn load_base(
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
     let mut diagnostics = match load(&sources(base, reader, common)) {
-        Ok(config) => return Ok(config),
+        Ok(config) => return noted(config, messages),
         Err(diagnostics) => diagnostics,
     };
     // A link in a repository can give any file the name of a configuration, and a line of it may be a secret.
@@ -291,6 +291,14 @@ fn load_base(
         }
     }
     report(&diagnostics, messages)
+}
+
+/// Shows what a user should know about a configuration.
+fn noted(config: Config, messages: &mut Messages) -> anyhow::Result<Config> {
+    if let Some(note) = config.note() {
+        messages.note_line(&format!("info: {note}"))?;
+    }
+    Ok(config)
 }
 
 /// Reports the errors of a configuration.

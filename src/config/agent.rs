@@ -5,9 +5,10 @@ use crate::config::checked::{
 };
 use crate::config::role::Role;
 use crate::config::violation::Violation;
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::{CONFIG_FOLDER, Volume};
 use k8s_openapi::api::core::v1::{
-    Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
+    Capabilities, EnvFromSource, EnvVar, Lifecycle, Probe, ResourceRequirements, SeccompProfile,
+    SecurityContext, Volume as PodVolume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use schemars::JsonSchema;
@@ -27,9 +28,9 @@ pub(crate) struct AgentSettings {
     pub(crate) image_pull_secrets: Vec<ObjectName>,
     /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
     pub(crate) api_base: Option<ApiUrl>,
-    /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
+    /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). `$(namespace)` or `$(label:KEY)` may be the service or the role: the pod's namespace, or the value of its label. A role is left out where the pod lacks the label or Mackerel does not take the value. A list, replaced as a whole. Default: none.
     pub(crate) roles: Vec<Role>,
-    /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` in it. Default: none.
+    /// The host's display name (agent: MACKEREL_DISPLAY_NAME). It may contain `$(MACKEREL_KUBERNETES_POD_NAME)`, `$(namespace)` and `$(label:KEY)`. Default: none.
     pub(crate) display_name: Option<String>,
     /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
     pub(crate) memo: Option<String>,
@@ -45,7 +46,23 @@ pub(crate) struct AgentSettings {
     pub(crate) log_level: Option<LogLevel>,
     /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
     pub(crate) env: Vec<EnvVar>,
-    /// Mounts of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
+    /// Further sources of environment variables, as a Kubernetes EnvFromSource list. Variables of `agent.env` and of the injector win. In a native agent, the Secrets and ConfigMaps are `optional` by default. A list, replaced as a whole. Default: none.
+    pub(crate) env_from: Vec<EnvFromSource>,
+    /// The entry point, in place of the image's. What it starts must be the agent. A list, replaced as a whole. Default: none, the image's.
+    pub(crate) command: Vec<String>,
+    /// The arguments of the entry point. A list, replaced as a whole. Default: none, the image's.
+    pub(crate) args: Vec<String>,
+    /// A Kubernetes Probe: on failure the kubelet restarts the agent. Pod Security "restricted" refuses `host`, here and below. Default: none.
+    pub(crate) liveness_probe: Option<Probe>,
+    /// A Kubernetes Probe: while it fails, the pod is not ready. Default: none.
+    pub(crate) readiness_probe: Option<Probe>,
+    /// A Kubernetes Probe: the others wait for it. Of a native agent, the pod's containers wait for it too. Default: none.
+    pub(crate) startup_probe: Option<Probe>,
+    /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds. Default: none.
+    pub(crate) lifecycle: Option<Lifecycle>,
+    /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `projected`, `emptyDir`, `persistentVolumeClaim`, `csi` or `hostPath` (refused by Pod Security "restricted"). Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, so that the pod starts without them. A list, replaced as a whole. Default: none.
+    pub(crate) volumes: Vec<PodVolume>,
+    /// Mounts of `agent.volumes`, else of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
     pub(crate) volume_mounts: Vec<VolumeMount>,
     /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
     pub(crate) resources: ResourceRequirements,
@@ -73,6 +90,14 @@ impl Default for AgentSettings {
             ignore_container: None,
             log_level: None,
             env: Vec::new(),
+            env_from: Vec::new(),
+            command: Vec::new(),
+            args: Vec::new(),
+            liveness_probe: None,
+            readiness_probe: None,
+            startup_probe: None,
+            lifecycle: None,
+            volumes: Vec::new(),
             volume_mounts: Vec::new(),
             resources: default_resources(),
             security_context: default_security_context(),
@@ -168,6 +193,11 @@ impl Default for ConfigMapKeyRef {
 }
 
 impl AgentSettings {
+    /// Returns true for the name of an item of `agent.volumes`.
+    pub(crate) fn has_volume(&self, name: &str) -> bool {
+        self.volumes.iter().any(|volume| volume.name == name)
+    }
+
     /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.
     pub(crate) fn taken_path(&self, index: usize) -> Option<Violation> {
         let path = &self.volume_mounts.get(index)?.mount_path;
@@ -183,13 +213,13 @@ impl AgentSettings {
     /// Returns true for a path at which the injector, or Kubernetes, mounts a volume of its own.
     fn is_taken(&self, path: &str) -> bool {
         let path = real_path(path);
-        Volume::ALL.into_iter().any(|volume| {
+        Volume::KNOWN.iter().any(|volume| {
             let is_mounted = match volume {
                 Volume::Tmp => self.tmp.is_some(),
-                Volume::Token => true,
                 Volume::Config => self.config.config_map_key_ref.name.is_some(),
+                Volume::Token | Volume::Configured(_) => true,
             };
-            is_mounted && real_path(volume.folder()) == path
+            is_mounted && volume.folder().map(real_path).as_ref() == Some(&path)
         })
     }
 }
@@ -211,7 +241,7 @@ impl AgentConfig {
         let reference = &self.config_map_key_ref;
         match (&self.location, &reference.name) {
             (Some(location), _) => Some(location.to_string()),
-            (None, Some(_)) => Some(format!("{}/{}", Volume::Config.folder(), reference.key)),
+            (None, Some(_)) => Some(format!("{CONFIG_FOLDER}/{}", reference.key)),
             (None, None) => None,
         }
     }
@@ -272,7 +302,7 @@ pub(crate) enum HostIdStore {
     Memory,
 }
 
-fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
+pub(super) fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
     Some(
         pairs
             .iter()

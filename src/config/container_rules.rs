@@ -10,18 +10,35 @@ use crate::diagnostic::closest::closest;
 use crate::mackerel::names::Volume;
 use crate::manifest::dotted_path::escape;
 use crate::manifest::quantity::nanos;
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
+use k8s_openapi::api::core::v1::{
+    EnvVar, ResourceRequirements, SecurityContext, Volume as PodVolume, VolumeMount,
+};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use std::collections::HashSet;
+
+/// The settings of [`PATHS`] that are set by default.
+const HAVE_DEFAULTS: [&str; 3] = [
+    "agent.resources",
+    "agent.securityContext",
+    "waitFor.resources",
+];
 
 /// Returns the rules that the settings break: those of the schema, then the others.
 pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     let agent = &config.spec.agent;
     let mut rules = Rules { found: Vec::new() };
     // To build the schema takes time, and the defaults fit it.
-    for path in PATHS.iter().filter(|path| config.is_explicit(path)) {
-        if let (Some(schema), Some(value)) = (schema::at(path), config.value(path)) {
-            rules.check(path, &value, schema);
+    let values = config.values();
+    for path in PATHS {
+        let value = values.pointer(&format!("/{}", path.replace('.', "/")));
+        let value = value.filter(|value| !value.is_null() && **value != json!([]));
+        // An empty mapping sets nothing.
+        let is_given = config.is_explicit(path) || !HAVE_DEFAULTS.contains(&path);
+        if let (Some(value), true) = (value, is_given)
+            && let Some(schema) = schema::at(path)
+        {
+            rules.check(path, value, schema);
         }
     }
     for (index, variable) in agent.env.iter().enumerate() {
@@ -29,6 +46,17 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     }
     for (index, mount) in agent.volume_mounts.iter().enumerate() {
         rules.mount(&format!("agent.volumeMounts[{index}]"), mount);
+    }
+    let known = Volume::KNOWN;
+    let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
+    for (index, PodVolume { name, .. }) in agent.volumes.iter().enumerate() {
+        let taken = Violation::new(format!("has the name of another volume: `{name}`"));
+        let taken = taken.with_help("use another `name`");
+        rules.breaks(
+            !names.insert(name),
+            &format!("agent.volumes[{index}]"),
+            taken,
+        );
     }
     rules.security_context(&agent.security_context);
     rules.found
@@ -58,7 +86,8 @@ impl Rules {
             Json::Object(members) => {
                 let required = schema["required"].as_array().into_iter().flatten();
                 let required: Vec<&str> = required.filter_map(Json::as_str).collect();
-                let is_missing = |name: &str| members.get(name).is_none_or(|value| *value == "");
+                let is_empty = |value: &Json| *value == "" || *value == json!([]) || *value == 0;
+                let is_missing = |name: &str| members.get(name).is_none_or(is_empty);
                 for name in required.iter().filter(|name| is_missing(name)) {
                     self.breaks(true, path, Violation::new(format!("needs a `{name}`")));
                 }
@@ -71,15 +100,24 @@ impl Rules {
                         None => self.breaks(true, &path, Violation::new("is not for the agent")),
                     }
                 }
-                let is_one = schema["maxProperties"].is_null() || members.len() == 1;
-                let one_of = format!("needs one of {}", listed(&schema::fields(schema)));
+                let choices = schema["anyOf"].as_array().into_iter().flatten();
+                let choices = choices.filter_map(|choice| choice["required"][0].as_str());
+                let choices: Vec<&str> = choices.collect();
+                let chosen = choices.iter().filter(|name| members.contains_key(**name));
+                let is_one = choices.is_empty() || chosen.count() == 1;
+                let one_of = format!("needs one of {}", listed(&choices));
                 self.breaks(!is_one, path, Violation::new(one_of));
             }
             Json::Number(number) => {
+                let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_i64());
+                let (least, most) = (least.unwrap_or(0), most.unwrap_or(i32::MAX.into()));
                 let is_within = number
                     .as_i64()
-                    .is_some_and(|number| (0..=i64::from(i32::MAX)).contains(&number));
-                let must_be = format!("a whole number up to {}", i32::MAX);
+                    .is_some_and(|it| (least..=most).contains(&it));
+                let must_be = match least {
+                    0 => format!("a whole number up to {most}"),
+                    _ => format!("a whole number from {least} to {most}"),
+                };
                 self.breaks(
                     !is_within,
                     path,
@@ -96,6 +134,8 @@ impl Rules {
                 let help = schema["description"].as_str().map(str::to_owned);
                 let what = "has an invalid value".to_owned();
                 let is_valid = schema["pattern"].as_str().is_none_or(is_match);
+                let is_short = |most| u64::try_from(text.len()).is_ok_and(|length| length <= most);
+                let is_valid = is_valid && schema["maxLength"].as_u64().is_none_or(is_short);
                 self.breaks(!is_valid, path, Violation { what, help });
             }
             Json::Null | Json::Bool(_) => {}
@@ -126,7 +166,7 @@ impl Rules {
     }
 
     fn mount(&mut self, path: &str, mount: &VolumeMount) {
-        let is_ours = Volume::ALL.iter().any(|volume| volume.name() == mount.name);
+        let is_ours = Volume::of(&mount.name).is_some_and(|volume| Volume::KNOWN.contains(&volume));
         let ours = Violation::new("names a volume that is injected");
         self.breaks(
             is_ours,
@@ -214,7 +254,8 @@ const PAGES: &str = "hugepages-";
 const SHARED: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Returns the amounts that break a rule.
-pub(super) fn amounts(resources: &ResourceRequirements) -> Vec<Conflict> {
+pub(super) fn amounts(setting: &str, resources: &ResourceRequirements) -> Vec<Conflict> {
+    let path = |list: &str, name: &str| format!("{setting}.{list}.{}", escape(name));
     let mut found = Vec::new();
     for (list, amounts) in [
         ("requests", &resources.requests),
@@ -225,7 +266,7 @@ pub(super) fn amounts(resources: &ResourceRequirements) -> Vec<Conflict> {
             let wrong = wrong
                 .or_else(|| unknown_resource(name))
                 .or_else(|| fraction(name, &amount.0));
-            let path = amount_path(list, name);
+            let path = path(list, name);
             found.extend(wrong.map(|violation| Conflict::about(vec![path], violation)));
         }
     }
@@ -244,14 +285,14 @@ pub(super) fn amounts(resources: &ResourceRequirements) -> Vec<Conflict> {
             _ if SHARED.contains(&&**name) => continue,
             _ => Violation::new("needs an equal limit").with_help("set the limit alone"),
         };
-        let mut paths = vec![amount_path("requests", name)];
-        paths.extend(limit.map(|_| amount_path("limits", name)));
+        let mut paths = vec![path("requests", name)];
+        paths.extend(limit.map(|_| path("limits", name)));
         found.push(Conflict::about(paths, violation));
     }
     found
 }
 
-/// `agent.resources.limits.nvidia\.com/gpu`
+/// Returns the path of an amount: `agent.resources.limits.nvidia\.com/gpu`
 pub(crate) fn amount_path(list: &str, resource: &str) -> String {
     format!("agent.resources.{list}.{}", escape(resource))
 }

@@ -280,7 +280,12 @@ fn wrong_value(value: &str, variable: Variable, setting: &Setting) -> Option<Vio
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {
     let agent = &config.spec.agent;
-    found.extend(container_rules::amounts(&agent.resources));
+    let of_wait_for = &config.spec.wait_for.resources;
+    found.extend(container_rules::amounts(
+        "agent.resources",
+        &agent.resources,
+    ));
+    found.extend(container_rules::amounts("waitFor.resources", of_wait_for));
     if let Some(limit) = agent.tmp.as_ref().and_then(|tmp| tmp.size_limit.as_ref()) {
         let wrong = kubernetes::quantity(&limit.0).err();
         let wrong = wrong.or_else(|| container_rules::fraction("memory", &limit.0));

@@ -7,11 +7,18 @@ use crate::manifest::quantity::nanos;
 use serde_json::{Value as Json, json};
 
 /// The settings that are a type of Kubernetes, or a list of it.
-pub(super) const PATHS: [&str; 4] = [
+pub(super) const PATHS: [&str; 11] = [
     "agent.env",
+    "agent.envFrom",
+    "agent.livenessProbe",
+    "agent.readinessProbe",
+    "agent.startupProbe",
+    "agent.lifecycle",
+    "agent.volumes",
     "agent.volumeMounts",
     "agent.resources",
     "agent.securityContext",
+    "waitFor.resources",
 ];
 
 /// Returns true for a value of one of these settings.
@@ -22,13 +29,18 @@ pub(super) fn is_within(path: &str) -> bool {
 /// Returns true for an amount, which keeps the text of its number: `128e6`, `1.0`.
 pub(super) fn is_amount(path: &str) -> bool {
     let is_field = |name: &str| path.ends_with(name);
-    path.starts_with("agent.resources.") || is_field(".divisor") || is_field(".sizeLimit")
+    path.contains(".resources.") || is_field(".divisor") || is_field(".sizeLimit")
 }
 
 /// Makes the schema of a type the one for editors: null for every field, no unknown fields, and quantities with a type and without
 /// their grammar. Then adds what Kubernetes checks beyond the types.
 pub(super) fn narrow(schema: &mut Json, path: &str) {
     tidy(schema, true);
+    if path == "agent.volumes" {
+        let fields = schema.pointer_mut("/items/properties");
+        let fields = fields.and_then(Json::as_object_mut).into_iter();
+        fields.for_each(|it| it.retain(|name, _| name == "name" || SOURCES.contains(&&**name)));
+    }
     json_patch::merge(schema, &narrowing(path));
 }
 
@@ -73,6 +85,7 @@ fn tidy(schema: &mut Json, is_setting: bool) {
 
 fn nullable(schema: &mut Json) {
     match &mut schema["type"] {
+        Json::Array(types) if types.iter().any(|name| name == "null") => {}
         Json::Array(types) => types.push("null".into()),
         one => *one = json!([one.take(), "null"]),
     }
@@ -108,9 +121,16 @@ fn inner_path() -> Json {
 fn narrowing(path: &str) -> Json {
     match path {
         "agent.env" => json!({"items": variable()}),
+        "agent.envFrom" => json!({"items": variables()}),
+        "agent.readinessProbe" => probe(&json!({"terminationGracePeriodSeconds": null})),
+        "agent.livenessProbe" | "agent.startupProbe" => {
+            probe(&json!({"successThreshold": {"maximum": 1}}))
+        }
+        "agent.lifecycle" => lifecycle(),
+        "agent.volumes" => json!({"items": volume()}),
         "agent.volumeMounts" => json!({"items": mount()}),
         // The pods have no such claims.
-        "agent.resources" => json!({"properties": {"claims": null}}),
+        "agent.resources" | "waitFor.resources" => json!({"properties": {"claims": null}}),
         _ => security_context(),
     }
 }
@@ -141,6 +161,137 @@ fn mount() -> Json {
     }})
 }
 
+/// Returns the choices of a mapping that has exactly one of these members. Null has none, so that `oneOf` would refuse it.
+fn one_of(names: &[&str]) -> Json {
+    names
+        .iter()
+        .map(|name| json!({"required": [name]}))
+        .collect()
+}
+
+fn object_name() -> Json {
+    text(subdomain!(), "use the name of an object")
+}
+
+fn variables() -> Json {
+    let object = json!({"required": ["name"], "properties": {"name": object_name()}});
+    json!({"anyOf": one_of(&["configMapRef", "secretRef"]), "properties": {
+        "configMapRef": object,
+        "secretRef": object,
+        "prefix": text("[!-<>-~]*", "use letters, digits, `_`, `-` and `.`"),
+    }})
+}
+
+/// Returns the schema of the handlers that probes and hooks share.
+fn handlers() -> Json {
+    let port = json!({
+        "description": "use a number from 1 to 65535, or the name of a port",
+        "minimum": 1,
+        "maximum": 65535,
+        "pattern": "^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$",
+        "maxLength": 15,
+    });
+    let header = json!({"required": ["name"], "properties": {"name": text("[A-Za-z0-9-]+", "use the name of a header")}});
+    json!({
+        "exec": {"required": ["command"]},
+        "httpGet": {"required": ["port"], "properties": {
+            "port": port,
+            "scheme": {"enum": ["HTTP", "HTTPS", null]},
+            "httpHeaders": {"items": header},
+        }},
+        "tcpSocket": {"required": ["port"], "properties": {"port": port}},
+    })
+}
+
+fn probe(rules: &Json) -> Json {
+    let mut fields = handlers();
+    fields["grpc"] =
+        json!({"required": ["port"], "properties": {"port": {"minimum": 1, "maximum": 65535}}});
+    fields["terminationGracePeriodSeconds"] = json!({"minimum": 1});
+    for (name, rule) in rules.as_object().into_iter().flatten() {
+        fields[name] = rule.clone();
+    }
+    json!({"anyOf": one_of(&["exec", "grpc", "httpGet", "tcpSocket"]), "properties": fields})
+}
+
+fn lifecycle() -> Json {
+    let mut fields = handlers();
+    // The API server refuses more than the pod's grace period, which is 30 seconds by default.
+    fields["sleep"] =
+        json!({"required": ["seconds"], "properties": {"seconds": {"minimum": 1, "maximum": 30}}});
+    let hook =
+        json!({"anyOf": one_of(&["exec", "httpGet", "sleep", "tcpSocket"]), "properties": fields});
+    // `stopSignal` is for pods that name their operating system alone.
+    json!({"properties": {"postStart": hook, "preStop": hook, "stopSignal": null}})
+}
+
+/// The kinds of volumes that the agent may have.
+const SOURCES: [&str; 7] = [
+    "configMap",
+    "csi",
+    "emptyDir",
+    "hostPath",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+];
+
+fn volume() -> Json {
+    let mode = json!({"maximum": 0o777});
+    let file =
+        json!({"required": ["key", "path"], "properties": {"mode": mode, "path": inner_path()}});
+    let object = |name: &str| json!({"required": [name], "properties": {name: object_name(), "items": {"items": file}}});
+    let with_mode = |name: &str| {
+        let mut object = object(name);
+        object["properties"]["defaultMode"] = mode.clone();
+        object
+    };
+    let token = json!({"required": ["path"], "properties": {
+        "path": inner_path(), "expirationSeconds": {"minimum": 600},
+    }});
+    let source = json!({
+        "anyOf": one_of(&["configMap", "secret", "serviceAccountToken"]),
+        "properties": {
+            "clusterTrustBundle": null,
+            "configMap": object("name"),
+            "downwardAPI": null,
+            "podCertificate": null,
+            "secret": object("name"),
+            "serviceAccountToken": token,
+        },
+    });
+    let kinds = [
+        "DirectoryOrCreate",
+        "Directory",
+        "FileOrCreate",
+        "File",
+        "Socket",
+        "CharDevice",
+        "BlockDevice",
+    ];
+    let path = text(
+        concat!("/+(", path_name!(""), "/*)*"),
+        "use an absolute path without `..`",
+    );
+    let amount = text(
+        r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i)?",
+        "for example `64Mi`",
+    );
+    json!({"required": ["name"], "anyOf": one_of(&SOURCES), "properties": {
+        "name": text("[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`"),
+        "configMap": with_mode("name"),
+        "secret": with_mode("secretName"),
+        "projected": {"required": ["sources"], "properties": {"defaultMode": mode, "sources": {"items": source}}},
+        "persistentVolumeClaim": {"properties": {"claimName": object_name()}},
+        "emptyDir": {"properties": {"medium": {"enum": ["Memory", null]}, "sizeLimit": amount}},
+        "hostPath": {"required": ["path"], "properties": {"path": path, "type": {"enum": kinds}}},
+        "csi": {"properties": {
+            "driver": text(subdomain!(), "use the name of a driver"),
+            "nodePublishSecretRef": {"required": ["name"], "properties": {"name": object_name()}},
+        }},
+    }})
+}
+
 fn variable() -> Json {
     let reference = json!({"required": ["name", "key"], "properties": {
         "name": text(subdomain!(), "use the name of an object"),
@@ -156,7 +307,7 @@ fn variable() -> Json {
     );
     json!({"required": ["name"], "properties": {
         "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
-        "valueFrom": {"minProperties": 1, "maxProperties": 1, "properties": {
+        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
             "secretKeyRef": reference,
             "configMapKeyRef": reference,
             "fieldRef": {"required": ["fieldPath"], "properties": {

@@ -2,7 +2,7 @@
 
 use crate::config::origin::Origin;
 use crate::config::violation::Violation;
-use crate::config::{agent, kubernetes, schema, secret};
+use crate::config::{agent, kubernetes, schema, secret, spec};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path::{self, escape, is_at_or_below};
 use serde_json::{Map, Value as Json, json};
@@ -427,7 +427,8 @@ impl<'a> Loader<'a> {
         let is_exact =
             |given: &&Given| given.is_value || path.contains('[') || path.contains(LABELS);
         let given = given.filter(is_exact);
-        let given = given.or_else(|| part().map(|(_, given)| given))?;
+        let given = given.or_else(|| part().map(|(_, given)| given));
+        let given = given.or_else(|| self.given.get(path))?;
         let Layer { kind, place } = self.layers.get(given.layer)?;
         let range = match kind {
             LayerKind::Configuration => given.value.clone(),
@@ -511,6 +512,7 @@ fn member<'j>(mapping: &'j mut Json, name: &str, path: &str) -> &'j mut Json {
         mapping[name] = match path {
             "agent.resources" => json!(agent::default_resources()),
             "agent.securityContext" => json!(agent::default_security_context()),
+            "waitFor.resources" => json!(spec::default_resources()),
             _ => Json::Null,
         };
     }

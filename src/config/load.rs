@@ -16,7 +16,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The settings that are merged with a default field by field.
-const MERGED: [&str; 2] = ["/agent/resources", "/agent/securityContext"];
+const MERGED: [&str; 3] = [
+    "/agent/resources",
+    "/agent/securityContext",
+    "/waitFor/resources",
+];
 
 /// The most settings of one name that a message suggests.
 const MAX_PLACES: usize = 2;
@@ -29,8 +33,11 @@ impl Loader<'_> {
                 *value = json!({});
             }
         }
-        for pointer in ["/agent/resources/limits", "/agent/resources/requests"] {
-            let amounts = self.values.pointer_mut(pointer);
+        for (pointer, list) in MERGED
+            .iter()
+            .flat_map(|it| [(it, "limits"), (it, "requests")])
+        {
+            let amounts = self.values.pointer_mut(&format!("{pointer}/{list}"));
             if let Some(amounts) = amounts.and_then(Json::as_object_mut) {
                 amounts.retain(|_, amount| !amount.is_null());
             }

@@ -63,10 +63,11 @@ mod version;
 mod violation;
 mod warning;
 
-pub(crate) use checked::{Namespace, ObjectName};
+pub(crate) use checked::{MetadataName, Namespace, ObjectName};
 pub(crate) use container_rules::amount_path;
 pub use example::example;
 pub use origin::Origin;
+pub(crate) use role::{LABEL as LABEL_REFERENCE, NAMESPACE as NAMESPACE_REFERENCE, Role};
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
@@ -172,6 +173,19 @@ impl Config {
         matches!(self.origin(path), Origin::Annotation { .. })
     }
 
+    /// Returns what a user should know about the settings, as a sentence.
+    pub(crate) fn note(&self) -> Option<&'static str> {
+        let resources = &self.spec.agent.resources;
+        let mut amounts = [&resources.requests, &resources.limits]
+            .into_iter()
+            .flatten();
+        // A limit is the default of the request.
+        let has_request = amounts.any(|amounts| amounts.contains_key("cpu"));
+        (!has_request).then_some(
+            "`agent.resources.requests.cpu` is null: an autoscaler on CPU utilization needs a request of every container",
+        )
+    }
+
     /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.origins
@@ -197,7 +211,11 @@ impl Config {
     pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
         // `{}` would be merged with the default.
-        for setting in ["/agent/resources", "/agent/securityContext"] {
+        for setting in [
+            "/agent/resources",
+            "/agent/securityContext",
+            "/waitFor/resources",
+        ] {
             let value = values.pointer_mut(setting);
             if let Some(value) = value.filter(|value| **value == json!({})) {
                 *value = Json::Null;

@@ -4,7 +4,7 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::checked::texts;
+use crate::config::checked::{MetadataName, qualified, subdomain, texts};
 use crate::config::violation::Violation;
 use std::fmt;
 use std::str::FromStr;
@@ -12,8 +12,34 @@ use std::str::FromStr;
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Role {
-    pub(crate) service: String,
-    pub(crate) role: String,
+    pub(crate) service: RolePart,
+    pub(crate) role: RolePart,
+}
+
+/// The name of a service or of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RolePart {
+    Name(String),
+    /// `$(namespace)`: the namespace of the pod.
+    Namespace,
+    /// `$(label:KEY)`: the value of a label of the pod.
+    Label(MetadataName),
+}
+
+/// The beginning of a reference to a label, within `$(…)`.
+pub(crate) const LABEL: &str = "label:";
+
+/// The reference to the namespace, within `$(…)`.
+pub(crate) const NAMESPACE: &str = "namespace";
+
+impl fmt::Display for RolePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RolePart::Name(name) => f.write_str(name),
+            RolePart::Namespace => write!(f, "$({NAMESPACE})"),
+            RolePart::Label(key) => write!(f, "$({LABEL}{key})"),
+        }
+    }
 }
 
 impl fmt::Display for Role {
@@ -22,35 +48,109 @@ impl fmt::Display for Role {
     }
 }
 
-texts! { Role: "pattern" = "^[A-Za-z0-9][A-Za-z0-9_-]{1,62}:[A-Za-z0-9][A-Za-z0-9_-]{1,62}$"; }
+/// A service or a role.
+macro_rules! part {
+    () => {
+        concat!(
+            r"([A-Za-z0-9][A-Za-z0-9_-]{1,62}|\$\((namespace|label:(",
+            subdomain!(),
+            "/)?",
+            qualified!(),
+            r")\))"
+        )
+    };
+}
+
+texts! { Role: "pattern" = concat!("^", part!(), ":", part!(), "$"); }
+
+impl Role {
+    /// Returns the keys of the labels that it refers to.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        let parts = [&self.service, &self.role].into_iter();
+        parts.filter_map(|part| match part {
+            RolePart::Label(key) => Some(key.as_str()),
+            RolePart::Name(_) | RolePart::Namespace => None,
+        })
+    }
+
+    /// Returns true for a name that Mackerel takes. The API refuses others, and the agent then exits.
+    pub(crate) fn is_name(name: &str) -> bool {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (2..=63).contains(&name.len())
+            && name.bytes().all(is_allowed)
+            && !name.starts_with(['-', '_'])
+    }
+}
+
+/// Returns both parts, if there is a colon. That of `$(label:app)` does not count.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let end = match text.starts_with("$(") {
+        true => text.find(')')?,
+        false => 0,
+    };
+    let colon = end + text.get(end..)?.find(':')?;
+    Some((text.get(..colon)?, text.get(colon + 1..)?))
+}
+
+fn part(text: &str) -> Option<RolePart> {
+    let reference = text
+        .strip_prefix("$(")
+        .and_then(|rest| rest.strip_suffix(')'));
+    match reference {
+        Some(NAMESPACE) => Some(RolePart::Namespace),
+        Some(reference) => {
+            let key = reference.strip_prefix(LABEL)?;
+            key.parse().ok().map(RolePart::Label)
+        }
+        None => Role::is_name(text).then(|| RolePart::Name(text.to_owned())),
+    }
+}
 
 impl FromStr for Role {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        // The API refuses other names, and the agent then exits.
-        let is_name = |name: &str| {
-            (2..=63).contains(&name.len())
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-                && !name.starts_with(['-', '_'])
-        };
-        let help = match text.split_once(':') {
-            Some((service, role)) if is_name(service) && is_name(role) => {
-                return Ok(Role {
-                    service: service.to_owned(),
-                    role: role.to_owned(),
-                });
+        let parts = parts(text);
+        let help = match parts.map(|(service, role)| (part(service), part(role))) {
+            Some((Some(service), Some(role))) => return Ok(Role { service, role }),
+            _ if text.contains('$') => {
+                "`$(namespace)` and `$(label:KEY)` stand for a whole service or role, as in `$(namespace):$(label:app)`"
             }
-            Some(_) if text.contains(['[', ']', '"']) => {
+            _ if text.contains(['[', ']', '"']) => {
                 "write `service:role`, without brackets and inner quotes"
             }
-            Some((service, role)) if !service.is_empty() && !role.is_empty() => {
+            Some(_)
+                if parts.is_some_and(|(service, role)| !service.is_empty() && !role.is_empty()) =>
+            {
                 "Mackerel allows 2 to 63 letters, digits, `-` and `_` on each side of the colon; the first is a letter or digit"
             }
             _ => "write it as `service:role`",
         };
         Err(Violation::found("a role", text).with_help(help))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Role;
+
+    #[test]
+    fn parts_of_a_role_may_stand_for_properties_of_the_pod() {
+        for (text, is_role) in [
+            ("shop:web", true),
+            ("$(namespace):$(label:app.kubernetes.io/name)", true),
+            ("$(label:team):web", true),
+            ("$(namespace)", false),
+            ("$(namespace)-x:web", false),
+            ("$(label:a b):web", false),
+            ("$(name):web", false),
+            ("$(label:a:web", false),
+        ] {
+            let role = text.parse::<Role>();
+            assert_eq!(
+                role.as_ref().map(ToString::to_string).ok(),
+                is_role.then(|| text.to_owned())
+            );
+        }
     }
 }

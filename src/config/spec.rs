@@ -1,12 +1,13 @@
 //! Settings below `spec`.
 
-use crate::config::agent::AgentSettings;
+use crate::config::agent::{AgentSettings, quantities};
 use crate::config::allowed_annotations::AnnotationSettings;
 use crate::config::checked::{DataKey, Image, MetadataName, Namespace, ObjectName};
 use crate::config::select::Select;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
 use crate::config::warning::WarningSettings;
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -28,9 +29,9 @@ pub(crate) struct Spec {
     pub(crate) hooks: Hooks,
     /// The kind of the agent's container. Default: `auto`.
     pub(crate) sidecar: SidecarKind,
-    /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
+    /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Below 1.33, agents need the permission `nodes/proxy`. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.33"`.
     pub(crate) kubernetes_version: KubernetesVersion,
-    /// The platform that the pods run on. Default: `kubernetes`.
+    /// The platform that the pods run on. Default: `auto`.
     pub(crate) platform: Platform,
     /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
     pub(crate) kubelet: Kubelet,
@@ -102,8 +103,10 @@ pub(crate) enum SidecarKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Platform {
-    /// On nodes whose kubelet the agent can reach
+    /// EKS Fargate where the pod has the label `eks.amazonaws.com/fargate-profile` or the scheduler `fargate-scheduler`; else nodes
     #[default]
+    Auto,
+    /// On nodes whose kubelet the agent can reach
     Kubernetes,
     /// On EKS Fargate, where the agent reads through the API server
     EksFargate,
@@ -199,6 +202,8 @@ pub(crate) struct WaitForSettings {
     pub(crate) image: Option<Image>,
     /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
     pub(crate) timeout_seconds: NonZeroU32,
+    /// Requests and limits, as Kubernetes ResourceRequirements. They are equal by default, so that a Guaranteed pod stays Guaranteed. Default: `{requests: {cpu: 20m, memory: 32Mi}, limits: {cpu: 20m, memory: 32Mi}}`.
+    pub(crate) resources: ResourceRequirements,
     /// Its position among the init containers; a native agent is directly before it. Default: `last`.
     pub(crate) position: WaitForPosition,
     /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
@@ -210,9 +215,19 @@ impl Default for WaitForSettings {
         Self {
             image: None,
             timeout_seconds: NonZeroU32::MIN.saturating_add(14),
+            resources: default_resources(),
             position: WaitForPosition::Last,
             annotations: Vec::new(),
         }
+    }
+}
+
+pub(super) fn default_resources() -> ResourceRequirements {
+    let amounts = quantities(&[("cpu", "20m"), ("memory", "32Mi")]);
+    ResourceRequirements {
+        requests: amounts.clone(),
+        limits: amounts,
+        ..ResourceRequirements::default()
     }
 }
 
@@ -243,8 +258,8 @@ impl Spec {
     pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletConnection::ApiServer,
-            (Platform::Kubernetes, Some(port)) => KubeletConnection::ReadOnly { port: port.get() },
-            (Platform::Kubernetes, None) => KubeletConnection::Tls {
+            (_, Some(port)) => KubeletConnection::ReadOnly { port: port.get() },
+            (_, None) => KubeletConnection::Tls {
                 port: self.kubelet.port.get(),
                 insecure: self.kubelet.insecure_tls,
             },

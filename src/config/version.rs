@@ -26,7 +26,7 @@ impl fmt::Display for KubernetesVersion {
 
 impl Default for KubernetesVersion {
     fn default() -> Self {
-        Self::NATIVE_SIDECARS
+        Self::FINE_GRAINED_KUBELET
     }
 }
 

@@ -29,10 +29,12 @@ mod native_sidecar;
 mod opt_in;
 mod patches;
 pub mod plain_api_key;
+mod platform;
 mod pod_warnings;
 mod pull_secrets;
 mod qos;
 pub mod record_lost;
+mod roles;
 mod scope;
 mod token;
 mod volume_mounts;
@@ -302,6 +304,7 @@ impl<'a> Evaluation<'a, '_> {
             return Err(NoAgent::skip(present));
         }
         let config = self.annotated_config().map_err(NoAgent::refuse)?;
+        let config = self.platform(config);
         if let Err(invalid) = ignored_warnings(&self.given()) {
             return Err(NoAgent::refuse(self.invalid(invalid)));
         }
@@ -324,12 +327,14 @@ impl<'a> Evaluation<'a, '_> {
         let amounts = self.resources(config)?;
         let pull_secrets = self.pull_secrets(config);
         let volume_mounts = self.volume_mounts(config)?;
+        let roles = self.roles(config);
         Ok(AgentShape {
             sidecar,
             token,
             amounts,
             pull_secrets,
             volume_mounts,
+            roles,
         })
     }
 

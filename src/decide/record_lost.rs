@@ -18,7 +18,7 @@ pub fn finding(
 ) -> Option<Finding> {
     let mut containers = template.containers.iter();
     let agent = containers
-        .find(|container| container.is_agent && mounts(tree, container, Volume::Tmp.name()))?;
+        .find(|container| container.is_agent && mounts(tree, container, &Volume::Tmp.name()))?;
     let status = template.annotation(Annotation::Status.key());
     // The original injector sets the same status and has no such volume. Who deletes the record often deletes the status, too.
     let (offset, pointer) = match status.filter(|one| one.value.as_deref() == Some(INJECTED)) {

@@ -26,8 +26,9 @@ impl Evaluation<'_, '_> {
                 name, mount_path, ..
             } = mount;
             let item = format!("agent.volumeMounts[{index}]");
+            let is_configured = config.spec.agent.has_volume(name);
             let consequence = format!("so the agent gets no mount at `{mount_path}`");
-            if let Some(device) = self.device(name) {
+            if let Some(device) = self.device(name).filter(|_| !is_configured) {
                 let message =
                     format!("the volume `{name}` of the pod is a block device, {consequence}");
                 let finding =
@@ -36,7 +37,7 @@ impl Evaluation<'_, '_> {
                 self.warnings.push(finding.with_help(help));
                 continue;
             }
-            if !self.has_volume(name) {
+            if !is_configured && !self.has_volume(name) {
                 let message = format!("the pod has no volume `{name}`, {consequence}");
                 // Without a volume of its own, the pod may still have those of an earlier injection.
                 let field = match self.template.volumes.is_empty() {
@@ -61,7 +62,9 @@ impl Evaluation<'_, '_> {
                 let setting = "agent.volumeMounts";
                 return Err(NoAgent::refuse(refusal).caused_by_setting(setting));
             }
-            mounts.push(mount.clone());
+            if !is_configured {
+                mounts.push(mount.clone());
+            }
         }
         Ok(mounts)
     }

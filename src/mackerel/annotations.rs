@@ -60,7 +60,7 @@ annotations! {
     Image = "image";
     /// The kind of the agent's container: `auto`, `native` or `container`
     Sidecar = "sidecar";
-    /// The platform that the pod runs on: `kubernetes` or `eks-fargate`
+    /// The platform that the pod runs on: `auto`, `kubernetes` or `eks-fargate`
     Platform = "platform";
     /// The kubelet's TLS port
     KubeletPort = "kubelet-port";

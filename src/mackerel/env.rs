@@ -9,6 +9,9 @@ pub const KUBELET_HOST: &str = "MACKEREL_KUBERNETES_KUBELET_HOST";
 /// The variable that names the pod's namespace.
 pub const NAMESPACE: &str = "MACKEREL_KUBERNETES_NAMESPACE";
 
+/// The beginning of the names of variables that have a label of the pod, for others to refer to.
+pub const POD_LABEL: &str = "MACKEREL_POD_LABEL_";
+
 /// The variable that names the pod.
 pub const POD_NAME: &str = "MACKEREL_KUBERNETES_POD_NAME";
 

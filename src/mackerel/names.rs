@@ -11,6 +11,12 @@ pub const API_KEY: &str = "MACKEREL_APIKEY";
 /// The variable that says where the agent runs. The agent requires it, and nothing else reads it.
 pub const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
 
+/// The label that EKS sets on pods for Fargate.
+pub const FARGATE_LABEL: &str = "eks.amazonaws.com/fargate-profile";
+
+/// The scheduler that EKS sets on pods for Fargate.
+pub const FARGATE_SCHEDULER: &str = "fargate-scheduler";
+
 /// The beginning of the names of variables about the kubelet and the pod, which only the agent reads.
 pub const KUBERNETES_VARIABLES: &str = "MACKEREL_KUBERNETES_";
 
@@ -29,8 +35,20 @@ pub enum Sidecar {
     Native,
 }
 
-/// The volumes that the injector adds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// The beginning of the names of injected volumes.
+pub const VOLUME_PREFIX: &str = "mackerel-agent-";
+
+/// The folder of the volume [`Volume::Tmp`].
+pub const TMP_FOLDER: &str = "/var/tmp";
+
+/// The folder of the ServiceAccount's token.
+pub const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The folder of the agent's configuration.
+pub const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
+
+/// The volumes that the injector adds, in the order of insertion.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Volume {
     /// `/var/tmp`, the one writable folder, where the agent's plugins keep state.
@@ -39,27 +57,44 @@ pub enum Volume {
     Token,
     /// The agent's configuration, from a ConfigMap.
     Config,
+    /// One of `agent.volumes`, by its name there.
+    #[serde(untagged)]
+    Configured(String),
 }
 
 impl Volume {
-    /// Every volume, in the order of insertion.
-    pub const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
+    /// The volumes that the injector knows.
+    pub const KNOWN: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
 
-    /// Returns the volume's name in the pod.
-    pub fn name(self) -> &'static str {
+    /// Returns the volume of this name in a pod: `mackerel-agent-tmp` -> `Tmp`
+    pub fn of(name: &str) -> Option<Self> {
+        let id = name.strip_prefix(VOLUME_PREFIX)?;
+        let known = Self::KNOWN.into_iter().find(|volume| volume.id() == id);
+        Some(known.unwrap_or_else(|| Volume::Configured(id.to_owned())))
+    }
+
+    /// Returns its name without the prefix.
+    pub fn id(&self) -> &str {
         match self {
-            Volume::Tmp => "mackerel-agent-tmp",
-            Volume::Token => "mackerel-agent-token",
-            Volume::Config => "mackerel-agent-config",
+            Volume::Tmp => "tmp",
+            Volume::Token => "token",
+            Volume::Config => "config",
+            Volume::Configured(name) => name,
         }
     }
 
-    /// Returns the folder at which the agent has it.
-    pub const fn folder(self) -> &'static str {
+    /// Returns the volume's name in the pod.
+    pub fn name(&self) -> String {
+        [VOLUME_PREFIX, self.id()].concat()
+    }
+
+    /// Returns the folder at which the agent has it; `agent.volumeMounts` says it of a configured one.
+    pub const fn folder(&self) -> Option<&'static str> {
         match self {
-            Volume::Tmp => "/var/tmp",
-            Volume::Token => "/var/run/secrets/kubernetes.io/serviceaccount",
-            Volume::Config => "/etc/mackerel-agent",
+            Volume::Tmp => Some(TMP_FOLDER),
+            Volume::Token => Some(TOKEN_FOLDER),
+            Volume::Config => Some(CONFIG_FOLDER),
+            Volume::Configured(_) => None,
         }
     }
 }

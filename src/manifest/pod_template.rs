@@ -1,6 +1,8 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
-use crate::mackerel::names::{KUBERNETES_VARIABLES, PLATFORM, Volume, is_agent_image};
+use crate::mackerel::names::{
+    KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume, is_agent_image,
+};
 use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
@@ -338,9 +340,9 @@ fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
     let mut mounts = tree.member_items(container.node, "volumeMounts");
     mounts.any(|mount| {
         let path = tree.member_text(mount, "mountPath");
-        let is_injected = tree.member_text(mount, "name").as_deref() == Some(Volume::Token.name());
-        !is_injected
-            && path.is_some_and(|path| path.trim_end_matches('/') == Volume::Token.folder())
+        let name = tree.member_text(mount, "name");
+        let is_injected = name.and_then(|name| Volume::of(&name)) == Some(Volume::Token);
+        !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
     })
 }
 

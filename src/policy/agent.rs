@@ -4,7 +4,7 @@ use crate::agent::record::Record;
 use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::agent::{Agents, Component};
 use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};
-use crate::mackerel::names::{Sidecar, Volume};
+use crate::mackerel::names::{Sidecar, TOKEN_FOLDER, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
 use crate::policy::cel::{self, Named};
@@ -12,6 +12,7 @@ use crate::policy::choice::{Chooser, Rendered};
 use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// A property of the pod that the agent depends on, as a variable of the policy.
 #[derive(Debug)]
@@ -53,8 +54,8 @@ pub(super) fn switches(config: &Config) -> Vec<Switch> {
 
 /// Returns the condition that no container mounts the token of the pod's ServiceAccount.
 fn lacks_token() -> String {
-    let name = cel::string(Volume::Token.name());
-    let folder = cel::string(&format!("^{}/*$", Volume::Token.folder()));
+    let name = cel::string(&Volume::Token.name());
+    let folder = cel::string(&format!("^{TOKEN_FOLDER}/*$"));
     format!(
         "!object.spec.?automountServiceAccountToken.orValue(true)
 || !variables.containers.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name != {name} && m.mountPath.matches({folder})))"
@@ -81,6 +82,7 @@ fn shape(config: &Config, switches: &[Switch], case: u32) -> AgentShape {
         amounts: AgentResources::Configured,
         pull_secrets: Vec::new(),
         volume_mounts: Vec::new(),
+        roles: config.spec.agent.roles.clone(),
     };
     for (index, switch) in switches.iter().enumerate() {
         if case & (1 << index) != 0 {
@@ -140,13 +142,13 @@ impl RenderedAgents {
     }
 
     /// Returns the volumes that an agent may have.
-    pub(super) fn volumes(&self) -> Vec<Volume> {
+    pub(super) fn volumes(&self) -> BTreeSet<Volume> {
         let agents = self.part("volumes");
         let volumes = agents.iter().flat_map(|agent| agent.value.as_array());
-        let names = Vec::from_iter(volumes.flatten().map(|volume| &volume["name"]));
-        let mut added = Volume::ALL.to_vec();
-        added.retain(|volume| names.iter().any(|name| **name == volume.name()));
-        added
+        let names = volumes
+            .flatten()
+            .filter_map(|volume| volume["name"].as_str());
+        names.filter_map(Volume::of).collect()
     }
 
     /// Returns a part of the agent in all cases.

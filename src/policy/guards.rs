@@ -1,13 +1,14 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::config::{Config, Qos};
+use crate::config::{Config, Platform, Qos, Role};
 use crate::mackerel::annotations::{Annotation, PREFIX};
-use crate::mackerel::names::{CONTAINER, Volume};
+use crate::mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};
 use crate::manifest::qos;
 use crate::policy::agent::RenderedAgents;
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{FEW_ITEMS, GUARANTEED};
+use std::collections::BTreeSet;
 
 /// A condition on the pods that should have the agent. The policy leaves alone those that do not meet it, and reports them.
 #[derive(Debug)]
@@ -107,16 +108,41 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
     )];
     for volume in agents.volumes() {
         let name = volume.name();
+        let variable = match &volume {
+            Volume::Configured(name) => format!("freeVolume_{}", name.replace('-', "_")),
+            known => format!("free{known:?}Volume"),
+        };
         guards.push(Guard {
-            condition: Named::new(&format!("free{volume:?}Volume"), has_no_volume(&[name])),
+            condition: Named::new(&variable, has_no_volume(&[&name])),
             message: format!("volume-conflict: another volume has the name {name}; rename it"),
             // The others are not in every agent.
-            is_refusal: volume == Volume::Tmp,
+            is_refusal: !matches!(volume, Volume::Token | Volume::Config),
         });
     }
+    if config.spec.platform == Platform::Auto {
+        let label = cel::string(FARGATE_LABEL);
+        let condition = format!(
+            "!({label} in object.metadata.?labels.orValue({{}})) && object.spec.?schedulerName.orValue('') != '{FARGATE_SCHEDULER}'"
+        );
+        let message = "the pod is for EKS Fargate";
+        guards.push(Guard::undecided("notOnFargate", condition, message));
+    }
     let agent = &config.spec.agent;
-    if !agent.volume_mounts.is_empty() {
-        let names = Vec::from_iter(agent.volume_mounts.iter().map(|mount| &*mount.name));
+    let labels: BTreeSet<&str> = agent.roles.iter().flat_map(Role::labels).collect();
+    if !labels.is_empty() {
+        let labels = cel::strings(&Vec::from_iter(labels));
+        let condition = format!(
+            "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
+        );
+        let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
+        guards.push(Guard::undecided("hasLabelsOfRoles", condition, message));
+    }
+    let of_pods = agent
+        .volume_mounts
+        .iter()
+        .filter(|mount| !agent.has_volume(&mount.name));
+    let names = Vec::from_iter(of_pods.map(|mount| &*mount.name));
+    if !names.is_empty() {
         guards.push(Guard::undecided(
             "hasNoVolumeToMount",
             has_no_volume(&names),

@@ -1,6 +1,6 @@
 //! The manifests of the policies, with every expression as a block that is read as it is.
 
-use crate::config::{Config, LabelSelector, SYSTEM_NAMESPACES, without_empty};
+use crate::config::{Config, LabelSelector, Platform, SYSTEM_NAMESPACES, without_empty};
 use crate::policy::cel::{self, Named};
 use crate::policy::error::{MAX_EXPRESSION, PolicyError};
 use serde_json::{Value, json};
@@ -40,6 +40,10 @@ const HEAD: &str = "\
 # edit it, change the configuration and print it again. Try it before a roll-out: `kubectl run --dry-run=server -o yaml …`
 ";
 
+const FARGATE: &str = "\
+# It runs before the webhook of EKS, and does not see which pods are for Fargate: leave their namespaces out by `--namespace-selector`.
+";
+
 /// Returns the policies with their bindings as a stream of YAML, below the settings that they are made of.
 pub(super) fn stream(
     config: &Config,
@@ -47,6 +51,9 @@ pub(super) fn stream(
     request: &PolicyRequest,
 ) -> Result<String, PolicyError> {
     let mut text = HEAD.to_owned();
+    if config.spec.platform == Platform::Auto {
+        text += FARGATE;
+    }
     for (path, _) in config.explicit() {
         let value = config.value(path).unwrap_or_default();
         let value: String = value.to_string().chars().map(cel::printable).collect();

@@ -57,11 +57,7 @@ pub(super) fn nodes_proxy(
     let mut need = "on EKS Fargate the agent needs `nodes/proxy`".to_owned();
     let mut help = None;
     if access != KubeletAccess::ApiServer {
-        let default = match config.is_explicit("kubernetesVersion") {
-            true => "",
-            false => " (the default of `kubernetesVersion`)",
-        };
-        need = format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`");
+        need = format!("on Kubernetes {version} the agent needs `nodes/proxy`");
         help = Some(LESS.to_owned());
     }
     let message = format!("{need}; {PERMITS}");

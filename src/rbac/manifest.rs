@@ -19,6 +19,10 @@ const SUBJECTS: &str = "the ServiceAccounts of the pods with an agent; any other
 /// Returns the output of the command `rbac`: every object of the grants, with comments.
 pub fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
+    let version = config.spec.kubernetes_version;
+    text.push_str(&format!(
+        "# For Kubernetes {version} and later (`kubernetesVersion`).\n"
+    ));
     if let Some(why) = grants.nothing() {
         text.push_str(&format!("#\n# No RBAC permission is needed: {why}.\n"));
     } else if let Some(without) = grants.without() {

@@ -57,9 +57,7 @@ impl Adoptable {
         without.volumes.retain(|volume| {
             let name = volume.name.as_deref().unwrap_or_default();
             let is_shared = tree.kind(volume.node) == Kind::Alias;
-            let is_replaced = !is_shared
-                && Volume::ALL.iter().any(|injected| injected.name() == name)
-                && only_old.contains(name);
+            let is_replaced = !is_shared && Volume::of(name).is_some() && only_old.contains(name);
             !is_replaced
         });
         Some(Self {
@@ -254,7 +252,7 @@ impl Replacement<'_> {
         let mut old = vec![&self.old];
         let mut new = vec![&*self.agent.container];
         for (volume, added) in &self.agent.volumes {
-            if let Some(replaced) = self.volume(volume.name()) {
+            if let Some(replaced) = self.volume(&volume.name()) {
                 old.push(replaced);
                 new.push(added);
             }

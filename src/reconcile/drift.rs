@@ -1,4 +1,4 @@
-//! Detects changes by hand: differences between an existing injection and its record. Image, Secret and ConfigMap names are exempt.
+//! Detects changes by hand: differences between an existing injection and its record. The names of its image and of the objects that it refers to are exempt.
 
 use crate::agent::ComponentKinds;
 use crate::agent::existing::{ExistingComponent, ExistingInjection};
@@ -146,7 +146,7 @@ impl ExistingComponent {
     fn place(&self, tree: &Tree<'_>, name: &str) -> Option<(NodeId, String)> {
         for (volume, present) in &self.volumes {
             if let Some(present) = present
-                && let Some(below) = name.strip_prefix(volume.name())
+                && let Some(below) = name.strip_prefix(&volume.name())
             {
                 let pointer = item_pointer("volumes", present.index);
                 return Some(below_node(tree, present.node, pointer, below));
@@ -192,7 +192,7 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
             "the container `{name}` was removed, renamed or moved"
         ));
     }
-    if let Some((volume, _)) = existing.volumes().find(|(_, volume)| volume.is_none()) {
+    if let Some((volume, _)) = existing.volumes().find(|(_, present)| present.is_none()) {
         return Some(format!(
             "the volume `{}` was removed or renamed",
             volume.name()

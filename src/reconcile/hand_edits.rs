@@ -4,11 +4,12 @@ use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::mackerel::names::CONTAINER;
-use crate::manifest::pod_template::mounts;
+use crate::manifest::pod_template::mounted_volumes;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
 use crate::reconcile::drift::Drift;
 use crate::report::{Finding, Reason};
+use std::collections::HashMap;
 
 impl Reconciler<'_, '_> {
     /// Returns the drift that must not be overwritten: any without `--force`, and always that of a later version's record.
@@ -53,18 +54,22 @@ impl Reconciler<'_, '_> {
         existing: &ExistingInjection,
         plan: Option<&Plan>,
     ) -> Option<Finding> {
+        let mut users = HashMap::new();
+        for container in &self.template.containers {
+            for volume in mounted_volumes(self.tree, container) {
+                users.entry(volume).or_insert(container);
+            }
+        }
         for (volume, present) in existing.volumes() {
-            let stays = plan.is_some_and(|plan| plan.volumes().any(|kept| kept == *volume));
+            let stays = plan.is_some_and(|plan| plan.volumes().any(|kept| kept == volume));
             if present.is_none() || stays {
                 continue;
             }
-            let mut containers = self.template.containers.iter();
-            let user = containers.find(|container| mounts(self.tree, container, volume.name()));
-            let Some(container) = user else {
+            let volume = volume.name();
+            let Some(container) = users.get(&volume) else {
                 continue;
             };
             let name = container.name.as_deref().unwrap_or("without a name");
-            let volume = volume.name();
             let message = format!("the container {name} mounts the volume {volume} of the agent");
             let pointer = [self.at, &container.pointer()].concat();
             let offset = self.tree.place(container.node).start;

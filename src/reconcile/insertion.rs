@@ -219,13 +219,13 @@ impl<'a> Insertion<'a, '_> {
     }
 
     fn volumes(&mut self) -> Result<ParentState, UneditableChange> {
-        let added: Vec<Volume> = self.plan.volumes().collect();
+        let added: Vec<&Volume> = self.plan.volumes().collect();
         if added.is_empty() {
             return Ok(ParentState::Missing);
         }
         let replaced = added
             .iter()
-            .filter(|volume| self.replaced_volume(**volume).is_some())
+            .filter(|volume| self.replaced_volume(volume).is_some())
             .count();
         let only_injected = replaced > 0 && replaced == self.target.template.volumes.len();
         let state = self.parent(Parent::Volumes)?;
@@ -236,12 +236,13 @@ impl<'a> Insertion<'a, '_> {
     }
 
     /// Returns the volume of the same name that an adopted agent brought along.
-    fn replaced_volume(&self, volume: Volume) -> Option<&'a PodVolume> {
+    fn replaced_volume(&self, volume: &Volume) -> Option<&'a PodVolume> {
         if !matches!(self.place, AgentPlace::Adopted { .. }) {
             return None;
         }
         let mut volumes = self.target.template.volumes.iter();
-        volumes.find(|other| other.name.as_deref() == Some(volume.name()))
+        let name = volume.name();
+        volumes.find(|other| other.name.as_ref() == Some(&name))
     }
 
     /// Returns the names of the pull secrets to add, and records them after those that are recorded.
@@ -318,7 +319,7 @@ impl<'a> Insertion<'a, '_> {
                 continue;
             }
             for (volume, value) in &component.volumes {
-                match self.replaced_volume(*volume) {
+                match self.replaced_volume(volume) {
                     Some(old) => {
                         let path = format!("/spec/volumes/{}", old.index);
                         builder.replace(&path, Arc::clone(value));

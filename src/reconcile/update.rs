@@ -216,23 +216,22 @@ impl Reconciler<'_, '_> {
             // Without the recorded name, the configuration has changed too.
             let is_recorded = *recorded == Digest::of(configured);
             let rename = match name {
-                ReplaceableName::Secret | ReplaceableName::ConfigMap if is_recorded => {
-                    Rename::of(configured, current)
-                }
+                ReplaceableName::Image => Rename::Other,
+                _ if is_recorded => Rename::of(configured, current),
                 _ => Rename::Other,
             };
-            if rename == Rename::Other && self.is_explicit(*name) {
+            if rename == Rename::Other && self.is_explicit(name) {
                 continue;
             }
-            *new = Arc::new(Component::with(new, *name, current));
+            *new = Arc::new(Component::with(new, name, current));
             if rename != Rename::Generated {
-                warnings.push(self.value_kept(*name, current));
+                warnings.push(self.value_kept(name, current));
             }
         }
         plan
     }
 
-    fn value_kept(&self, name: ReplaceableName, current: &str) -> Finding {
+    fn value_kept(&self, name: &ReplaceableName, current: &str) -> Finding {
         let setting = name.setting();
         let message =
             format!("keeping `{setting}` at {current}, which was changed after injection");
@@ -246,12 +245,14 @@ impl Reconciler<'_, '_> {
     }
 
     /// Returns true if the configuration or an annotation sets the name.
-    fn is_explicit(&self, name: ReplaceableName) -> bool {
+    fn is_explicit(&self, name: &ReplaceableName) -> bool {
         let config = self.context.config;
         if config.is_explicit(name.setting()) {
             return true;
         }
-        let annotation = name.annotation();
+        let Some(annotation) = name.annotation() else {
+            return false;
+        };
         let mut given = self.template.annotations.iter();
         config.allows(annotation)
             && given.any(|given| Annotation::of(&given.key) == Some(annotation))

@@ -99,6 +99,7 @@ reasons! {
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
     VolumeMissing = "volume-missing", Warning, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
+    RolesMissing = "roles-missing", Warning, "no role of the configuration is left, because the pod lacks the labels";
     PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
     QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
     PodResources = "pod-resources", Note, "the pod has requests or limits of its own, so the configuration's were not added";
@@ -139,6 +140,7 @@ impl Reason {
                 | Reason::HostNetwork
                 | Reason::TokenAutomountOff
                 | Reason::VolumeMissing
+                | Reason::RolesMissing
                 | Reason::PullSecrets
                 | Reason::QosChanged
                 | Reason::PodResources

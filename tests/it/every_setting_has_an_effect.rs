@@ -40,7 +40,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: x, image: x}]
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
-spec: {selector: {matchLabels: {app: x}}, template: {spec: {containers: [{name: x, image: x}]}}}
+spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {eks.amazonaws.com/fargate-profile: x}}, spec: {containers: [{name: x, image: x}]}}}
 ---
 apiVersion: apps/v1
 kind: DaemonSet

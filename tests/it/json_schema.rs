@@ -85,6 +85,13 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
                     "has too many properties".to_owned(),
                 );
             }
+            "maxLength" => {
+                let most = usize::try_from(wanted.as_u64().unwrap()).unwrap();
+                complain(
+                    value.as_str().is_none_or(|text| text.len() <= most),
+                    "is too long".to_owned(),
+                );
+            }
             "required" => {
                 for name in wanted.as_array().unwrap() {
                     let name = name.as_str().unwrap();

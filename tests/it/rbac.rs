@@ -140,7 +140,8 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
         "errors are all shown: {many}"
     );
 
-    let old = folder.run(&["rbac", "--namespace=shop", "."]);
+    let version = "--set=kubernetesVersion=1.32";
+    let old = folder.run(&["rbac", "--namespace=shop", version, "."]);
     assert_eq!(old.code, Some(0), "{old:?}");
     assert_eq!(
         old.stderr.matches("warning[nodes-proxy]").count(),
@@ -158,7 +159,7 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
         "{old:?}"
     );
     let ignored = "--set=warnings.ignore=[nodes-proxy]";
-    let ignored = folder.run(&["rbac", "--namespace=shop", ignored, "."]);
+    let ignored = folder.run(&["rbac", "--namespace=shop", version, ignored, "."]);
     assert_eq!(
         (ignored.code, &*ignored.stderr),
         (Some(0), "permissions for 1 ServiceAccount\n"),

@@ -142,10 +142,12 @@ impl AdmittedPod {
             "status.hostIP" => given.host.to_string(),
             "spec.nodeName" => given.node.to_owned(),
             _ => {
-                let value = self
-                    .object
-                    .pointer(&format!("/{}", path.replace('.', "/")))
-                    .and_then(Value::as_str);
+                let label = path.strip_prefix("metadata.labels['");
+                let value = match label.and_then(|rest| rest.strip_suffix("']")) {
+                    Some(key) => self.object["metadata"]["labels"].get(key),
+                    None => self.object.pointer(&format!("/{}", path.replace('.', "/"))),
+                };
+                let value = value.and_then(Value::as_str);
                 value.unwrap_or_else(|| panic!("{path}")).to_owned()
             }
         }

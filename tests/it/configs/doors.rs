@@ -128,6 +128,18 @@ pub(crate) const DOORS: &[Door] = &[
         None,
     ),
     (
+        "waitFor.resources",
+        "{limits: {cpu: 50m}}",
+        "{waitFor: {resources: {limits: {cpu: 50m}}}}",
+        None,
+    ),
+    (
+        "agent.roles",
+        "[$(namespace):$(label:app), shop:web]",
+        "{agent: {roles: ['$(namespace):$(label:app)', shop:web]}}",
+        Some(("roles", "$(namespace):$(label:app), shop:web")),
+    ),
+    (
         "platform",
         "kubernetes",
         "{platform: kubernetes}",
@@ -285,6 +297,49 @@ pub(crate) const DOORS: &[Door] = &[
         "[{name: NAME, value: b=c}]",
         "{agent: {env: [{name: NAME, value: b=c}]}}",
         Some(("env.NAME", "b=c")),
+    ),
+    (
+        "agent.envFrom",
+        "[{secretRef: {name: proxy}}]",
+        "{agent: {envFrom: [{secretRef: {name: proxy}}]}}",
+        None,
+    ),
+    (
+        "agent.command",
+        "/start",
+        "{agent: {command: [/start]}}",
+        None,
+    ),
+    ("agent.args", "[-v, -d]", "{agent: {args: [-v, -d]}}", None),
+    (
+        "agent.livenessProbe",
+        "{exec: {command: ['true']}}",
+        "{agent: {livenessProbe: {exec: {command: ['true']}}}}",
+        None,
+    ),
+    (
+        "agent.readinessProbe",
+        "{httpGet: {port: 8080}}",
+        "{agent: {readinessProbe: {httpGet: {port: 8080}}}}",
+        None,
+    ),
+    (
+        "agent.startupProbe",
+        "{tcpSocket: {port: health}}",
+        "{agent: {startupProbe: {tcpSocket: {port: health}}}}",
+        None,
+    ),
+    (
+        "agent.lifecycle",
+        "{preStop: {sleep: {seconds: 2}}}",
+        "{agent: {lifecycle: {preStop: {sleep: {seconds: 2}}}}}",
+        None,
+    ),
+    (
+        "agent.volumes",
+        "[{name: plugin, configMap: {name: plugin}}]",
+        "{agent: {volumes: [{name: plugin, configMap: {name: plugin}}]}}",
+        None,
     ),
     (
         "agent.volumeMounts",

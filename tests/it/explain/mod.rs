@@ -99,8 +99,7 @@ required before the pods start; without them the agent does not start or exits, 
   in shop: Secret mackerel-container-agent with the key MACKEREL_APIKEY (deploy/job.yaml:9:1)
 
 required permissions (`mackerel-agent-injector rbac` prints them); without them the agent reports nothing, although its pod is ready:
-  get nodes/proxy and nodes/stats: ServiceAccount default in shop
-  nodes/proxy: it allows running commands in any container on any node; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead
+  get nodes/pods and nodes/stats: ServiceAccount default in shop
 
 1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template, 1 warning
 Mackerel hosts: 1, one for each replica

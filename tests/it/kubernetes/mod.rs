@@ -8,6 +8,7 @@ pub(crate) mod injected;
 pub(crate) mod judge;
 pub(crate) mod permissions;
 mod pod_resources;
+mod probes;
 mod reads;
 mod refuses;
 mod sample;

@@ -93,6 +93,45 @@ const REFUSED: &[&str] = &[
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Enabled}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: IfPossible, readOnly: true, mountPropagation: HostToContainer}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: other, readOnly: true}]",
+    "readinessProbe: {}",
+    "readinessProbe: {exec: {}}",
+    "readinessProbe: {exec: {command: ['true']}, tcpSocket: {port: 1}}",
+    "readinessProbe: {exec: {command: ['true']}, periodSeconds: -1}",
+    "readinessProbe: {exec: {command: ['true']}, terminationGracePeriodSeconds: 5}",
+    "readinessProbe: {httpGet: {path: /}}",
+    "readinessProbe: {httpGet: {port: 0}}",
+    "readinessProbe: {httpGet: {port: '80'}}",
+    "readinessProbe: {httpGet: {port: longer-than-fifteen}}",
+    "readinessProbe: {httpGet: {port: 80, scheme: http}}",
+    "readinessProbe: {httpGet: {port: 80, httpHeaders: [{name: 'a b', value: c}]}}",
+    "readinessProbe: {grpc: {port: 65536}}",
+    "livenessProbe: {exec: {command: ['true']}, successThreshold: 2}",
+    "livenessProbe: {exec: {command: ['true']}, terminationGracePeriodSeconds: 0}",
+    "startupProbe: {tcpSocket: {port: 1}, successThreshold: 2}",
+    "lifecycle: {preStop: {}}",
+    "lifecycle: {preStop: {sleep: {seconds: 31}}}",
+    "lifecycle: {postStart: {exec: {command: ['true']}, httpGet: {port: 1}}}",
+    "envFrom: [{}]",
+    "envFrom: [{secretRef: {}}]",
+    "envFrom: [{secretRef: {name: A_B}}]",
+    "envFrom: [{secretRef: {name: a}, configMapRef: {name: a}}]",
+    "envFrom: [{prefix: 'A=', secretRef: {name: a}}]",
+    "volumes: [{name: A, emptyDir: {}}]",
+    "volumes: [{emptyDir: {}}]",
+    "volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]",
+    "volumes: [{name: a, emptyDir: {}, configMap: {name: a}}]",
+    "volumes: [{name: a, emptyDir: {sizeLimit: -1}}]",
+    "volumes: [{name: a, configMap: {}}]",
+    "volumes: [{name: a, configMap: {name: a, defaultMode: 99999}}]",
+    "volumes: [{name: a, configMap: {name: a, items: [{key: a}]}}]",
+    "volumes: [{name: a, secret: {secretName: a, items: [{key: a, path: ../b}]}}]",
+    "volumes: [{name: a, secret: {name: a}}]",
+    "volumes: [{name: a, persistentVolumeClaim: {}}]",
+    "volumes: [{name: a, hostPath: {path: ../a}}]",
+    "volumes: [{name: a, hostPath: {path: /a, type: Folder}}]",
+    "volumes: [{name: a, csi: {}}]",
+    "volumes: [{name: a, projected: {sources: [{secret: {}}]}}]",
+    "volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 60}}]}}]",
     "image: ' a'",
     "imagePullPolicy: Sometimes",
 ];
@@ -141,6 +180,17 @@ const ACCEPTED: &[&str] = &[
     "volumeMounts: [{name: sockets, mountPath: /a, mountPropagation: HostToContainer}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Enabled, readOnly: true}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Disabled, mountPropagation: None}]",
+    "readinessProbe: {exec: {command: ['true']}, successThreshold: 2, timeoutSeconds: 0}",
+    "readinessProbe: {httpGet: {port: health, path: '', scheme: HTTPS, httpHeaders: [{name: A-1, value: b}]}}",
+    "livenessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 5}",
+    "startupProbe: {tcpSocket: {port: 65535, host: 127.0.0.1}, failureThreshold: 30}",
+    "lifecycle: {postStart: {httpGet: {port: 1}}, preStop: {sleep: {seconds: 30}}}",
+    "command: [sh, -c], args: ['exec agent']",
+    "envFrom: [{secretRef: {name: a.b, optional: true}, prefix: A_}, {configMapRef: {name: c}}]",
+    "volumes: [{name: a, emptyDir: {medium: Memory, sizeLimit: 1Mi}}, {name: tmp-1, hostPath: {path: /a, type: Socket}}]",
+    "volumes: [{name: a, configMap: {name: a.b, defaultMode: 0755, items: [{key: k, path: b/c, mode: 0}]}}]",
+    "volumes: [{name: a, projected: {defaultMode: 0400, sources: [{secret: {name: s}}, {serviceAccountToken: {path: t}}]}}]",
+    "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, csi: {driver: a.example.com, readOnly: true}}]",
     "image: Registry.example.com:5000/a/b:V1.x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 ];
 
@@ -173,15 +223,15 @@ fn forced(agent: &str, sidecar: &str) -> Value {
         "native" => "/spec/initContainers/0",
         _ => "/spec/containers/1",
     };
-    let container = pod.pointer_mut(list).unwrap();
     let settings: Value = serde_yaml::from_str(&format!("{{{agent}}}")).unwrap();
     for (field, value) in settings.as_object().unwrap() {
-        match value.as_array() {
-            Some(items) => container[field]
-                .as_array_mut()
-                .unwrap()
-                .extend(items.iter().cloned()),
-            None => json_patch::merge(container, &json!({field: value})),
+        let parent = match &**field {
+            "volumes" => &mut pod["spec"],
+            _ => pod.pointer_mut(list).unwrap(),
+        };
+        match (value.as_array(), parent[field].as_array_mut()) {
+            (Some(items), Some(known)) => known.extend(items.iter().cloned()),
+            _ => json_patch::merge(parent, &json!({field: value})),
         }
     }
     pod

@@ -42,11 +42,15 @@ fn compare(name: &str, all: &[(String, Settings)]) -> Option<Vec<(String, String
 
 #[test]
 fn settings_of_the_agent_and_of_the_cluster() {
-    let sets: [&[&str]; 15] = [
+    let sets: [&[&str]; 17] = [
         &["sidecar=native"],
         &["sidecar=container"],
         &["kubelet.readOnlyPort=10255"],
         &["platform=eks-fargate"],
+        &[
+            "platform=kubernetes",
+            "agent.roles=[$(namespace):$(label:app)]",
+        ],
         &["agent.token.mount=always"],
         &[
             "agent.env=[{name: ZONE, value: \"it's $(A) \\\\\"}, {name: KEY, valueFrom: {secretKeyRef: {name: a, key: b}}}]",
@@ -68,6 +72,13 @@ fn settings_of_the_agent_and_of_the_cluster() {
         &[
             "agent.imagePullSecrets=[team, mirror]",
             "agent.volumeMounts=[{name: cache, mountPath: /cache}]",
+        ],
+        &[
+            "agent.volumes=[{name: tmp-1, emptyDir: {}}, {name: plugin, configMap: {name: plugin}}]",
+            "agent.volumeMounts=[{name: plugin, mountPath: /plugin}]",
+            "agent.envFrom=[{secretRef: {name: proxy}}]",
+            "agent.readinessProbe={exec: {command: [test, -d, /var/tmp]}}",
+            "agent.lifecycle={preStop: {sleep: {seconds: 1}}}",
         ],
         &[
             r#"agent.displayName=it's \ "$(A)" ${{ b }} 監視"#,

@@ -1,0 +1,85 @@
+//! Properties of the pod in the values of settings: `$(namespace)` and `$(label:KEY)`, by the downward API, so that what a tool
+//! changes later counts.
+
+use crate::config::{LABEL_REFERENCE, MetadataName, NAMESPACE_REFERENCE};
+use crate::mackerel::env::{NAMESPACE, POD_LABEL};
+
+/// The labels that the values so far refer to, in the order of their variables.
+#[derive(Debug, Default)]
+pub struct PodProperties {
+    pub labels: Vec<String>,
+}
+
+/// Returns the name of the variable of a label by its index: `MACKEREL_POD_LABEL_1`
+pub fn label_variable(index: usize) -> String {
+    format!("{POD_LABEL}{}", index + 1)
+}
+
+impl PodProperties {
+    /// Returns the text with references to variables: `$(namespace)` -> `$(MACKEREL_KUBERNETES_NAMESPACE)`
+    pub fn resolve(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            out += before;
+            // `$$(namespace)` is text.
+            if let Some(after) = after.strip_prefix('$') {
+                out += "$$";
+                rest = after;
+                continue;
+            }
+            let reference = after
+                .strip_prefix('(')
+                .and_then(|rest| rest.split_once(')'));
+            match reference.and_then(|(name, below)| Some((self.variable(name)?, below))) {
+                Some((variable, below)) => {
+                    out += &format!("$({variable})");
+                    rest = below;
+                }
+                None => {
+                    out.push('$');
+                    rest = after;
+                }
+            }
+        }
+        out + rest
+    }
+
+    fn variable(&mut self, reference: &str) -> Option<String> {
+        if reference == NAMESPACE_REFERENCE {
+            return Some(NAMESPACE.to_owned());
+        }
+        let key = reference.strip_prefix(LABEL_REFERENCE)?;
+        key.parse::<MetadataName>().ok()?;
+        let known = self.labels.iter().position(|label| label == key);
+        let index = known.unwrap_or_else(|| {
+            self.labels.push(key.to_owned());
+            self.labels.len() - 1
+        });
+        Some(label_variable(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PodProperties;
+
+    #[test]
+    fn references_become_variables() {
+        let mut properties = PodProperties::default();
+        for (text, expected) in [
+            ("$(label:app)", "$(MACKEREL_POD_LABEL_1)"),
+            (
+                "$(label:a/b) of $(namespace), $(label:app)",
+                "$(MACKEREL_POD_LABEL_2) of $(MACKEREL_KUBERNETES_NAMESPACE), $(MACKEREL_POD_LABEL_1)",
+            ),
+            (
+                "$$(namespace) $(A) $(label:a b) $ $(namespace",
+                "$$(namespace) $(A) $(label:a b) $ $(namespace",
+            ),
+        ] {
+            assert_eq!(properties.resolve(text), expected);
+        }
+        assert_eq!(properties.labels, ["app", "a/b"]);
+    }
+}
