@@ -139,16 +139,19 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     let mut loader = Loader::default();
     let mut config = Config::default();
     let mut diagnostics = Vec::new();
+    // Each layer is checked before the next one, which may replace what is wrong in it.
     read_base(&sources.base, &mut config, &mut loader);
+    config.spec = loader.settings();
     for (index, argument) in sources.set.iter().enumerate() {
         diagnostics.extend(read_argument(index + 1, argument, &mut loader));
+        config.spec = loader.settings();
     }
     if let Some(text) = sources.namespace {
         let place = Place::of_argument("--namespace", text.as_bytes(), 0..0);
         loader.begin(LayerKind::Namespace, place);
         loader.merge_namespace(text);
+        config.spec = loader.settings();
     }
-    config.spec = loader.settings();
     diagnostics.extend(loader.diagnostics());
     config.origins = loader.origins();
     if config.spec.agent.tmp.is_none() && !config.is_explicit("agent.hostIdStore") {
@@ -294,6 +297,9 @@ fn read_object(
                 let settings = if is_config_map { "data" } else { "spec" };
                 let violation = Violation::new(format!("unknown setting `{name}`"));
                 let help = match closest(&name, ["metadata", settings]) {
+                    _ if name == "spec" => {
+                        "write the settings as dotted paths below `data`".to_owned()
+                    }
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("the fields are `metadata`, `{settings}`"),
                 };
@@ -315,6 +321,9 @@ fn read_metadata(
     config: &mut Config,
     loader: &mut Loader<'_>,
 ) {
+    if !is_mapping(document, metadata, "metadata", loader) {
+        return;
+    }
     let Some(name) = document.tree.member(metadata, "name") else {
         return;
     };
@@ -328,9 +337,23 @@ fn read_metadata(
     }
 }
 
+/// Reports a part of the object that is neither a mapping nor null.
+fn is_mapping(document: &Document<'_>, node: NodeId, name: &str, loader: &mut Loader<'_>) -> bool {
+    let Document { tree, spans } = document;
+    let is_mapping = tree.kind(node) == Kind::Mapping;
+    if !is_mapping && !is_nothing(tree, node) {
+        let violation = Violation::new("must be a mapping");
+        loader.error(name, spans.range(tree.place(node)), violation);
+    }
+    is_mapping
+}
+
 /// Reads the dotted paths in a ConfigMap's `data`.
 fn read_data(document: &Document<'_>, data: NodeId, loader: &mut Loader<'_>) {
     let Document { tree, spans } = document;
+    if !is_mapping(document, data, "data", loader) {
+        return;
+    }
     for Member {
         name: path,
         name_span: name,

@@ -30,9 +30,11 @@ impl Violation {
 
     /// Returns it as the message of an error of serde; [`of_message`](Self::of_message) reads it again.
     pub(crate) fn message(self) -> String {
+        // The value, which the sentence quotes, may have the separator.
+        let what = self.what.replace('\0', "␀");
         match self.help {
-            Some(help) => format!("{}\0{help}", self.what),
-            None => self.what,
+            Some(help) => format!("{what}\0{help}"),
+            None => what,
         }
     }
 

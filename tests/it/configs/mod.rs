@@ -128,6 +128,39 @@ pub(crate) fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> 
 }
 
 #[test]
+fn an_argument_hides_no_error_of_the_file() {
+    let head =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:";
+    for (spec, argument, expected) in [
+        ("{qos: x}", "qos=keep", "`qos` must be one of"),
+        (
+            "{agent: {env: [{nme: A}]}}",
+            "agent.env=[]",
+            "`agent.env[0]` has no field `nme`",
+        ),
+        (
+            "{apiKey: s3cr3t}",
+            "apiKey=null",
+            "`apiKey` must be a mapping",
+        ),
+        (
+            "{agent: {imag: a}}",
+            "agent=null",
+            "unknown setting `agent.imag`",
+        ),
+    ] {
+        let (text, set) = (format!("{head} {spec}\n"), [argument.to_owned()]);
+        let errors = load(&Sources::of_text("a.yaml", &text).with_set(&set)).unwrap_err();
+        assert!(
+            errors[0].message.starts_with(expected),
+            "{argument}: {errors:?}"
+        );
+    }
+    let set = ["qos=x".to_owned(), "qos=keep".to_owned()];
+    assert!(load(&Sources::default().with_set(&set)).is_err());
+}
+
+#[test]
 fn null_as_an_argument_is_null() {
     for (path, wanted) in [
         ("agent.memo", json!(null)),
