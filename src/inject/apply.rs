@@ -3,12 +3,13 @@
 use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
 use crate::inject::refusal::{refuse, template, unparseable};
+use crate::manifest::go_yaml;
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
 use crate::report::Finding;
 use yaml_json_patch::edit::Edit;
-use yaml_json_patch::{self as yaml, Cache, Tree};
+use yaml_json_patch::{Cache, Tree};
 
 /// Carries out plans, and shares work between them.
 pub(crate) struct Applier {
@@ -78,7 +79,7 @@ impl Applier {
     /// Refuses all changes of a document that is a template, or that Kubernetes cannot read.
     fn refuses_document(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> bool {
         let unreadable = || {
-            let error = yaml::rejected_by_go_yaml(tree)?;
+            let error = go_yaml::rejected_by_go_yaml(tree)?;
             Some(unparseable(tree.text(), &error))
         };
         let Some(refusal) = template(tree).or_else(unreadable) else {

@@ -14,6 +14,7 @@ use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
+use crate::manifest::go_yaml;
 use crate::manifest::identity::is_list;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::list::{self, Cut};
@@ -340,7 +341,7 @@ impl Pipeline<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, result: &mut Injection) {
         // Aliases multiply templates and their annotations: nothing is decided before Kubernetes' own bound on them.
         if tree.has_aliases()
-            && let Some(error) = yaml::rejected_by_go_yaml(tree)
+            && let Some(error) = go_yaml::rejected_by_go_yaml(tree)
         {
             if template_form::may_be_in(tree.text()) {
                 let finding = self.unreadable(&error, tree.text());

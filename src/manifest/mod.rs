@@ -4,6 +4,7 @@ pub(crate) mod dotted_path;
 pub(crate) mod duplicate_keys;
 pub(crate) mod expansion;
 pub(crate) mod field_path;
+pub(crate) mod go_yaml;
 pub(crate) mod identity;
 pub(crate) mod item_cache;
 pub mod known_kinds;

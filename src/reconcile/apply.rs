@@ -2,6 +2,7 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
+use crate::manifest::go_yaml;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
@@ -236,7 +237,7 @@ fn splice_and_verify(
     verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault {
         message: mismatch.to_string(),
     })?;
-    let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
+    let tabs = edit::origins(&spliced.edits, &go_yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
         return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
     }

@@ -342,7 +342,7 @@ fn add_annotations(
         builder.push(Operation::InsertBefore {
             path: builder.pointer("/metadata"),
             value: Arc::clone(&added.metadata),
-            before: "spec",
+            before: "spec".to_owned(),
         });
         return;
     }

@@ -4,7 +4,7 @@ use crate::agent::record::{Parent, ReplacedParent};
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{Patch, PatchOperation};
+use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};
 use serde_json::Value;
 use std::sync::Arc;
 use yaml_json_patch::{
@@ -30,19 +30,26 @@ impl TemplatePatch {
     pub fn seen_from(self, prefix: &str) -> Patch {
         let mut operations = Vec::with_capacity(self.operations.len());
         for operation in self.operations {
-            let mut operation = PatchOperation::from(operation);
-            let path = match &mut operation {
-                PatchOperation::Add(add) => &mut add.path,
-                PatchOperation::Remove(remove) => &mut remove.path,
-                PatchOperation::Replace(replace) => &mut replace.path,
-                PatchOperation::Move(moved) => &mut moved.path,
-                PatchOperation::Copy(copy) => &mut copy.path,
-                PatchOperation::Test(test) => &mut test.path,
-            };
-            if let Some(below) = path.as_str().strip_prefix(prefix) {
-                *path = pointer(below);
-            }
-            operations.push(operation);
+            let whole = operation.path();
+            let below = whole.as_str().strip_prefix(prefix);
+            let path = below.map_or_else(|| whole.clone(), pointer);
+            operations.push(match operation {
+                Operation::Add { value, .. } | Operation::InsertBefore { value, .. } => {
+                    let value = Arc::unwrap_or_clone(value);
+                    PatchOperation::Add(AddOperation { path, value })
+                }
+                Operation::Replace { value, .. } => {
+                    let value = Arc::unwrap_or_clone(value);
+                    PatchOperation::Replace(ReplaceOperation { path, value })
+                }
+                Operation::RestoreNull { .. } => {
+                    let value = Value::Null;
+                    PatchOperation::Replace(ReplaceOperation { path, value })
+                }
+                Operation::Remove { .. } => PatchOperation::Remove(RemoveOperation { path }),
+                // Nothing is moved, copied or tested.
+                _ => continue,
+            });
         }
         Patch(operations)
     }

@@ -3,7 +3,7 @@
 use crate::edit::Edit;
 use crate::patch::{Edited, Error};
 use crate::read::read;
-use crate::splice::{self, CommentPlace, ErrorKind, Operation, SpliceError};
+use crate::splice::{self, AnchorPolicy, CommentPlace, ErrorKind, Manner, Operation, SpliceError};
 use crate::tree::Tree;
 use json_patch::jsonptr::{Pointer, PointerBuf};
 use serde_json::{Value, json};
@@ -71,6 +71,7 @@ impl<const N: usize> Path for [&str; N] {
 pub struct Editor {
     original: String,
     edited: Edited,
+    anchors: AnchorPolicy,
 }
 
 impl Editor {
@@ -83,7 +84,24 @@ impl Editor {
         Ok(Self {
             original: text.to_owned(),
             edited: Edited::original(text),
+            anchors: AnchorPolicy::default(),
         })
+    }
+
+    /// Says what to do with values that have an anchor, and aliases; at first, changing them is an error.
+    ///
+    /// ```
+    /// use yaml_json_patch::{AnchorPolicy, Editor};
+    ///
+    /// let mut editor = Editor::new("web: &tag 1.2.3\nworker: *tag\n")?;
+    /// assert!(editor.set("/web", "1.2.4").is_err());
+    /// editor.anchors(AnchorPolicy::Follow).set("/web", "1.2.4")?;
+    /// assert_eq!(editor.finish()?, "web: &tag 1.2.4\nworker: *tag\n");
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    pub fn anchors(&mut self, policy: AnchorPolicy) -> &mut Self {
+        self.anchors = policy;
+        self
     }
 
     /// Returns the value at a path; none if there is none.
@@ -124,7 +142,7 @@ impl Editor {
             }
             let key = key.decoded().into_owned();
             if key == "-" || key.parse::<usize>().is_ok() {
-                return Err(self.nowhere(&path).into());
+                return Err(self.nowhere(&path));
             }
             value = json!({ key: value });
             path = parent.to_buf();
@@ -143,6 +161,61 @@ impl Editor {
         self.carry_out(Operation::Add { path, value })
     }
 
+    /// Adds a member in front of the one that has the name `next`, and of the comments right above that.
+    ///
+    /// ```
+    /// let mut editor = yaml_json_patch::Editor::new("kind: Pod\n# Many.\nspec: {}\n")?;
+    /// editor.insert_before("/metadata", "spec", serde_json::json!({"name": "web"}))?;
+    /// editor.insert_after("/apiVersion", "kind", "v1")?;
+    /// assert_eq!(
+    ///     editor.finish()?,
+    ///     "kind: Pod\napiVersion: v1\nmetadata:\n  name: web\n# Many.\nspec: {}\n"
+    /// );
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no member `next`, or one of the new name is there already.
+    pub fn insert_before(
+        &mut self,
+        path: impl Path,
+        next: &str,
+        value: impl Into<Value>,
+    ) -> Result<&mut Self, Error> {
+        let path = self.pointer(&path)?;
+        self.expect_present(&with_last(&path, next))?;
+        self.expect_absent(&path)?;
+        self.carry_out(Operation::InsertBefore {
+            path,
+            value: Arc::new(value.into()),
+            before: next.to_owned(),
+        })
+    }
+
+    /// Adds a member behind the one that has the name `previous`.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when there is no member `previous`, or one of the new name is there already.
+    pub fn insert_after(
+        &mut self,
+        path: impl Path,
+        previous: &str,
+        value: impl Into<Value>,
+    ) -> Result<&mut Self, Error> {
+        let path = self.pointer(&path)?;
+        let previous = with_last(&path, previous);
+        self.expect_present(&previous)?;
+        let next = splice::next_name(&read(&self.edited.text)?, &previous)
+            .map_err(|error| self.edited.in_original(error.into()))?;
+        match next {
+            Some(next) => self.insert_before(path.as_str(), &next, value),
+            None => {
+                self.expect_absent(&path)?;
+                self.insert(path.as_str(), value)
+            }
+        }
+    }
+
     /// Gives a member another name, in its place.
     ///
     /// ```
@@ -155,12 +228,9 @@ impl Editor {
     /// [`Error::Splice`] when there is no such member, or one of the new name is there already.
     pub fn rename(&mut self, path: impl Path, name: &str) -> Result<&mut Self, Error> {
         let from = self.pointer(&path)?;
-        let mut path = from.clone();
-        path.pop_back();
-        path.push_back(name);
-        if path != from && self.get(path.as_str())?.is_some() {
-            let error = ErrorKind::DuplicateKey.at(0);
-            return Err(error.of_operation(0, "path", &path).into());
+        let path = with_last(&from, name);
+        if path != from {
+            self.expect_absent(&path)?;
         }
         self.carry_out(Operation::Move { from, path })
     }
@@ -225,11 +295,18 @@ impl Editor {
     /// # Errors
     /// None so far.
     pub fn finish(&self) -> Result<String, Error> {
-        Ok(self.edited.text.clone())
+        Ok(self.text().to_owned())
+    }
+
+    /// The text as it is now.
+    pub(crate) fn text(&self) -> &str {
+        &self.edited.text
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<&mut Self, Error> {
-        self.edited = self.edited.patched(&self.original, &[operation])?;
+        let manner = Manner::Edited(self.anchors);
+        let edited = self.edited.patched(&self.original, &[operation], manner);
+        self.edited = edited.map_err(without_operation)?;
         Ok(self)
     }
 
@@ -248,17 +325,55 @@ impl Editor {
         place: CommentPlace,
     ) -> Result<splice::Comment, Error> {
         let found = splice::comment_at(tree, path, place);
-        let found = found.and_then(|found| found.ok_or_else(|| self.nowhere(path)));
-        found.map_err(|error| self.edited.in_original(error.into()))
+        let found = found.map_err(|error| self.edited.in_original(error.into()))?;
+        found.ok_or_else(|| self.nowhere(path))
     }
 
     fn pointer(&self, path: &impl Path) -> Result<PointerBuf, SpliceError> {
-        let pointer = path.pointer();
-        pointer.map_err(|path| self.nowhere(&PointerBuf::from_tokens([path])))
+        path.pointer().map_err(|path| {
+            let detail = format!("`{path}` is no JSON Pointer, which begins with `/`");
+            ErrorKind::InvalidPointer.at(0).saying(detail)
+        })
     }
 
-    fn nowhere(&self, path: &Pointer) -> SpliceError {
-        let error = ErrorKind::InvalidPointer.at(0);
-        error.of_operation(0, "path", &path.to_buf())
+    fn expect_present(&self, path: &Pointer) -> Result<(), Error> {
+        match self.get(path.as_str())? {
+            Some(_) => Ok(()),
+            None => Err(self.nowhere(path)),
+        }
     }
+
+    fn expect_absent(&self, path: &Pointer) -> Result<(), Error> {
+        if self.get(path.as_str())?.is_none() {
+            return Ok(());
+        }
+        let error = ErrorKind::DuplicateKey.at(0);
+        Err(error.saying(format!("`{path}` is there already")).into())
+    }
+
+    fn nowhere(&self, path: &Pointer) -> Error {
+        match read(&self.edited.text) {
+            Ok(tree) => self.edited.in_original(splice::nowhere(&tree, path).into()),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+/// An editor has no operations that its user could count.
+fn without_operation(error: Error) -> Error {
+    match error {
+        Error::Splice(error) => Error::Splice(SpliceError {
+            operation: None,
+            ..error
+        }),
+        other => other,
+    }
+}
+
+/// A path with another last token.
+fn with_last(path: &Pointer, name: &str) -> PointerBuf {
+    let mut path = path.to_buf();
+    path.pop_back();
+    path.push_back(name);
+    path
 }

@@ -54,15 +54,14 @@
 //! | --- | --- |
 //! | one document, some values and comments | [`Editor`] |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
-//! | a stream of documents | [`documents()`], each with its range of bytes |
+//! | several documents | [`Stream`]; or [`documents()`], each with its range of bytes |
 //! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
-//! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
 //!
 //! # Features
 //!
-//! `kubernetes` has what tools for Kubernetes' manifests need beside: what go-yaml rejects, JSON that YAML would refuse, nulls that
+//! `kubernetes` has what tools for Kubernetes' manifests need beside: JSON that YAML would refuse, nulls that
 //! come back as they were written, and all errors of several patches.
 //!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
@@ -87,8 +86,6 @@ mod value;
 
 mod json;
 
-#[cfg(feature = "kubernetes")]
-mod go_yaml;
 pub mod lookup;
 pub mod pointer;
 
@@ -104,30 +101,42 @@ mod patch;
 
 mod editor;
 
+mod stream;
+
 pub use documents::{Document, Documents, documents};
 pub use edit::Edit;
 pub use editor::{Editor, Path};
-#[cfg(feature = "kubernetes")]
-pub use go_yaml::{misplaced_tabs, rejected_by_go_yaml};
-pub use json::{is_merge_key, to_json};
+pub use json::to_json;
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Error, apply, edits, splice};
+pub use patch::{Error, apply, edits};
 pub use position::Position;
 pub use quote::{Context, quote};
-#[cfg(feature = "kubernetes")]
-pub use read::read_json;
-pub use read::{read, read_into, read_piece};
+pub use read::read;
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
-pub use splice::{
-    Cache, CommentPlace, ErrorKind, FailedOperation, Operation, SpliceError, Spliced,
-    ends_in_open_block_scalar, operations,
-};
+pub use splice::{AnchorPolicy, CommentPlace, ErrorKind, FailedOperation, SpliceError};
+pub use stream::Stream;
+pub use tree::{Kind, NodeId, Style, Tree, YamlError};
+pub use value::{ScalarValue, scalar_value};
+pub use verify::Mismatch;
+
+// For streams of thousands of documents that get one value: what this repository's program needs beside.
+#[doc(hidden)]
+pub use json::is_merge_key;
+#[doc(hidden)]
+pub use patch::splice;
+#[cfg(feature = "kubernetes")]
+pub use read::read_json;
+#[doc(hidden)]
+pub use read::{read_into, read_piece};
+#[doc(hidden)]
+pub use splice::{Cache, Operation, Spliced, ends_in_open_block_scalar, operations};
 #[cfg(feature = "kubernetes")]
 pub use splice::{NullSource, Uneditable, find_uneditable, null_source, place_of_new_member};
-pub use tree::{Buffer, Kind, NodeId, Style, Tree, YamlError};
-pub use value::{ScalarValue, scalar_value};
-pub use verify::{Mismatch, verify};
+#[doc(hidden)]
+pub use tree::Buffer;
+#[doc(hidden)]
+pub use verify::verify;

@@ -2,9 +2,9 @@
 
 use crate::edit::{self, Edit};
 use crate::read::read;
-use crate::splice::overlay::{self, Overlay};
+use crate::splice::overlay;
 use crate::splice::{
-    self, Cache, Carrying, ErrorKind, MergedMember, Operation, Operations, SpliceError, Spliced,
+    self, Cache, Carrying, ErrorKind, Manner, Operation, Operations, Patched, SpliceError, Spliced,
     operations,
 };
 use crate::tag::own_tags;
@@ -39,10 +39,22 @@ impl Error {
         }
     }
 
+    /// An error of a text that begins at an offset of another one.
+    pub(crate) fn further_by(mut self, start: usize) -> Self {
+        let (Error::Yaml(YamlError { offset, .. })
+        | Error::Splice(SpliceError { offset, .. })
+        | Error::Mismatch(Mismatch { offset, .. })) = &mut self;
+        *offset += start;
+        self
+    }
+
     /// Advises what to do next.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
+            Error::Yaml(error) if error.message.contains("second document") => {
+                "cut the text with `documents`, or edit it with `Stream`"
+            }
             Error::Yaml(_) => "correct the document",
             Error::Splice(error) => error.kind.help(),
             Error::Mismatch(_) => {
@@ -105,7 +117,8 @@ pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
 }
 
 fn patched(text: &str, patch: &Patch) -> Result<Edited, Error> {
-    Edited::original(text).patched(text, &operations(patch))
+    let (operations, manner) = (operations(patch), Manner::OneByOne);
+    Edited::original(text).patched(text, &operations, manner)
 }
 
 /// The text of one document while it is edited.
@@ -128,7 +141,12 @@ impl Edited {
     }
 
     /// Carries out operations, one after the other: each finds the text that those before it have left.
-    pub(crate) fn patched(&self, original: &str, operations: &[Operation]) -> Result<Self, Error> {
+    pub(crate) fn patched(
+        &self,
+        original: &str,
+        operations: &[Operation],
+        manner: Manner,
+    ) -> Result<Self, Error> {
         let mut edited = self.clone();
         let mut rest = operations;
         loop {
@@ -140,7 +158,7 @@ impl Edited {
             let step = Operations {
                 list: these,
                 first: edited.operations,
-                merged: MergedMember::Overridden,
+                manner,
             };
             let checked = checked(&tree, step);
             let checked = checked.map_err(|error| edited.in_original(error))?;
@@ -186,8 +204,7 @@ impl Edited {
 
 /// Turns operations, carried out in their order, into edits. The cache shares work between documents.
 ///
-/// The edits are not verified yet, except where the text of a moved or copied value goes with it: such text counts only if
-/// [`verify()`] has accepted it.
+/// The operations add, remove and replace, each at a place of its own. The edits are not verified yet: see [`verify()`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -218,15 +235,8 @@ pub fn splice(
     operations: Vec<Operation>,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    let overlay = splice::patched(tree, Operations::all(&operations))?;
-    if overlay.carried().is_empty() {
-        return splice::write(tree, overlay, Carrying::Values, cache);
-    }
-    match compared(tree, overlay, cache) {
-        Ok(checked) => Ok(checked.spliced),
-        Err(Error::Splice(error)) => Err(error),
-        Err(_) => Err(ErrorKind::Layout.at(tree.start())),
-    }
+    let patched = splice::patched(tree, Operations::together(&operations))?;
+    splice::write(tree, patched, Carrying::Values, cache)
 }
 
 /// Operations, turned into edits of a text, and the text that was read again.
@@ -238,11 +248,11 @@ struct Checked {
 /// Carries out operations of which the last alone may change the text. Writes, reads and compares the patched document; none if
 /// nothing changes.
 fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked>, Error> {
-    let overlay = splice::patched(tree, operations)?;
-    if overlay == overlay::unchanged(tree) {
+    let patched = splice::patched(tree, operations)?;
+    if patched.overlay == overlay::unchanged(tree) {
         return Ok(None);
     }
-    let checked = compared(tree, overlay, &Cache::default());
+    let checked = compared(tree, patched, &Cache::default());
     match (checked, operations.list.split_last()) {
         (Err(Error::Splice(error)), Some((last, tests))) => {
             let index = operations.first + tests.len();
@@ -255,10 +265,10 @@ fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked
 /// Writes the patched document in the way that people would, if it then reads as it should: comments, block scalars and white space
 /// may read otherwise beside the lines around them. Else values go without their text, and in quotes. A value with tags cannot
 /// go without its text, since that alone has them.
-fn compared(tree: &Tree<'_>, overlay: Overlay, cache: &Cache) -> Result<Checked, Error> {
-    let carried = overlay.carried();
+fn compared(tree: &Tree<'_>, patched: Patched, cache: &Cache) -> Result<Checked, Error> {
+    let carried = patched.overlay.carried();
     if !carried.is_empty() {
-        if let Ok(checked) = written(tree, overlay.clone(), Carrying::Text, cache) {
+        if let Ok(checked) = written(tree, patched.clone(), Carrying::Text, cache) {
             return Ok(checked);
         }
         let is_tagged = |node: &NodeId| own_tags(tree, *node).next().is_some();
@@ -270,19 +280,24 @@ fn compared(tree: &Tree<'_>, overlay: Overlay, cache: &Cache) -> Result<Checked,
                 .into());
         }
     }
-    match written(tree, overlay.clone(), Carrying::Values, cache) {
-        Err(Error::Mismatch(_)) => written(tree, overlay, Carrying::QuotedValues, cache),
+    let first = carried.first().map(|source| tree.outer_start(source.node));
+    let result = match written(tree, patched.clone(), Carrying::Values, cache) {
+        Err(Error::Mismatch(_)) => written(tree, patched, Carrying::QuotedValues, cache),
         result => result,
+    };
+    match (result, first) {
+        (Err(Error::Mismatch(_)), Some(at)) => Err(ErrorKind::Tag.at(at).in_source(tree).into()),
+        (result, _) => result,
     }
 }
 
 fn written(
     tree: &Tree<'_>,
-    overlay: Overlay,
+    patched: Patched,
     carrying: Carrying,
     cache: &Cache,
 ) -> Result<Checked, Error> {
-    verified(tree, splice::write(tree, overlay, carrying, cache)?, cache)
+    verified(tree, splice::write(tree, patched, carrying, cache)?, cache)
 }
 
 fn verified(tree: &Tree<'_>, spliced: Spliced, cache: &Cache) -> Result<Checked, Error> {

@@ -87,7 +87,7 @@ fn is_plain(text: &str) -> bool {
         _ => true,
     };
     // Without branches, so that they are compiled to vector instructions.
-    let is_printable = |byte: &u8| matches!(byte, b' '..=b'~');
+    let is_printable = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..);
     let ends = |pair: (&u8, &u8)| matches!(pair, (b':', b' ') | (b' ', b'#'));
     let pairs = bytes.iter().zip(&bytes[1..]);
     begins
@@ -100,6 +100,14 @@ fn is_plain(text: &str) -> bool {
         && !text.starts_with("...")
         && !is_reserved(text)
         && !is_numeric(bytes)
+        && (text.is_ascii() || text.chars().all(is_visible))
+}
+
+/// True for letters and signs that people see in a plain string, and for the blank.
+fn is_visible(character: char) -> bool {
+    let is_format =
+        matches!(character, '\u{ad}' | '\u{200b}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}');
+    character == ' ' || !(needs_escape(character) || character.is_whitespace() || is_format)
 }
 
 /// Words that some reader takes for a boolean, a null or a float.
@@ -273,7 +281,8 @@ mod tests {
         assert_eq!(quote("a:b", Context::Flow), "\"a:b\"");
         assert_eq!(quote("ab", Context::Flow), "ab");
         assert_eq!(quote("ab", Context::Json), "\"ab\"");
-        assert_eq!(quote("日本語 😀", Context::Block), "\"日本語 😀\"");
+        assert_eq!(quote("日本語 😀", Context::Block), "日本語 😀");
+        assert_eq!(quote("grüße\u{a0}x", Context::Block), "\"grüße\u{a0}x\"");
         assert_eq!(
             quote("\u{2028}\u{85}\u{feff}\0\n\t\"\\", Context::Block),
             r#""\u2028\u0085\ufeff\u0000\n\t\"\\""#

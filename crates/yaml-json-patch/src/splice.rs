@@ -52,6 +52,8 @@ mod plan;
 mod reading;
 mod render;
 mod replace;
+mod siblings;
+mod spelling;
 mod writer;
 
 pub use cache::Cache;
@@ -62,13 +64,14 @@ pub use error::{ErrorKind, FailedOperation, SpliceError};
 pub use null::null_source;
 #[cfg(feature = "kubernetes")]
 pub use operation::NullSource;
-pub use operation::{Operation, operations};
+pub use operation::{AnchorPolicy, Operation, operations};
+pub(crate) use reading::{next_name, nowhere};
 
 use crate::edit::Edit;
 use crate::tree::Tree;
 #[cfg(feature = "kubernetes")]
 use crate::tree::{NodeId, Style};
-pub(crate) use apply::{MergedMember, Operations};
+pub(crate) use apply::{Manner, Operations, Patched};
 pub(crate) use content::Carrying;
 use overlay::Overlay;
 use writer::Writer;
@@ -82,20 +85,22 @@ pub struct Spliced {
 }
 
 /// Carries out the operations on the document, in their order.
-pub(crate) fn patched(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Overlay, SpliceError> {
-    let mut overlay = overlay::unchanged(tree);
-    apply::apply(tree, &mut overlay, operations).map_err(|error| error.in_source(tree))?;
-    Ok(overlay)
+pub(crate) fn patched(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Patched, SpliceError> {
+    let unchanged = overlay::unchanged(tree);
+    apply::apply(tree, unchanged, operations).map_err(|error| error.in_source(tree))
 }
 
 /// Turns the patched document into edits.
 pub(crate) fn write(
     tree: &Tree<'_>,
-    overlay: Overlay,
+    patched: Patched,
     carrying: Carrying,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    match Writer::new(tree, cache, carrying).document(&overlay) {
+    let Patched { overlay, comment } = patched;
+    let mut writer = Writer::new(tree, cache, carrying);
+    writer.comment = comment;
+    match writer.document(&overlay) {
         Ok(edits) => Ok(Spliced { edits, overlay }),
         Err(errors) => {
             // There always is one.
@@ -128,11 +133,14 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let failed = apply::apply(tree, &mut overlay, Operations::all(&operations)).err();
-        found.extend(failed.map(|error| Uneditable {
-            patch: Some(index),
-            error: error.in_source(tree),
-        }));
+        let operations = Operations::together(&operations);
+        match apply::apply(tree, overlay.clone(), operations) {
+            Ok(patched) => overlay = patched.overlay,
+            Err(error) => found.push(Uneditable {
+                patch: Some(index),
+                error: error.in_source(tree),
+            }),
+        }
     }
     if found.is_empty() {
         let errors = Writer::new(tree, cache, Carrying::Values)

@@ -238,6 +238,12 @@ impl<'t> Tree<'t> {
         is_key.then_some(NodeId(before))
     }
 
+    /// The key or item behind a value in its collection.
+    pub(crate) fn next(&self, value: NodeId) -> Option<NodeId> {
+        let next = self.node(value).next;
+        (next != NONE).then_some(NodeId(next))
+    }
+
     pub(crate) fn properties(&self, id: NodeId) -> Option<&Properties> {
         if !self.node(id).has_properties {
             return None;
@@ -278,6 +284,12 @@ impl<'t> Tree<'t> {
     #[must_use]
     pub fn is_aliased(&self, id: NodeId) -> bool {
         self.properties(id).is_some_and(|p| p.aliased)
+    }
+
+    /// True for a scalar whose anchor stays where its text is replaced.
+    pub(crate) fn keeps_anchor(&self, id: NodeId) -> bool {
+        let is_anchored = self.anchor(id).is_some() && self.tag(id).is_none();
+        is_anchored && self.kind(id) == Kind::Scalar && !self.span(id).is_empty()
     }
 
     /// True if the document has an alias.

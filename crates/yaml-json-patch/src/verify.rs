@@ -16,7 +16,7 @@ use crate::splice::{Cache, Spliced};
 use crate::tag::own_tags;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// The edited text is not what the patch says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -93,8 +93,9 @@ impl Pair<'_, '_, '_> {
             Overlay::Carried { value, source } => {
                 let found = to_json(self.new, at);
                 let same = found.is_ok_and(|found| equal(&found, value));
+                let same = same && self.same_numbers(source.node, at);
                 let same_tags = own_tags(self.old, source.node).eq(own_tags(self.new, at));
-                self.expect(same && same_tags && self.new.anchor(at).is_none(), at)
+                self.expect(same && same_tags && !self.new.is_aliased(at), at)
             }
             #[cfg(feature = "kubernetes")]
             // A null comes back with the tag and anchor it had. An alias of that name would now mean the null.
@@ -121,6 +122,16 @@ impl Pair<'_, '_, '_> {
                 self.expect(found.next().is_none(), at)
             }
         }
+    }
+
+    /// True if numbers that JSON could spell as they are written are still written like this. Aliases bring others.
+    fn same_numbers(&self, before: NodeId, at: NodeId) -> bool {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        numbers(self.old, before, &mut old);
+        numbers(self.new, at, &mut new);
+        let is_json = |text: &str| serde_json::from_str::<Number>(text).is_ok();
+        let mut pairs = old.iter().zip(&new);
+        old.len() != new.len() || pairs.all(|(old, new)| old == new || !is_json(old))
     }
 
     /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
@@ -208,7 +219,8 @@ impl Pair<'_, '_, '_> {
 
     fn written(&self, value: &Value, at: NodeId) -> Result<(), Mismatch> {
         let new = self.new;
-        self.expect(!new.has_properties(at), at)?;
+        // A scalar may stand behind the anchor of the one that it replaces.
+        self.expect(new.tag(at).is_none(), at)?;
         match (value, new.kind(at)) {
             (Value::Array(items), Kind::Sequence) => {
                 let mut found = new.items(at);
@@ -249,6 +261,17 @@ impl Pair<'_, '_, '_> {
             }
             _ => Err(self.fail(at)),
         }
+    }
+}
+
+/// The numbers in a node, as they are written.
+fn numbers<'t>(tree: &Tree<'t>, node: NodeId, found: &mut Vec<&'t str>) {
+    let value = scalar_value(tree, node);
+    if let Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) = value {
+        found.push(tree.raw(node));
+    }
+    for child in tree.children(node) {
+        numbers(tree, child, found);
     }
 }
 

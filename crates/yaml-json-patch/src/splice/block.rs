@@ -7,6 +7,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::layout::{self, BlockStyle, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
+use super::spelling::Siblings;
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
@@ -39,10 +40,13 @@ impl Writer<'_, '_> {
         };
         let shape = BlockStyle {
             kind,
+            siblings: Some(Siblings { node, except: None }),
             column: self.lines.column(first.start)?,
             gap,
             parted: self.are_parted(plan),
         };
+        let replaces_one = plan.replaces_one();
+        let siblings = shape.siblings.filter(|_| replaces_one);
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
@@ -52,6 +56,7 @@ impl Writer<'_, '_> {
                 }
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => {
+                    let shape = BlockStyle { siblings, ..shape };
                     self.replace(shape, plan.elements.get(index), overlay)?
                 }
                 SpliceStep::Remove(index) => self.remove(shape, plan, index)?,
@@ -183,7 +188,7 @@ impl Writer<'_, '_> {
     }
 
     fn write_element(
-        &self,
+        &mut self,
         block: &mut Block,
         shape: BlockStyle,
         new: &New<'_>,
@@ -195,10 +200,21 @@ impl Writer<'_, '_> {
             gap: shape.gap,
             at,
         };
+        if let (Some(_), Some(comment)) = (new.source, &self.comment) {
+            block.comment(shape.column, self.lines.slice(comment.start, comment.end));
+        }
         if let Some(source) = new.source
             && let Some(text) = self.carried(source, &place, block.layout)
         {
             return block.carried(&place, &text);
+        }
+        let spelled = self.as_siblings(shape.siblings, new);
+        if spelled.is_needed() {
+            let content = spelled.content(self.content(new));
+            return match new.name {
+                Some(name) => block.member(shape.column, spelled.name(name), content),
+                None => block.item(shape.column, shape.gap, content),
+            };
         }
         let layout = block.placement(shape.column, shape.gap);
         let known = new
@@ -267,9 +283,10 @@ impl Writer<'_, '_> {
 
     /// The beginning of the element's lines; none if something else is before it on its line.
     pub(super) fn own_lines(&self, element: &Element) -> Option<usize> {
-        self.lines
-            .indentation(element.start)
-            .map(|indentation| element.start - indentation.len())
+        let line = element.start - self.lines.indentation(element.start)?.len();
+        let comment = self.comment.as_ref();
+        let above = comment.filter(|comment| comment.end == line);
+        Some(above.map_or(line, |comment| comment.start))
     }
 
     fn remove(
@@ -401,6 +418,7 @@ impl Writer<'_, '_> {
         let shape = if kind == Kind::Sequence {
             BlockStyle {
                 kind,
+                siblings: None,
                 column: key + layout.sequence_offset,
                 gap: layout.dash_gap,
                 parted: false,
@@ -408,6 +426,7 @@ impl Writer<'_, '_> {
         } else {
             BlockStyle {
                 kind,
+                siblings: None,
                 column: key + layout.indent,
                 gap: 0,
                 parted: false,

@@ -13,6 +13,8 @@ pub(crate) struct BlockTextStyle {
     pub(crate) column: usize,
     /// The header says the step, as in `|2`.
     pub(crate) indicator: bool,
+    /// No blank line follows, which would belong to the text of `|+`.
+    pub(crate) keep: bool,
 }
 
 /// A block scalar.
@@ -25,13 +27,17 @@ pub(crate) struct BlockText {
 impl BlockTextStyle {
     /// Writes a string as a block scalar; none where some reader would get another one.
     pub(crate) fn write(self, text: &str, line_break: &str) -> Option<BlockText> {
-        // With `|+`, a blank line that follows would belong to the text.
         let ends_in_blank_line = text.ends_with("\n\n");
-        if text.trim().is_empty() || ends_in_blank_line || !has_readable_lines(text) {
+        let fits = self.keep || !ends_in_blank_line;
+        if text.trim().is_empty() || !fits || !has_readable_lines(text) {
             return None;
         }
         let body = text.strip_suffix('\n');
-        let chomping = if body.is_some() { "" } else { "-" };
+        let chomping = match body {
+            Some(_) if ends_in_blank_line => "+",
+            Some(_) => "",
+            None => "-",
+        };
         let body = body.unwrap_or(text);
         let is_blank = |line: &str| line.starts_with([' ', '\t']);
         if self.folded && body.split('\n').any(is_blank) {
@@ -87,6 +93,7 @@ mod tests {
             "a\n ",
             "\ta\nb",
             "a: b #c\n- d\n",
+            "a\nb\n\n\n",
         ] {
             for folded in [false, true] {
                 let style = BlockTextStyle {
@@ -94,6 +101,7 @@ mod tests {
                     step: 2,
                     column: 2,
                     indicator: false,
+                    keep: true,
                 };
                 let Some(BlockText { header, lines }) = style.write(text, "\n") else {
                     assert!(folded, "{text:?}");
@@ -114,6 +122,7 @@ mod tests {
             step: 10,
             column: 10,
             indicator: false,
+            keep: false,
         };
         for text in ["", "\n", "a\n\n", "a\r\nb", "a\u{85}\nb", "\n a"] {
             assert!(style.write(text, "\n").is_none(), "{text:?}");

@@ -1,8 +1,9 @@
 //! The comments of members and items, read and written.
 
 use super::error::{ErrorKind, SpliceError};
+use super::layout;
 use super::lines::Lines;
-use super::reading::{self, Found, Source};
+use super::reading::{self, Source};
 use crate::block_scalar;
 use crate::edit::Edit;
 use crate::tree::{Kind, Style, Tree};
@@ -50,10 +51,7 @@ impl Comment {
 
 /// The value at a path; none if the path leads nowhere.
 pub(crate) fn value_at(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Value>, SpliceError> {
-    match find(tree, path)? {
-        Some(found) => Ok(Some(found.value)),
-        None => Ok((path.is_root() && tree.root().is_none()).then_some(Value::Null)),
-    }
+    Ok(reading::find(tree, path)?.map(|found| found.value))
 }
 
 /// The comment of the value at a path; none if the path leads nowhere.
@@ -62,17 +60,57 @@ pub(crate) fn comment_at(
     path: &Pointer,
     place: CommentPlace,
 ) -> Result<Option<Comment>, SpliceError> {
-    let source = find(tree, path)?.and_then(|found| found.source);
+    let source = reading::find(tree, path)?.and_then(|found| found.source);
     source
         .map(|source| comment(tree, source, place))
         .transpose()
 }
 
-fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, SpliceError> {
-    match tree.root() {
-        Some(node) => reading::find(tree, Source { node, key: None }, path),
-        None => Ok(None),
-    }
+/// The text of a member or an item that begins a line: from its key or dash to the end of its content.
+pub(super) fn element_lines(tree: &Tree<'_>, source: Source) -> Option<Range<usize>> {
+    let lines = Lines { text: tree.text() };
+    let value = tree.outer_start(source.node);
+    let start = match source.key {
+        Some(key) => tree.outer_start(key),
+        None => lines.before_blanks(value).checked_sub(1)?,
+    };
+    let is_element = source.key.is_some() || lines.is_at(start, b'-');
+    lines.indentation(start).filter(|_| is_element)?;
+    Some(start..tree.span(source.node).end.max(start + 1))
+}
+
+/// The comment right above an element that begins at `start`, in its column. The head of the text is none.
+pub(super) fn of_element(tree: &Tree<'_>, start: usize) -> Option<Range<usize>> {
+    let lines = Lines { text: tree.text() };
+    let column = lines.indentation(start)?.len();
+    let line = start - column;
+    let above = lines.comments_above(line, |indentation| indentation == column);
+    let is_head = layout::first(tree, tree.root()?) == start;
+    (above < line && !is_head).then_some(above..line)
+}
+
+/// The comment right above an element that goes, if it does not look like YAML that was commented out, and nothing else
+/// follows that it may tell of: the next element has a comment of its own or a blank line in front of it.
+pub(super) fn gone_with_element(tree: &Tree<'_>, gone: Range<usize>) -> Option<Range<usize>> {
+    let lines = Lines { text: tree.text() };
+    let comment = of_element(tree, gone.start)?;
+    let below = lines.below(gone.end).ok()?;
+    let next = lines.next_line_with_content(below);
+    let line = lines.start(next);
+    let is_sibling = line == below
+        && next - line == gone.start - comment.end
+        && lines.is_at(next, b'-') == lines.is_at(gone.start, b'-');
+    let ends = next == lines.text.len() || lines.is_at(next, b'#') || !is_sibling;
+    let mut above = lines.slice(comment.start, comment.end).lines();
+    (ends && !above.any(is_commented_out)).then_some(comment)
+}
+
+/// True for `# key: value` and `# - item`.
+fn is_commented_out(line: &str) -> bool {
+    let text = line.trim_start_matches([' ', '#']);
+    let (word, rest) = text.split_once(':').unwrap_or((text, "text"));
+    let is_member = !word.contains(' ') && (rest.is_empty() || rest.starts_with(' '));
+    is_member || text.starts_with("- ")
 }
 
 fn comment(tree: &Tree<'_>, source: Source, place: CommentPlace) -> Result<Comment, SpliceError> {

@@ -27,6 +27,8 @@ pub(crate) enum Carrying {
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'v> {
     Value(&'v Value),
+    /// A scalar, or a collection in brackets, as it is to be written.
+    Written(&'v str),
     /// A node, whose keys and scalars keep their spelling.
     Node(&'v Tree<'v>, NodeId),
 }
@@ -42,6 +44,8 @@ pub(crate) enum Parts<'v> {
 #[derive(Clone, Copy)]
 pub(crate) enum Name<'v> {
     New(&'v str),
+    /// A key as it is to be written.
+    Written(&'v str),
     /// A key that keeps its spelling.
     Node(&'v Tree<'v>, NodeId),
 }
@@ -57,7 +61,7 @@ impl<'v> Content<'v> {
                     |(name, value): (&'v String, _)| (Name::New(name), Content::Value(value));
                 Parts::Members(members.iter().map(member).collect())
             }
-            Content::Value(_) => Parts::Scalar,
+            Content::Value(_) | Content::Written(_) => Parts::Scalar,
             Content::Node(tree, node) => {
                 let node = tree.alias_target(node);
                 match tree.kind(node) {
@@ -79,7 +83,7 @@ impl<'v> Content<'v> {
     /// The tag of a collection.
     pub(crate) fn tag(self) -> Option<&'v str> {
         match self {
-            Content::Value(_) => None,
+            Content::Value(_) | Content::Written(_) => None,
             Content::Node(tree, node) => tree.tag(tree.alias_target(node)),
         }
     }
@@ -88,6 +92,7 @@ impl<'v> Content<'v> {
     pub(crate) fn string(self) -> Option<Cow<'v, str>> {
         match self {
             Content::Value(value) => value.as_str().map(Cow::Borrowed),
+            Content::Written(_) => None,
             Content::Node(tree, node) => match scalar_value(tree, tree.alias_target(node)) {
                 Ok(ScalarValue::Str(text)) => Some(text),
                 _ => None,
@@ -102,6 +107,7 @@ impl<'v> Content<'v> {
             Content::Value(Value::Array(_) | Value::Object(_)) => None,
             Content::Value(Value::Number(value)) => Some(number(value)),
             Content::Value(value) => Some(value.to_string()),
+            Content::Written(text) => Some(text.to_owned()),
             Content::Node(tree, node) => {
                 let node = tree.alias_target(node);
                 spelling(tree, node, place).or_else(|| {
@@ -118,6 +124,7 @@ impl Name<'_> {
     pub(crate) fn text(self, place: Context, at: usize) -> Result<String, SpliceError> {
         let key = match self {
             Name::New(name) => quote(name, place).into_owned(),
+            Name::Written(key) => key.to_owned(),
             Name::Node(tree, key) => match spelling(tree, key, place) {
                 // JSON has no other keys than strings.
                 Some(spelling) if place != Context::Json || spelling.starts_with('"') => spelling,

@@ -6,15 +6,17 @@ use std::fmt;
 
 /// A text that is not edited: the place and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .kind.sentence())]
+#[error("{}", .detail.as_deref().unwrap_or(.kind.sentence()))]
 #[non_exhaustive]
 pub struct SpliceError {
     /// Byte offset of the place that cannot be edited, in [`Tree::source`].
     pub offset: usize,
     /// The reason.
     pub kind: ErrorKind,
+    /// A sentence about what is there instead: how far a path leads, or the value that a `test` found.
+    pub detail: Option<String>,
     /// The operation that cannot be carried out. [`splice`](crate::splice()) knows it unless the layout of the text is the
-    /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) and [`Editor`](crate::Editor) always do.
+    /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) always do. [`Editor`](crate::Editor) has none.
     pub operation: Option<FailedOperation>,
 }
 
@@ -63,6 +65,11 @@ impl SpliceError {
             path,
         });
         Self { operation, ..self }
+    }
+
+    pub(crate) fn saying(self, detail: String) -> Self {
+        let detail = Some(detail);
+        Self { detail, ..self }
     }
 
     /// Returns an error at an offset of the document as one of the source.
@@ -120,7 +127,7 @@ error_kinds! {
         "a mapping without braces in a list (`[key: value]`) cannot be edited",
         "write `[{key: value}]`";
     Tag = "tag",
-        "a value with a tag cannot be emptied or carried here",
+        "a collection with a tag cannot be emptied, nor a value be carried where its tags or numbers would change",
         "change the value by hand";
     OddKey = "odd-key",
         "a key of this mapping is not a string",
@@ -178,10 +185,11 @@ impl ErrorKind {
 
     /// An error of this kind at a byte of the text.
     #[must_use]
-    pub fn at(self, offset: usize) -> SpliceError {
+    pub const fn at(self, offset: usize) -> SpliceError {
         SpliceError {
             offset,
             kind: self,
+            detail: None,
             operation: None,
         }
     }

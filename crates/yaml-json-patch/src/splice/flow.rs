@@ -2,9 +2,11 @@
 
 use super::content::{Content, Name};
 use super::error::{ErrorKind, SpliceError};
+use super::layout::Level;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
+use super::spelling::{Quotes, Siblings};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -42,6 +44,7 @@ impl<'t> Writer<'_, 't> {
             self.empty_brackets(node, &plan.elements);
             return Ok(());
         }
+        let replaces_one = plan.replaces_one();
         let mut last: Option<usize> = None;
         let mut front = Vec::new();
         let mut following: Vec<New<'_>> = Vec::new();
@@ -65,8 +68,7 @@ impl<'t> Writer<'_, 't> {
                 SpliceStep::Replace(index, new) => {
                     if let Some(element) = plan.elements.get(index) {
                         // The style of the old value does not count.
-                        let is_example = brackets.shown_by == Some(element.value);
-                        let others = is_example
+                        let others = replaces_one
                             .then(|| self.brackets(node, &plan.elements, Some(element.value)));
                         self.replace_element(others.as_ref().unwrap_or(&brackets), element, new)?;
                     }
@@ -261,7 +263,7 @@ impl<'t> Writer<'_, 't> {
         element: &Element,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let span = self.tree.outer_start(element.value)..element.end;
+        let span = self.value_start(element.value)..element.end;
         #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
             return self.restore_in_brackets(element, source);
@@ -360,7 +362,12 @@ impl<'t> Writer<'_, 't> {
 
     /// Measures how the collection is written; what it does not show, the brackets around it do.
     /// `except` goes, and says nothing.
-    fn brackets(&mut self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
+    pub(super) fn brackets(
+        &mut self,
+        node: NodeId,
+        elements: &[Element],
+        except: Option<NodeId>,
+    ) -> Brackets {
         let around = self
             .path
             .iter()
@@ -380,16 +387,10 @@ impl<'t> Writer<'_, 't> {
                     .or_insert_with(|| quoting(tree, *id, None))
             })
         });
-        let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
-            let in_block = self
-                .path
-                .first()
-                .is_some_and(|root| self.tree.style(root.node) == Style::Block);
-            if in_block {
-                Context::Flow
-            } else {
-                Context::Json
-            }
+        let is_block = |root: &Level| tree.style(root.node) == Style::Block;
+        let place = shown.unwrap_or(match self.path.first() {
+            Some(root) if is_block(root) => Context::Flow,
+            _ => Context::Json,
         });
         let tight_colon = chain()
             .find_map(|id| self.is_colon_tight(id))
@@ -397,9 +398,26 @@ impl<'t> Writer<'_, 't> {
         let tight_comma = chain()
             .find_map(|id| self.is_comma_tight(id))
             .unwrap_or(tight_colon);
+        let mut values = elements.iter().rev().map(|element| element.value);
+        let neighbour = values.find(|value| Some(*value) != except);
+        // The brackets of an element that is replaced alone are those around it.
+        let is_alone = except.is_some() && neighbour.is_none();
+        let padded = || {
+            neighbour
+                .into_iter()
+                .chain(chain().skip(usize::from(is_alone)))
+        };
+        let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
+        let strings = own
+            .into_iter()
+            .chain(neighbour)
+            .chain(around.iter().copied());
+        let mut quotes = strings.map(|node| Quotes::of_values(tree, Siblings { node, except }));
+        let quotes = quotes.find(|quotes| quotes.are_shown());
         Brackets {
             place,
-            shown_by: shown.map(|(_, by)| by),
+            pads: [pad(Kind::Sequence), pad(Kind::Mapping)],
+            quotes: quotes.unwrap_or_default(),
             comma: if tight_comma { "," } else { ", " },
             colon: if tight_colon && place == Context::Json {
                 ":"
@@ -408,6 +426,15 @@ impl<'t> Writer<'_, 't> {
             },
             lines: self.own_lines_of(node, elements, around.first().copied(), place),
         }
+    }
+
+    /// The white space inside of the brackets of a collection of that kind.
+    fn pad(&self, node: NodeId, kind: Kind) -> Option<&'static str> {
+        let first = self.tree.children(node).next()?;
+        let open = self.tree.span(node).start + 1;
+        let inside = self.lines.slice(open, self.tree.outer_start(first));
+        let is_shown = self.tree.kind(node) == kind && !inside.contains('\n');
+        is_shown.then_some(if inside.starts_with(' ') { " " } else { "" })
     }
 
     fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
@@ -510,13 +537,13 @@ fn step(indentation: &str, around: &str) -> String {
     }
 }
 
-/// JSON or YAML, and the string that shows it.
-fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
+/// JSON or YAML, as a string shows it.
+fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<Context> {
     let quoted = |id: NodeId| match tree.style(id) {
-        Style::DoubleQuoted => Some((Context::Json, id)),
-        Style::SingleQuoted => Some((Context::Flow, id)),
+        Style::DoubleQuoted => Some(Context::Json),
+        Style::SingleQuoted => Some(Context::Flow),
         Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => {
-            Some((Context::Flow, id))
+            Some(Context::Flow)
         }
         _ => None,
     };

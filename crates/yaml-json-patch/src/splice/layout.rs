@@ -1,6 +1,7 @@
 //! The layout of the surroundings, measured at the place of new text.
 
 use super::lines::Lines;
+use super::spelling::{Siblings, Spelling};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct Layout {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockStyle {
     pub(crate) kind: Kind,
+    /// The elements beside a new one; none in a new collection.
+    pub(crate) siblings: Option<Siblings>,
     /// The column of its keys or dashes.
     pub(crate) column: usize,
     /// The number of blanks after its dashes; 0 in a mapping.
@@ -57,8 +60,9 @@ pub(crate) struct Examples {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
     indents: BTreeMap<NodeId, Option<usize>>,
     bracketed_lists: BTreeMap<NodeId, bool>,
-    /// The quoting of strings in brackets, and the string that shows it; none where brackets are no JSON.
-    pub(super) brackets: BTreeMap<NodeId, Option<(Context, NodeId)>>,
+    pub(super) spellings: BTreeMap<NodeId, Spelling>,
+    /// The quoting of strings in brackets; none where no string shows it.
+    pub(super) brackets: BTreeMap<NodeId, Option<Context>>,
 }
 
 impl Examples {

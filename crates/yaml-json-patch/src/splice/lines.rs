@@ -145,6 +145,11 @@ impl<'t> Lines<'t> {
 
     /// Moves a line start back over the comments right above it, but for lines that programs read at the head of a file.
     pub(crate) fn above_comments(&self, from: usize) -> usize {
+        self.comments_above(from, |_| true)
+    }
+
+    /// The same over comments of a certain indentation.
+    pub(crate) fn comments_above(&self, from: usize, is_part: impl Fn(usize) -> bool) -> usize {
         let mut place = from;
         loop {
             let above = self.slice(0, place);
@@ -156,7 +161,8 @@ impl<'t> Lines<'t> {
             };
             let start = self.start(end);
             let line = self.slice(start, end).trim_start_matches([' ', '\t']);
-            if !line.starts_with('#') || is_modeline(line) {
+            let is_comment = line.starts_with('#') && is_part(end - start - line.len());
+            if !is_comment || is_modeline(line) {
                 return place;
             }
             place = start;

@@ -23,7 +23,6 @@ pub enum Operation {
         /// The new value.
         value: Arc<Value>,
     },
-    #[cfg(feature = "kubernetes")]
     /// Adds a member in front of the member `before` and its comments, or after all others if there is none.
     ///
     /// ```text
@@ -36,7 +35,7 @@ pub enum Operation {
         /// The new value.
         value: Arc<Value>,
         /// The key of the member that follows.
-        before: &'static str,
+        before: String,
     },
     /// Removes a member or an item.
     Remove {
@@ -100,8 +99,9 @@ impl Operation {
             | Operation::Move { path, .. }
             | Operation::Copy { path, .. }
             | Operation::Test { path, .. } => path,
+            Operation::InsertBefore { path, .. } => path,
             #[cfg(feature = "kubernetes")]
-            Operation::InsertBefore { path, .. } | Operation::RestoreNull { path, .. } => path,
+            Operation::RestoreNull { path, .. } => path,
         }
     }
 }
@@ -130,6 +130,16 @@ impl NullSource {
     }
 }
 
+/// The way with a value to be changed that has an anchor, and aliases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AnchorPolicy {
+    /// Nothing: it is an error ([`ErrorKind::Anchor`](crate::ErrorKind::Anchor)).
+    #[default]
+    Refuse,
+    /// Change it, and with it what the aliases stand for. What aliases need is not removed.
+    Follow,
+}
+
 /// The operations of a patch, in their order.
 #[must_use]
 pub fn operations(patch: &Patch) -> Vec<Operation> {
@@ -154,38 +164,6 @@ impl From<PatchOperation> for Operation {
                 path,
                 value: Arc::new(value),
             },
-        }
-    }
-}
-
-impl From<Operation> for PatchOperation {
-    fn from(operation: Operation) -> Self {
-        match operation {
-            Operation::Add { path, value } => PatchOperation::Add(AddOperation {
-                path,
-                value: Arc::unwrap_or_clone(value),
-            }),
-            #[cfg(feature = "kubernetes")]
-            Operation::InsertBefore { path, value, .. } => PatchOperation::Add(AddOperation {
-                path,
-                value: Arc::unwrap_or_clone(value),
-            }),
-            Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),
-            Operation::Replace { path, value } => PatchOperation::Replace(ReplaceOperation {
-                path,
-                value: Arc::unwrap_or_clone(value),
-            }),
-            #[cfg(feature = "kubernetes")]
-            Operation::RestoreNull { path, .. } => PatchOperation::Replace(ReplaceOperation {
-                path,
-                value: Value::Null,
-            }),
-            Operation::Move { from, path } => PatchOperation::Move(MoveOperation { from, path }),
-            Operation::Copy { from, path } => PatchOperation::Copy(CopyOperation { from, path }),
-            Operation::Test { path, value } => PatchOperation::Test(TestOperation {
-                path,
-                value: Arc::unwrap_or_clone(value),
-            }),
         }
     }
 }

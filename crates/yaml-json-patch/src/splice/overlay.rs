@@ -1,15 +1,14 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::key_name;
-use super::members::{ItemList, Key, MemberList, PatchedMember};
+use super::members::{Key, MemberList, PatchedMember};
+use super::operation::AnchorPolicy;
 #[cfg(feature = "kubernetes")]
 use super::operation::NullSource;
-use super::reading::{Source, element, json};
-use crate::json::is_merge_key;
+use super::reading::{Source, element};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A node as it will be.
@@ -26,10 +25,7 @@ pub(crate) enum Overlay {
         members: MemberList<Overlay>,
     },
     /// A sequence of the text, something in it changed.
-    Seq {
-        node: NodeId,
-        items: ItemList<Overlay>,
-    },
+    Seq { node: NodeId, items: Vec<Overlay> },
     /// A value of the patch.
     New(Arc<Value>),
     /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
@@ -79,10 +75,11 @@ pub(crate) fn is_whole(float: f64, int: i128) -> bool {
 
 impl Overlay {
     /// Makes the members or items of an old collection accessible, when it may be changed.
-    pub(crate) fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
-        if let Overlay::Carried { value, .. } = self {
-            *self = Overlay::New(Arc::clone(value));
-        }
+    pub(crate) fn open(
+        &mut self,
+        tree: &Tree<'_>,
+        policy: AnchorPolicy,
+    ) -> Result<(), SpliceError> {
         let Overlay::Old(node) = *self else {
             return Ok(());
         };
@@ -105,11 +102,11 @@ impl Overlay {
             }
             Kind::Sequence => Overlay::Seq {
                 node,
-                items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
+                items: tree.items(node).map(Overlay::Old).collect(),
             },
         };
         // A change here would show at each alias, which no operation has named.
-        if tree.is_aliased(node) {
+        if tree.is_aliased(node) && policy == AnchorPolicy::Refuse {
             return Err(ErrorKind::Anchor.at(at));
         }
         if tree.is_flow_pair(node) {
@@ -136,13 +133,6 @@ impl Overlay {
         })
     }
 
-    pub(crate) fn into_value(self) -> Value {
-        match self {
-            Overlay::New(value) | Overlay::Carried { value, .. } => Arc::unwrap_or_clone(value),
-            _ => Value::Null,
-        }
-    }
-
     /// The places of the values that `move` and `copy` have brought and that still are what they were.
     pub(crate) fn carried(&self) -> Vec<Source> {
         match self {
@@ -153,33 +143,6 @@ impl Overlay {
             }
             Overlay::Seq { items, .. } => items.iter().flat_map(Overlay::carried).collect(),
             _ => Vec::new(),
-        }
-    }
-
-    /// The value that is read here afterwards.
-    pub(crate) fn to_value(&self, tree: &Tree<'_>) -> Result<Value, SpliceError> {
-        match self {
-            Overlay::Nothing => Ok(Value::Null),
-            #[cfg(feature = "kubernetes")]
-            Overlay::Null(_) => Ok(Value::Null),
-            Overlay::Old(node) => json(tree, *node),
-            Overlay::New(value) | Overlay::Carried { value, .. } => Ok(Value::clone(value)),
-            Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
-            Overlay::Map { members, .. } => {
-                let mut map = Map::with_capacity(members.len());
-                for member in members.iter() {
-                    let name = match &member.key {
-                        Key::Removed => continue,
-                        Key::New(name) | Key::Renamed { name, .. } => name.clone(),
-                        Key::Old(key) if is_merge_key(tree, *key) => {
-                            return Err(ErrorKind::MergeKey.at(tree.span(*key).start));
-                        }
-                        Key::Old(key) => key_name(tree, *key)?,
-                    };
-                    map.insert(name, member.value.to_value(tree)?);
-                }
-                Ok(Value::Object(map))
-            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use super::members::{ItemList, Key, MemberList};
+use super::members::{Key, MemberList};
 use super::overlay::{MemberOverlay, Overlay};
 use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -87,6 +87,13 @@ impl<'o> SplicePlan<'o> {
         new
     }
 
+    /// True if one element is replaced, and what is beside it shows how.
+    pub(crate) fn replaces_one(&self) -> bool {
+        let steps = self.steps.iter();
+        let replaced = steps.filter(|step| matches!(step, SpliceStep::Replace(..)));
+        replaced.count() == 1
+    }
+
     /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
         self.steps
@@ -155,7 +162,7 @@ pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    items: &'o ItemList<Overlay>,
+    items: &'o [Overlay],
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = items_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());

@@ -1,10 +1,10 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::key::{is_key, name_as_read};
+use super::key::{is_key, name_as_read, name_of};
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
-use json_patch::jsonptr::{Pointer, Token};
+use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
 
 /// The place of a value that is moved or copied.
@@ -21,29 +21,25 @@ pub(super) struct Found {
     pub(super) source: Option<Source>,
 }
 
-impl Found {
-    /// A value within one that has no place.
-    pub(super) fn within(value: &Value, path: &Pointer) -> Option<Self> {
-        let value = value.pointer(path.as_str())?.clone();
-        Some(Self {
-            value,
-            source: None,
-        })
-    }
-}
-
-/// The value at a path below a node; none if the path leads nowhere.
-pub(super) fn find(
-    tree: &Tree<'_>,
-    source: Source,
-    path: &Pointer,
-) -> Result<Option<Found>, SpliceError> {
-    let mut source = source;
+/// The value at a path; none if the path leads nowhere.
+pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, SpliceError> {
+    let without_place = |value| Found {
+        value,
+        source: None,
+    };
+    let Some(root) = tree.root() else {
+        return Ok(path.is_root().then(|| without_place(Value::Null)));
+    };
+    let mut source = Source {
+        node: root,
+        key: None,
+    };
     let mut path = path;
     while let Some((token, rest)) = path.split_front() {
         let at = tree.alias_target(source.node);
         if tree.entries(at).any(|(key, _)| is_merge_key(tree, key)) {
-            return Ok(Found::within(&json(tree, at)?, path));
+            let value = json(tree, at)?.pointer(path.as_str()).cloned();
+            return Ok(value.map(without_place));
         }
         let node = match tree.kind(at) {
             Kind::Mapping => member_named(tree, at, &token.decoded())?,
@@ -59,6 +55,16 @@ pub(super) fn find(
     let value = json(tree, source.node)?;
     let source = Some(source);
     Ok(Some(Found { value, source }))
+}
+
+/// The name of the member behind the one at a path.
+pub(crate) fn next_name(tree: &Tree<'_>, path: &Pointer) -> Result<Option<String>, SpliceError> {
+    let source = find(tree, path)?.and_then(|found| found.source);
+    let next = source.and_then(|source| tree.next(source.node));
+    match next {
+        Some(key) => name_of(tree, key),
+        None => Ok(None),
+    }
 }
 
 /// The last member of that name: as the key is read, else as it is written.
@@ -80,8 +86,66 @@ fn member_named(
     }
 }
 
+/// The error of a path that leads nowhere: how far it leads, and what is there.
+pub(crate) fn nowhere(tree: &Tree<'_>, path: &Pointer) -> SpliceError {
+    let Some(mut node) = tree.root() else {
+        return ErrorKind::InvalidPointer
+            .at(0)
+            .saying("the document is empty".to_owned());
+    };
+    let mut known = PointerBuf::root();
+    let mut missing = String::new();
+    for token in path.tokens() {
+        let Some(child) = tree.child(node, token.encoded()) else {
+            missing = token.decoded().into_owned();
+            break;
+        };
+        node = child;
+        known.push_back(token);
+    }
+    let at = tree.alias_target(node);
+    let detail = match tree.kind(at) {
+        Kind::Mapping => format!("{} has no `{missing}`", named(&known)),
+        Kind::Sequence => {
+            let items = tree.items(at).count();
+            format!(
+                "{} has {items} items, and none at `{missing}`",
+                named(&known)
+            )
+        }
+        _ => {
+            let text = tree.text_of(at).unwrap_or_else(|| "null".to_owned());
+            format!(
+                "{} is {}, not a mapping or a list",
+                named(&known),
+                shortened(&text)
+            )
+        }
+    };
+    let start = tree.outer_start(node);
+    ErrorKind::InvalidPointer.at(start).saying(detail)
+}
+
+/// A path in a sentence.
+pub(super) fn named(path: &Pointer) -> String {
+    if path.is_root() {
+        "the document".to_owned()
+    } else {
+        format!("`{path}`")
+    }
+}
+
+/// A value in a sentence.
+pub(super) fn shortened(value: &str) -> String {
+    let line = value.lines().next().unwrap_or_default();
+    match line.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// The node as JSON.
-pub(super) fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
+fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
     to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
 }
 

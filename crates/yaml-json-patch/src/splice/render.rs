@@ -4,8 +4,8 @@ use super::block_text::{BlockText, BlockTextStyle};
 use super::content::{Content, Name, Parts, tagged};
 use super::error::SpliceError;
 use super::layout::Layout;
+use super::spelling::Quotes;
 use crate::quote::Context;
-use crate::tree::NodeId;
 
 /// A list of plain words up to this width is written `[in, brackets]`.
 const MAX_INLINE_WIDTH: usize = 60;
@@ -109,6 +109,15 @@ impl Block {
 
     pub(crate) fn blank_line(&mut self) {
         self.text.push_str(self.line_break);
+    }
+
+    /// The lines of a comment.
+    pub(crate) fn comment(&mut self, column: usize, lines: &str) {
+        for line in lines.lines() {
+            self.indent(column);
+            self.text.push_str(line.trim_start());
+            self.text.push_str(self.line_break);
+        }
     }
 
     /// The layout on which the text of an item depends.
@@ -227,6 +236,7 @@ impl Block {
             step,
             column: column + step,
             indicator: false,
+            keep: false,
         };
         style
             .write(&text, self.line_break)
@@ -269,10 +279,11 @@ impl Block {
 
 /// The style of a collection in brackets.
 #[derive(Debug, Clone)]
-pub(crate) struct Brackets {
+pub(super) struct Brackets {
     pub(crate) place: Context,
-    /// The string that shows whether it is JSON.
-    pub(crate) shown_by: Option<NodeId>,
+    /// The white space inside of `[ ]` and `{ }` on one line.
+    pub(crate) pads: [&'static str; 2],
+    pub(super) quotes: Quotes,
     /// `, ` or `,`
     pub(crate) comma: &'static str,
     /// `: ` or `:`
@@ -321,21 +332,26 @@ impl Brackets {
     ) -> Result<String, SpliceError> {
         let mut elements = Vec::new();
         let brackets = match value.parts() {
-            Parts::Scalar => return Ok(value.scalar(self.place).unwrap_or_default()),
+            Parts::Scalar => {
+                let text = value.string().filter(|_| self.place != Context::Json);
+                let quoted = text.and_then(|text| self.quotes.write(&text, self.place));
+                let text = quoted.or_else(|| value.scalar(self.place));
+                return Ok(text.unwrap_or_default());
+            }
             Parts::Items(items) => {
                 for item in items {
                     elements.push(self.value(item, level + 1, at)?);
                 }
-                ["[", "]"]
+                ["[", self.pads[0], "]"]
             }
             Parts::Members(members) => {
                 for (name, member) in members {
                     elements.push(self.member(name, member, level + 1, at)?);
                 }
-                ["{", "}"]
+                ["{", self.pads[1], "}"]
             }
         };
-        let [open, close] = brackets;
+        let [open, pad, close] = brackets;
         // JSON has no tags.
         let tag = value.tag().filter(|_| self.place != Context::Json);
         if elements.is_empty() {
@@ -353,7 +369,7 @@ impl Brackets {
                 ]
                 .concat()
             }
-            _ => [open, &elements.join(self.comma), close].concat(),
+            _ => [open, pad, &elements.join(self.comma), pad, close].concat(),
         };
         Ok(tagged(tag, text))
     }

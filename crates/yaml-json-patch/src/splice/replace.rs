@@ -10,6 +10,7 @@ use super::overlay::Overlay;
 use super::plan::{self, Element, New};
 use super::reading::Source;
 use super::render::{self, BlockPlace};
+use super::spelling::Siblings;
 use super::writer::Writer;
 use crate::block_scalar;
 use crate::quote::{Context, quote, single_quoted};
@@ -50,10 +51,14 @@ impl Writer<'_, '_> {
             return Err(ErrorKind::Layout.at(element.start));
         };
         let old = element.value;
+        let except = Some(old);
+        let siblings = shape
+            .siblings
+            .map(|siblings| Siblings { except, ..siblings });
         let replaced = Replaced {
             element: *element,
             mark,
-            shape,
+            shape: BlockStyle { siblings, ..shape },
         };
         #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
@@ -78,9 +83,10 @@ impl Writer<'_, '_> {
         }
         let layout = self.layout();
         let text = new.value.as_str();
+        let spelled = self.as_siblings(siblings, &new);
         let inline = text
             .and_then(|text| self.in_style_of(old, text))
-            .or_else(|| render::inline(self.content(&new), layout));
+            .or_else(|| render::inline(spelled.content(self.content(&new)), layout));
         match (is_inline, inline) {
             (true, Some(text)) => {
                 self.token(replaced, text);
@@ -167,6 +173,7 @@ impl Writer<'_, '_> {
             step,
             column: shape.column + step,
             indicator: header.is_some_and(|header| header.indicator.is_some()),
+            keep: self.lines.start(self.lines.next_line_with_content(below)) == below,
         };
         style.write(&text, self.lines.break_before(below))
     }
@@ -198,13 +205,22 @@ impl Writer<'_, '_> {
     /// `a: 1` becomes `a: 2`, `a:` becomes `a: 2`.
     fn token(&mut self, replaced: Replaced, text: String) {
         let Replaced { element, mark, .. } = replaced;
-        let start = self.tree.outer_start(element.value).max(mark);
+        let start = self.value_start(element.value).max(mark);
         if start < element.end {
             // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
             let space = if start == mark { " " } else { "" };
             self.replace_value(start, &element, format!("{space}{text}"));
         } else {
             self.out.insert(mark, format!(" {text}"));
+        }
+    }
+
+    /// The beginning of the text that a new value replaces. An anchor stays.
+    pub(super) fn value_start(&self, old: NodeId) -> usize {
+        if self.tree.keeps_anchor(old) {
+            self.tree.span(old).start
+        } else {
+            self.tree.outer_start(old)
         }
     }
 

@@ -13,6 +13,7 @@ use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::ops::Range;
 
 pub(crate) struct Writer<'a, 't> {
     pub(super) tree: &'a Tree<'t>,
@@ -20,6 +21,8 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) out: Edits,
     pub(super) cache: &'a Cache,
     pub(super) carrying: Carrying,
+    /// The lines of a comment that go with the element below them.
+    pub(crate) comment: Option<Range<usize>>,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
@@ -42,6 +45,7 @@ impl<'a, 't> Writer<'a, 't> {
             tree,
             cache,
             carrying,
+            comment: None,
             lines: Lines { text: tree.text() },
             out: Edits::default(),
             path: Vec::new(),

@@ -418,7 +418,7 @@ fn a_missing_from_is_named() {
     let patch = serde_json::from_value(json!([{"op": "move", "from": "/x", "path": "/c"}]));
     assert_eq!(
         apply("a: 1\n", &patch.unwrap()).unwrap_err().to_string(),
-        "operation 0 (from `/x`): the path of the operation does not exist in the document"
+        "operation 0 (from `/x`): the document has no `x`"
     );
 }
 

@@ -12,6 +12,7 @@ mod carried_text;
 mod corpus;
 #[cfg(feature = "kubernetes")]
 mod corpus_edits;
+mod editor;
 mod every_place;
 mod generator;
 mod independent_readers;

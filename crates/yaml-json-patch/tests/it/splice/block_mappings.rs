@@ -206,7 +206,7 @@ fn values_are_replaced() {
         .gives("a: 5\nb: x\n");
     given("a: &x 1\nb: x\n")
         .replace("/a", json!(5))
-        .gives("a: 5\nb: x\n");
+        .gives("a: &x 5\nb: x\n");
     given("a: !!str\nb: x\n")
         .replace("/a", json!(5))
         .gives("a: 5\nb: x\n");

@@ -170,3 +170,23 @@ fn tags_are_carried_or_kept_from_getting_lost() {
         .gives("b: {}\nc: [!Join [x, !Ref y], 1]\n");
     moved("a: !x 1\nb: {\"c\": 1}\n", "/a", "/b/d").refuses(ErrorKind::Tag);
 }
+
+#[test]
+fn the_comment_right_above_goes_along() {
+    moved(
+        "a:\n  # Of b,\n  # in two lines.\n  b: 1\n  c: 2\nd:\n    e: 1\n",
+        "/a/b",
+        "/d/b",
+    )
+    .gives("a:\n  c: 2\nd:\n    e: 1\n    # Of b,\n    # in two lines.\n    b: 1\n");
+    moved("l:\n- a\n# Of b.\n- b: 1\n  c: 2\n", "/l/1", "/l/0")
+        .gives("l:\n# Of b.\n- b: 1\n  c: 2\n- a\n");
+    moved("a: 1\nm:\n  # Of x.\n  x: 1\n", "/m/x", "/x").gives("a: 1\nm: {}\n# Of x.\nx: 1\n");
+    // Not into brackets, not onto another value, not the head of the text.
+    moved("a: 1\n# Of b.\nb: 2\nc: {}\nd: [1]\n", "/b", "/d/0")
+        .gives("a: 1\n# Of b.\nc: {}\nd: [2, 1]\n");
+    moved("m:\n  # Of b.\n  b: 2\nc: 3\n", "/m/b", "/c").gives("m: {}\n  # Of b.\nc: 2\n");
+    moved("# Licence.\na: 1\nb:\n  c: 2\n", "/a", "/b/a").gives("# Licence.\nb:\n  c: 2\n  a: 1\n");
+    copied("a:\n  # Of b.\n  b: 1\nd: {e: 1}\n", "/a/b", "/c")
+        .gives("a:\n  # Of b.\n  b: 1\nd: {e: 1}\nc: 1\n");
+}

@@ -9,6 +9,7 @@ mod ends_of_texts;
 #[cfg(feature = "kubernetes")]
 mod nulls;
 mod refusals;
+mod siblings;
 mod strings;
 
 use json_patch::Patch;

@@ -22,6 +22,9 @@ fn a_block_stays_a_block_of_its_kind() {
     given("a: >- # why\n   one\n   two\nb: 1\n")
         .replace("/a", json!("three four\nfive\n"))
         .gives("a: > # why\n   three four\n\n   five\nb: 1\n");
+    given("a: |+\n  one\n\nb: 1\n")
+        .replace("/a", json!("two\n\n\n"))
+        .gives("a: |+\n  two\n\n\nb: 1\n");
     given("- |2\n   a\n- b\n")
         .replace("/0", json!("x"))
         .gives("- |2-\n  x\n- b\n");

@@ -3,17 +3,16 @@
 //! [`to_json`] would say so, but builds the whole document. The first byte of nearly every scalar shows that it is harmless;
 //! only the others are read.
 
-use crate::block_scalar::line_end;
-use crate::json::{self, is_merge_key, to_json};
-use crate::read::TAB;
-use crate::tree::{Kind, NodeId, Style, Tree, YamlError};
 use std::ops::Range;
+use yaml_json_patch::{Kind, NodeId, Style, Tree, YamlError, to_json};
+
+const TAB: &str = "a tab cannot be used for indentation; use spaces";
 
 /// Returns the first reason why sigs.k8s.io/yaml rejects the document, if there is one.
 ///
 /// A document with an alias is read as a whole: aliases multiply, and may be within their own anchor.
 #[must_use]
-pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
+pub(crate) fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
     let error = if let Some(tab) = misplaced_tabs(tree).first() {
         YamlError::new(*tab, TAB.to_owned())
@@ -27,47 +26,21 @@ pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
 
 fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
     match tree.kind(id) {
-        Kind::Mapping => tree.entries(id).try_for_each(|(key, value)| {
-            if !is_plainly_a_key(tree, key) {
-                if is_merge_key(tree, key) {
-                    return merged(tree, value);
-                }
-                json::key(tree, key)?;
-            }
-            if is_plainly_a_value(tree, value) {
-                Ok(())
-            } else {
-                node(tree, value)
-            }
-        }),
+        Kind::Mapping if tree.entries(id).all(|(key, _)| is_plainly_a_key(tree, key)) => tree
+            .entries(id)
+            .try_for_each(|(_, value)| node(tree, value)),
         Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
         Kind::Scalar if is_plainly_a_value(tree, id) => Ok(()),
-        Kind::Scalar => json::scalar(tree, id).map(drop),
+        Kind::Mapping | Kind::Scalar => to_json(tree, id).map(drop),
         // Documents with aliases are read by `to_json`.
         Kind::Alias => Ok(()),
-    }
-}
-
-/// The value of `<<`.
-fn merged(tree: &Tree<'_>, value: NodeId) -> Result<(), YamlError> {
-    let each = |source: NodeId| {
-        if tree.kind(source) == Kind::Mapping {
-            node(tree, source)
-        } else {
-            Err(json::not_to_merge(tree, source))
-        }
-    };
-    if tree.kind(value) == Kind::Sequence {
-        tree.items(value).try_for_each(each)
-    } else {
-        each(value)
     }
 }
 
 /// False for a collection, and where it may be infinite, not a number, or something else than its tag says.
 fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
     tree.kind(id) == Kind::Scalar
-        && !tree.has_properties(id)
+        && !has_properties(tree, id)
         && (tree.style(id) != Style::Plain
             || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
 }
@@ -75,8 +48,12 @@ fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
 /// False where it may be null, `<<`, a number too large for a key, a collection, or something else than its tag says.
 fn is_plainly_a_key(tree: &Tree<'_>, id: NodeId) -> bool {
     tree.kind(id) == Kind::Scalar
-        && !tree.has_properties(id)
+        && !has_properties(tree, id)
         && (tree.style(id) != Style::Plain || is_name(tree.raw(id)))
+}
+
+fn has_properties(tree: &Tree<'_>, id: NodeId) -> bool {
+    tree.tag(id).is_some() || tree.anchor(id).is_some()
 }
 
 /// True for plain text that is a string or a boolean: no number begins with a letter.
@@ -97,7 +74,7 @@ fn is_name(text: &str) -> bool {
 ///    →         # rejected
 /// ```
 #[must_use]
-pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
+pub(crate) fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
     let text = tree.text();
     let mut found = Vec::new();
     // JSON is read as JSON. Hardly any other document has a tab.
@@ -107,19 +84,37 @@ pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
     if is_json || memchr::memchr(b'\t', text.as_bytes()).is_none() {
         return found;
     }
+    let mut leaves = Vec::new();
+    leaves_of(tree, tree.root(), &mut leaves);
     let mut above = None;
     let mut end = 0;
     // Tabs inside scalars and brackets are text, or no concern of go-yaml.
-    for node in tree.nodes.iter().filter(|node| node.style != Style::Block) {
-        let span = node.start as usize..node.end as usize;
+    for leaf in leaves {
+        let place = tree.place(leaf);
+        let span = place.start - tree.start()..place.end - tree.start();
         if span.start >= end {
             found.extend(rejected_tabs(text, above.as_ref(), end..span.start));
             end = span.end;
-            above = (node.style == Style::Plain && !span.is_empty()).then_some(span);
+            above = (tree.style(leaf) == Style::Plain && !span.is_empty()).then_some(span);
         }
     }
     found.extend(rejected_tabs(text, above.as_ref(), end..text.len()));
     found
+}
+
+/// The scalars, aliases and brackets, in their order.
+fn leaves_of(tree: &Tree<'_>, node: Option<NodeId>, leaves: &mut Vec<NodeId>) {
+    let Some(node) = node else { return };
+    if tree.style(node) != Style::Block {
+        leaves.push(node);
+    }
+    for (key, value) in tree.entries(node) {
+        leaves_of(tree, Some(key), leaves);
+        leaves_of(tree, Some(value), leaves);
+    }
+    for item in tree.items(node) {
+        leaves_of(tree, Some(item), leaves);
+    }
 }
 
 /// The leading tabs between two nodes, but for those that go-yaml takes for a part of the plain scalar above, which might go on
@@ -152,7 +147,8 @@ fn leading_tabs(text: &str, within: Range<usize>) -> impl Iterator<Item = usize>
     let mut at = within.start;
     let first_of_lines = std::iter::from_fn(move || {
         let tab = at + memchr::memchr(b'\t', text.as_bytes().get(at..within.end)?)?;
-        at = line_end(text.as_bytes(), tab).1;
+        let rest = &text.as_bytes()[tab..within.end];
+        at = tab + memchr::memchr2(b'\n', b'\r', rest).map_or(rest.len(), |end| end + 1);
         Some(tab)
     });
     first_of_lines.filter(|tab| {
@@ -171,8 +167,7 @@ fn before(text: &str, at: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{misplaced_tabs, rejected_by_go_yaml};
-    use crate::json::to_json;
-    use crate::read::read;
+    use yaml_json_patch::{read, to_json};
 
     /// The documents that [`to_json`] rejects, and no others.
     #[test]

@@ -1,0 +1,96 @@
+//! [`Stream`]: several documents in one text.
+
+use crate::documents::documents;
+use crate::editor::Editor;
+use crate::patch::Error;
+use crate::splice::{ErrorKind, ends_in_open_block_scalar};
+use serde_json::Value;
+
+/// Several documents in one text, each with an [`Editor`] of its own: offsets and errors are those of the document.
+///
+/// ```
+/// use yaml_json_patch::Stream;
+///
+/// let mut stream = Stream::new("kind: Service\n---\n# The pod.\nkind: Pod\n---\nkind: Secret\n")?;
+/// if let Some(pod) = stream.nth(1) {
+///     pod.set("/metadata/name", "web")?;
+/// }
+/// assert!(stream.remove(2));
+/// stream.push(serde_json::json!({"kind": "ConfigMap"}))?;
+/// assert_eq!(
+///     stream.finish()?,
+///     "kind: Service\n---\n# The pod.\nkind: Pod\nmetadata:\n  name: web\n---\nkind: ConfigMap\n"
+/// );
+/// # Ok::<(), yaml_json_patch::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Stream {
+    documents: Vec<Editor>,
+}
+
+impl Stream {
+    /// Reads the documents, as [`documents()`] cuts them.
+    ///
+    /// # Errors
+    /// [`Error::Yaml`] when one of them is not valid YAML, with its offset in the stream.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        let documents = documents(text).map(|document| {
+            let start = document.span.start;
+            Editor::new(&text[document.span]).map_err(|error| error.further_by(start))
+        });
+        Ok(Self {
+            documents: documents.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Returns the document of that index, from 0.
+    pub fn nth(&mut self, index: usize) -> Option<&mut Editor> {
+        self.documents.get_mut(index)
+    }
+
+    /// Returns the documents in their order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Editor> {
+        self.documents.iter_mut()
+    }
+
+    /// Adds a document behind all others.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when the text ends in a block scalar that a line break would change.
+    pub fn push(&mut self, value: impl Into<Value>) -> Result<&mut Self, Error> {
+        let head = match self.documents.last() {
+            None => "",
+            Some(last) if last.text().ends_with(['\n', '\r']) => "---\n",
+            Some(last) if ends_in_open_block_scalar(&crate::read(last.text())?) => {
+                return Err(ErrorKind::OpenBlockScalar.at(last.text().len()).into());
+            }
+            Some(_) => "\n---\n",
+        };
+        let mut document = Editor::new(head)?;
+        document.set("", value)?;
+        self.documents.push(document);
+        Ok(self)
+    }
+
+    /// Removes a document, with its `---` and the comments around it. Returns false if there is none of that index.
+    pub fn remove(&mut self, index: usize) -> bool {
+        let found = index < self.documents.len();
+        if found {
+            self.documents.remove(index);
+        }
+        found
+    }
+
+    /// Returns the edited text.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when two documents have become one, since `---` is missing between them.
+    pub fn finish(&self) -> Result<String, Error> {
+        let text: String = self.documents.iter().map(Editor::text).collect();
+        if documents(&text).count() == self.documents.len() {
+            Ok(text)
+        } else {
+            Err(ErrorKind::Layout.at(0).into())
+        }
+    }
+}

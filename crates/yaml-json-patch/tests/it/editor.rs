@@ -1,0 +1,121 @@
+//! The editor: comments that go along, places of new members, anchors, and errors that say what is there.
+
+use yaml_json_patch::{AnchorPolicy, Editor, Position};
+
+#[track_caller]
+fn removed(text: &str, path: &str, expected: &str) {
+    let mut editor = Editor::new(text).unwrap();
+    assert!(editor.remove(path).unwrap());
+    assert_eq!(editor.finish().unwrap(), expected, "{text}");
+}
+
+#[test]
+fn the_comment_of_a_removed_element_goes_with_it() {
+    removed(
+        "a: 1\n\n# Of b,\n# alone.\nb: 2\n\n# Of c.\nc: 3\n",
+        "/b",
+        "a: 1\n\n# Of c.\nc: 3\n",
+    );
+    removed(
+        "l:\n  # First.\n  - a\n  # Second.\n  - b\nm: 1\n",
+        "/l/0",
+        "l:\n  # Second.\n  - b\nm: 1\n",
+    );
+    removed(
+        "a:\n  x: 1\n  # Last.\n  y: 2\nb: 1\n",
+        "/a/y",
+        "a:\n  x: 1\nb: 1\n",
+    );
+    removed("a:\n  # Only.\n  x: 1\nb: 1\n", "/a/x", "a: {}\nb: 1\n");
+}
+
+#[test]
+fn a_comment_that_may_tell_of_more_stays() {
+    // The head of the file.
+    removed("# Licence.\na: 1\n\nb: 2\n", "/a", "# Licence.\n\nb: 2\n");
+    // It may be about the next one, too.
+    removed(
+        "a: 1\n# Host and port.\nh: 2\np: 3\n",
+        "/h",
+        "a: 1\n# Host and port.\np: 3\n",
+    );
+    // What was commented out is still of use.
+    removed(
+        "a: 1\n# old: 1\nb: 2\n\nc: 3\n",
+        "/b",
+        "a: 1\n# old: 1\n\nc: 3\n",
+    );
+    removed("l:\n- a\n# - b\n- c\n", "/l/1", "l:\n- a\n# - b\n");
+}
+
+#[test]
+fn a_member_is_put_before_or_behind_another_one() {
+    let mut editor = Editor::new("a: 1\n# Of c.\nc: 3\n").unwrap();
+    editor.insert_before("/b", "c", 2).unwrap();
+    editor.insert_after("/d", "c", 4).unwrap();
+    editor.insert_after("/e", "a", 5).unwrap();
+    assert!(editor.insert_before("/x", "z", 1).is_err());
+    assert!(editor.insert_after("/a", "c", 1).is_err());
+    assert_eq!(
+        editor.finish().unwrap(),
+        "a: 1\ne: 5\nb: 2\n# Of c.\nc: 3\nd: 4\n"
+    );
+}
+
+#[test]
+fn anchored_values_are_changed_where_that_is_asked_for() {
+    let text = "x: &x # base\n  image: a:1\n  deep: &d [1]\ny:\n  <<: *x\nz: *d\n";
+    let mut editor = Editor::new(text).unwrap();
+    assert!(editor.set("/x/image", "a:2").is_err());
+    editor.anchors(AnchorPolicy::Follow);
+    editor.set("/x/image", "a:2").unwrap();
+    editor.set("/x/deep/-", 2).unwrap();
+    // The alias would lead nowhere.
+    assert!(editor.set("/x/deep", 1).is_err());
+    assert!(editor.remove("/x").is_err());
+    assert_eq!(
+        editor.finish().unwrap(),
+        "x: &x # base\n  image: a:2\n  deep: &d [1, 2]\ny:\n  <<: *x\nz: *d\n"
+    );
+}
+
+#[test]
+fn an_error_of_a_path_says_how_far_it_leads() {
+    let text = "a:\n  b: 1\nl: [1, 2]\nn:\n";
+    let mut editor = Editor::new(text).unwrap();
+    for (path, message, place) in [
+        ("/a/b/c", "`/a/b` is 1, not a mapping or a list", "2:6"),
+        ("/l/7", "`/l` has 2 items, and none at `7`", "3:4"),
+        ("/l/x", "`/l` has 2 items, and none at `x`", "3:4"),
+        ("/x/0", "the document has no `x`", "1:1"),
+        (
+            "a/b",
+            "`a/b` is no JSON Pointer, which begins with `/`",
+            "1:1",
+        ),
+    ] {
+        let error = editor.set(path, 3).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), message);
+        assert_eq!(
+            Position::of(text, error.offset()).to_string(),
+            place,
+            "{path}"
+        );
+    }
+    let error = editor.rename("/a/x", "y").map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "`/a` has no `x`");
+    let error = editor.rename("/a", "l").map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "`/l` is there already");
+}
+
+#[test]
+fn a_test_says_what_it_found() {
+    let patch = serde_json::json!([{"op": "test", "path": "/a/b", "value": 2}]);
+    let text = "a:\n  b: 1\n";
+    let error = yaml_json_patch::apply(text, &serde_json::from_value(patch).unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "operation 0 (path `/a/b`): `/a/b` is 1, not 2"
+    );
+    assert_eq!(Position::of(text, error.offset()).to_string(), "2:6");
+}
