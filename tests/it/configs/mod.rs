@@ -168,7 +168,7 @@ fn null_as_an_argument_is_null() {
             "agent.image",
             Config::default().value("agent.image").unwrap(),
         ),
-        ("kubernetesVersion", json!("1.29")),
+        ("kubernetesVersion", json!("1.33")),
         ("agent.tmp", json!(null)),
         ("agent.resources.limits.memory", json!(null)),
         ("agent.securityContext.runAsUser", json!(null)),
