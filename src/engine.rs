@@ -29,6 +29,7 @@ pub(crate) fn inject_list(
                 name: "",
                 text,
                 injection: &injection,
+                built_namespace: None,
             }],
             config,
         );

@@ -6,15 +6,18 @@
 use crate::checks::TemplateNames;
 use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
-use crate::cli::input::{FileText, Unreadable, looks_like_manifest, read_file};
+use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND};
+use crate::diagnostic::shell_word;
+use crate::inject::totals::plural;
 use crate::inject::{Input, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +44,7 @@ pub fn run(
         shared: SharedWork::default(),
         names: TemplateNames::default(),
         has_resources: false,
+        has_templates: false,
     };
     for file in &discovered.files {
         reader.read(file)?;
@@ -50,9 +54,13 @@ pub fn run(
         mut session,
         names,
         has_resources,
+        has_templates,
         ..
     } = reader;
     report_annotations(&kustomizations, &mut session)?;
+    report_changed_names(&kustomizations, &mut session)?;
+    let elsewhere = kustomizations.rendered_elsewhere(discovered);
+    report_rendered_elsewhere(&elsewhere, paths, has_templates, &mut session)?;
     let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
     if folders.peek().is_some() {
         report_unmatched_lists(&names, &mut session)?;
@@ -84,6 +92,75 @@ fn report_annotations(
         session.add_about(&place, finding.clone())?;
     }
     Ok(())
+}
+
+/// Warns of kustomizations that change what `rbac` prints, once.
+fn report_changed_names(
+    kustomizations: &Kustomizations,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
+    let mut folders = kustomizations.changing_names();
+    let Some(folder) = folders.next() else {
+        return Ok(());
+    };
+    session.names_change = true;
+    if !matches!(session.run.mode, OutputMode::Permissions) {
+        return Ok(());
+    }
+    let message =
+        "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
+    let name = folder.to_string_lossy();
+    let help = format!(
+        "use `mackerel-agent-injector rbac -k {}`",
+        shell_word(&name)
+    );
+    let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
+    session.add_about(&name, finding)
+}
+
+/// Reports the kustomizations whose workloads are not in the input: in one line, or as a warning where a folder that the user named has
+/// one and the input has no pod template.
+fn report_rendered_elsewhere(
+    elsewhere: &[&Path],
+    paths: &[PathBuf],
+    has_templates: bool,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
+    let Some(first) = elsewhere.first() else {
+        return Ok(());
+    };
+    if session.run.options.direction == Direction::Uninject {
+        return Ok(());
+    }
+    let use_k = |folder: &Path| {
+        let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
+        format!(
+            "`mackerel-agent-injector {command} -k {}`",
+            shell_word(&folder)
+        )
+    };
+    let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
+    let is_named = |folder: &&&Path| named.contains(&canonical(folder));
+    if let (Some(folder), false) = (elsewhere.iter().find(is_named), has_templates) {
+        let message =
+            "no pod template: the kustomization has charts, or resources from outside of the input";
+        let finding = Finding::about_input(Reason::RenderedElsewhere, message)
+            .with_help(format!("use {}", use_k(folder)));
+        return session.add_about(&folder.to_string_lossy(), finding);
+    }
+    let names: Vec<_> = elsewhere
+        .iter()
+        .take(3)
+        .map(|folder| folder.to_string_lossy())
+        .collect();
+    let more = if elsewhere.len() > 3 { ", …" } else { "" };
+    let line = format!(
+        "info: rendered elsewhere: {} with charts or resources from outside of the input: {}{more}; use {}",
+        plural(elsewhere.len(), "kustomization"),
+        names.join(", "),
+        use_k(first)
+    );
+    session.messages.note_line(&line)
 }
 
 /// Reports the lists of `select` that match no pod template. A directory is the input as a whole; a single file may be one that a
@@ -126,6 +203,8 @@ struct FileReader<'r> {
     names: TemplateNames,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
+    /// True if a file has a pod template.
+    has_templates: bool,
 }
 
 impl FileReader<'_> {
@@ -175,6 +254,7 @@ impl FileReader<'_> {
         }
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();
+        self.has_templates |= has_templates;
         // A kustomization needs no kind.
         self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
@@ -199,6 +279,8 @@ impl FileReader<'_> {
         self.has_resources |= !injection.findings.is_empty();
         self.session
             .add(&file.path, Source::File(state), text, injection);
+        let namespace = self.kustomizations.namespace_of(file);
+        self.session.set_built_namespace(namespace);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::config::API_VERSION;
 use crate::diagnostic::LineCounter;
 use crate::mackerel::annotations::PREFIX;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::pointer::escape;
@@ -19,6 +19,8 @@ pub struct Kustomizations {
     /// The canonical folders of the input, and those above them.
     folders: BTreeSet<PathBuf>,
     layers: Vec<Layer>,
+    /// The indices of the kustomizations, by canonical folder.
+    by_folder: HashMap<PathBuf, usize>,
     /// The files that a kustomization in or above their folder names as patches, by canonical path.
     patches: HashMap<OsString, NamedPatch>,
 }
@@ -68,6 +70,8 @@ impl Kustomizations {
                 self.patches.entry(path.into()).or_insert(patch);
             }
         }
+        let (folder, index) = (layer.folder.clone(), self.layers.len());
+        self.by_folder.entry(folder).or_insert(index);
         self.layers.push(layer);
     }
 
@@ -97,6 +101,43 @@ impl Kustomizations {
                     words.any(|word| word.trim_start_matches("./") == path)
                 })
             })
+    }
+
+    /// Returns the folders of the kustomizations that change namespaces or names.
+    pub fn changing_names(&self) -> impl Iterator<Item = &Path> {
+        let layers = self.layers.iter();
+        let layers =
+            layers.filter(|layer| layer.content.renames || layer.content.namespace.is_some());
+        layers.map(|layer| parent(&layer.path))
+    }
+
+    /// Returns the namespace that the kustomization in the folder of a file gives it.
+    pub fn namespace_of(&self, file: &InputFile) -> Option<&str> {
+        let folder = parent(&file.canonical);
+        let index = self.by_folder.get(folder)?;
+        self.layers.get(*index)?.content.namespace.as_deref()
+    }
+
+    /// Returns the folders of the input with a kustomization that has charts, or resources outside of the input.
+    pub fn rendered_elsewhere(&self, discovered: &DiscoveredFiles) -> Vec<&Path> {
+        let input: HashSet<&Path> = discovered.folders.iter().map(PathBuf::as_path).collect();
+        let is_outside = |layer: &Layer, entry: &String| {
+            let path = canonical(&layer.folder.join(entry));
+            let folder = if path.is_dir() { &*path } else { parent(&path) };
+            entry.contains("://") || !input.contains(folder)
+        };
+        let layers = self.layers.iter().filter(|layer| {
+            let Layer {
+                folder, content, ..
+            } = layer;
+            input.contains(folder.as_path())
+                && (content.has_charts
+                    || content
+                        .resources
+                        .iter()
+                        .any(|entry| is_outside(layer, entry)))
+        });
+        layers.map(|layer| parent(&layer.path)).collect()
     }
 
     /// Returns the place of the first annotation of this program that each kustomization sets, itself or by a file that it names as a

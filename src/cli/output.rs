@@ -12,7 +12,10 @@ use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::inject::Row;
+use crate::inject::severity::SeverityPolicy;
+use crate::inject::totals::plural;
 use crate::rbac;
+use crate::report::{Finding, Reason};
 use std::io;
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;
@@ -221,6 +224,7 @@ impl Session<'_> {
             texts,
             requirements: &self.requirements,
             config: self.run.config,
+            names_change: self.names_change,
         };
         let of_run = self.messages.rows().iter().cloned();
         let of_texts: Vec<Row<'s>> = match request.format {
@@ -239,8 +243,16 @@ impl Session<'_> {
 
     /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(&mut self) -> anyhow::Result<Exit> {
+        if self.without_namespace > 0 {
+            let templates = plural(self.without_namespace, "pod template");
+            let message = format!("cannot print the permissions: {templates} without a namespace");
+            let help = "set `--namespace` or `spec.namespace`; if a kustomization sets it, use `rbac -k DIR`";
+            let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
+            self.messages
+                .add_about("", finding, SeverityPolicy::default())?;
+        }
         if self.has_errors() {
-            return self.fail(Ending::NoChangesPrinted);
+            return self.fail(Ending::NoPermissionsPrinted);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
         let ending = Ending::PermissionsPrinted(&self.grants);

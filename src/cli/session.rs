@@ -7,7 +7,7 @@ use crate::cli::diff;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::messages::{Ending, Messages, RunEnd, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
-use crate::config::Origin;
+use crate::config::{OnError, Origin};
 use crate::diagnostic::{visible, visible_json};
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::inject::{Injection, Row};
@@ -16,6 +16,7 @@ use crate::options::Direction;
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
@@ -28,6 +29,8 @@ pub(super) struct ProcessedFile {
     pub(super) source: Source,
     pub(super) text: String,
     injection: Injection,
+    /// The namespace that the kustomization in its folder gives its resources.
+    built_namespace: Option<String>,
 }
 
 /// The source of a text.
@@ -71,6 +74,7 @@ impl ProcessedFile {
             name: &self.name,
             text: &self.text,
             injection: &self.injection,
+            built_namespace: self.built_namespace.as_deref(),
         }
     }
 }
@@ -84,6 +88,10 @@ pub(super) struct Session<'r> {
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
+    /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
+    pub(super) without_namespace: usize,
+    /// True if a kustomization of the input changes namespaces or names.
+    pub(super) names_change: bool,
 }
 
 impl<'r> Session<'r> {
@@ -94,6 +102,8 @@ impl<'r> Session<'r> {
             files: Vec::new(),
             requirements: Vec::new(),
             grants: Grants::default(),
+            without_namespace: 0,
+            names_change: false,
         }
     }
 
@@ -170,12 +180,27 @@ impl<'r> Session<'r> {
             source,
             text,
             injection,
+            built_namespace: None,
         });
+    }
+
+    /// Sets the namespace that a kustomization gives the resources of the last text.
+    pub(super) fn set_built_namespace(&mut self, namespace: Option<&str>) {
+        if let Some(file) = self.files.last_mut() {
+            file.built_namespace = namespace.map(str::to_owned);
+        }
     }
 
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
     fn keep_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&mut injection.outcomes, self.run.config);
+        let templates = injection.outcomes.len();
+        let has_namespace =
+            |outcome: &Outcome| outcome.decision.reason != Reason::NamespaceRequired;
+        injection.outcomes.retain(has_namespace);
+        self.without_namespace += templates - injection.outcomes.len();
+        // A part of the permissions is never printed as if it were all.
+        injection.severity_policy.on_error = OnError::Fail;
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
             outcome.warnings.retain(|warning| {
@@ -249,6 +274,13 @@ impl<'r> Session<'r> {
         }
         let checked = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
+        if self.names_change {
+            let mut known = HashSet::new();
+            self.requirements.retain_mut(|requirement| {
+                requirement.namespace = None;
+                known.insert(requirement.need.clone())
+            });
+        }
         for (file, scaling) in checked.scalings {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.scalings.push(scaling);

@@ -177,6 +177,7 @@ fn answer_call(
         name: STDIN,
         text: &text,
         injection: &injection,
+        built_namespace: None,
     };
     let end = RunEnd {
         ending,

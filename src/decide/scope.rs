@@ -52,7 +52,9 @@ impl Evaluation<'_, '_> {
                 let setting = "select.namespaces";
                 let message = format!("`{setting}` is set, but the resource has no namespace");
                 let warning = self.finding(Reason::NamespaceUnknown, message);
-                self.warnings.push(warning.with_help("set `--namespace`"));
+                self.warnings.push(warning.with_help(
+                    "set `--namespace`; if a kustomization sets the namespace, use `-k`, a configuration in its directory, or `select.podSelector`",
+                ));
                 return Err(self.not_selected(setting, "its namespace is unknown"));
             }
             None => {}

@@ -55,6 +55,8 @@ pub struct Inputs<'a, 'i> {
     pub texts: &'a [ProcessedText<'i>],
     pub requirements: &'i [Requirement],
     pub config: &'i Config,
+    /// True if the namespaces are not those of the pods, because kustomize changes them.
+    pub names_change: bool,
 }
 
 /// A place in an input.
@@ -108,7 +110,7 @@ pub fn explain<'i>(
     Explanation {
         rows: rows.collect(),
         needed: needed(&shown, inputs),
-        permissions: permissions::permissions(&shown, texts, config),
+        permissions: permissions::permissions(&shown, inputs),
         hosts: HostCount::of(&shown, texts, config),
         without_pod_template: match resource {
             Some(_) => 0,
@@ -141,6 +143,7 @@ fn needed<'i>(shown: &[&Outcome], inputs: Inputs<'_, 'i>) -> Vec<Needed<'i>> {
     for outcome in shown {
         let default_namespace = inputs.config.spec.namespace.as_deref();
         let namespace = outcome.identity.namespace_or(default_namespace);
+        let namespace = namespace.filter(|_| !inputs.names_change);
         if let Some(needs) = outcome.needs() {
             keys.extend(needs.objects.iter().map(|key| (namespace, key)));
         }

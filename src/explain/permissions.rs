@@ -1,8 +1,7 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
 use crate::agent::kubelet_access::KubeletAccess;
-use crate::checks::ProcessedText;
-use crate::config::Config;
+use crate::explain::Inputs;
 use crate::inject::outcome::Outcome;
 use crate::rbac;
 use serde::Serialize;
@@ -28,20 +27,17 @@ pub struct PermissionView {
 }
 
 /// Returns the permissions by namespace and access; leaves out agents that need none.
-pub(super) fn permissions(
-    outcomes: &[&Outcome],
-    texts: &[ProcessedText<'_>],
-    config: &Config,
-) -> Vec<PermissionView> {
+pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<PermissionView> {
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
     for outcome in outcomes {
         if let Some(subject) = outcome.rbac_subject() {
-            let accounts = needed.entry((subject.namespace.clone(), subject.access));
+            let namespace = subject.namespace.clone().filter(|_| !inputs.names_change);
+            let accounts = needed.entry((namespace, subject.access));
             let accounts = accounts.or_default();
             accounts.insert(subject.account.name.clone());
         }
     }
-    let mut texts = texts.iter();
+    let mut texts = inputs.texts.iter();
     let written = if texts.any(|text| rbac::has_objects(text.text, &text.injection.related)) {
         "the input has"
     } else {
@@ -49,7 +45,7 @@ pub(super) fn permissions(
     };
     let mut permissions = Vec::new();
     for ((namespace, access), service_accounts) in needed {
-        let get = access.resources(config.spec.kubernetes_version);
+        let get = access.resources(inputs.config.spec.kubernetes_version);
         if !get.is_empty() {
             permissions.push(PermissionView {
                 namespace,

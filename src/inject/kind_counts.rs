@@ -79,6 +79,9 @@ impl KindCounts {
                 Some(Gap::RenderedElsewhere) => lines.push(format!(
                     "info: rendered elsewhere: {count} {name}; inject the rendered manifests, or use the webhook"
                 )),
+                Some(Gap::Template) => lines.push(format!(
+                    "info: rendered elsewhere: {count} {name}; use `oc process -f FILE | mackerel-agent-injector inject -`"
+                )),
                 None => {}
             }
         }
@@ -118,16 +121,18 @@ mod tests {
             ("", "ConfigMap"),
             ("", "ConfigMap"),
             ("argoproj.io", "Application"),
+            ("template.openshift.io", "Template"),
         ] {
             more.add(group, kind, 1);
         }
         counts.absorb(&more);
         counts.absorb(&more);
-        let line = "info: without pod template: 4 ConfigMap, 2 Service, 2 argoproj.io/Application, 2 kafka.strimzi.io/Kafka";
+        let line = "info: without pod template: 4 ConfigMap, 2 Service, 2 argoproj.io/Application, 2 kafka.strimzi.io/Kafka, 2 template.openshift.io/Template";
         assert_eq!(counts.line().as_deref(), Some(line));
         let lines = [
             "info: rendered elsewhere: 2 argoproj.io/Application; inject the rendered manifests, or use the webhook",
             "info: not covered: 2 kafka.strimzi.io/Kafka; their pods get an agent from the webhook only",
+            "info: rendered elsewhere: 2 template.openshift.io/Template; use `oc process -f FILE | mackerel-agent-injector inject -`",
         ];
         assert_eq!(counts.gap_lines(), lines);
         assert_eq!(KindCounts::default().line(), None);

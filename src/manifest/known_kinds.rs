@@ -284,6 +284,8 @@ pub(crate) enum Gap {
     WebhookOnly,
     /// A controller renders manifests that are not in the input.
     RenderedElsewhere,
+    /// `oc process` renders its manifests.
+    Template,
 }
 
 impl Gap {
@@ -293,6 +295,7 @@ impl Gap {
             ("argoproj.io", "Application" | "ApplicationSet")
             | ("helm.toolkit.fluxcd.io", "HelmRelease")
             | ("kustomize.toolkit.fluxcd.io", "Kustomization") => Some(Gap::RenderedElsewhere),
+            ("template.openshift.io", "Template") => Some(Gap::Template),
             _ => is_for_webhook(group, kind).then_some(Gap::WebhookOnly),
         }
     }

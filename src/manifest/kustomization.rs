@@ -11,6 +11,9 @@ pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", 
 /// The lists of a kustomization that name files and other kustomizations.
 const RESOURCE_LISTS: [&str; 3] = ["resources", "bases", "components"];
 
+/// The lists of a kustomization that hold Helm charts.
+const CHART_LISTS: [&str; 2] = ["helmCharts", "helmChartInflationGenerator"];
+
 /// The lists of a kustomization that hold patches.
 const PATCH_LISTS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
 
@@ -32,6 +35,12 @@ pub(crate) fn is_kustomization(name: &str) -> bool {
 pub(crate) struct Kustomization {
     /// The resources, bases and components: files, directories and URLs.
     pub(crate) resources: Vec<String>,
+    /// `namespace`, which the build gives its resources.
+    pub(crate) namespace: Option<String>,
+    /// True if it sets a prefix or a suffix of names.
+    pub(crate) renames: bool,
+    /// True if it renders Helm charts.
+    pub(crate) has_charts: bool,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
     /// Files of patches.
@@ -79,6 +88,14 @@ impl Kustomization {
             items.filter_map(|item| string(tree, item))
         };
         self.transformers.extend(strings("transformers"));
+        let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
+        self.namespace = self.namespace.take().or_else(|| text("namespace"));
+        self.renames |= ["namePrefix", "nameSuffix"]
+            .into_iter()
+            .any(|name| text(name).is_some());
+        self.has_charts |= CHART_LISTS
+            .into_iter()
+            .any(|list| tree.member_items(root, list).next().is_some());
         self.resources
             .extend(RESOURCE_LISTS.into_iter().flat_map(strings));
         for list in PATCH_LISTS {
@@ -184,6 +201,15 @@ mod tests {
         assert_eq!(read.transformers, ["e.yaml"]);
         assert_eq!(read.resources, ["a.yaml", "../base", "f"]);
         assert_eq!(read.patch_files, []);
+    }
+
+    #[test]
+    fn what_a_build_changes_or_renders_is_read() {
+        let set = read("namespace: shop\nnameSuffix: -v2\nhelmCharts: [{name: web}]\n");
+        assert_eq!(set.namespace.as_deref(), Some("shop"));
+        assert!(set.renames && set.has_charts);
+        let unset = read("namespace: ''\nnamePrefix:\nhelmCharts: []\n");
+        assert_eq!(unset, super::Kustomization::default());
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn namespace<'s>(
     let Some(namespace) = subject.namespace.as_deref() else {
         let message = "cannot print the permissions: the resource has no namespace";
         let finding = Finding::new(Reason::NamespaceRequired, message, outcome.offset, "");
-        return Err(finding.with_help("set `--namespace` or `spec.namespace`"));
+        return Err(finding);
     };
     let (field, offset) = subject.account.field.unwrap_or_default();
     let at_account = format!("{}/spec/{field}", outcome.template);

@@ -114,6 +114,8 @@ reasons! {
     NodesProxy = "nodes-proxy", Warning, "the agent needs `nodes/proxy`, which permits more than reading";
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
+    KustomizeNames = "kustomize-names", Warning, "a kustomization of the input changes namespaces or names";
+    RenderedElsewhere = "rendered-elsewhere", Warning, "kustomize takes the workloads of a directory from outside of the input";
     KustomizeAnnotation = "kustomize-annotation", Warning, "a kustomization sets an annotation of this tool after injection";
     AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";
     ValueKept = "value-kept", Warning, "a value that was changed after injection was kept";

@@ -399,3 +399,125 @@ metadata:
   annotations:
     config.kubernetes.io/function: '{exec: {path: mackerel-agent-injector}}'
 ";
+
+fn manifest_in(namespace: &str) -> String {
+    WEB.replace(
+        "  name: web\nspec",
+        &format!("  name: web\n  namespace: {namespace}\nspec"),
+    )
+}
+
+/// An overlay alone has nothing to check, and must not be green for ever.
+#[test]
+fn an_overlay_without_its_base_is_a_warning_that_names_k() {
+    let files = [
+        ("base/kustomization.yaml", BASE),
+        ("base/web.yaml", WEB),
+        (
+            "overlays/prod/kustomization.yaml",
+            "resources: [../../base]\n",
+        ),
+        (
+            "charts/kustomization.yaml",
+            "helmCharts: [{name: redis}]\nresources: [namespace.yaml]\n",
+        ),
+        (
+            "charts/namespace.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: redis}\n",
+        ),
+        (
+            "remote/kustomization.yaml",
+            "resources: [\"https://example.com/app?ref=v1\", github.com/team/app]\n",
+        ),
+    ];
+    let folder = Folder::with(&files);
+    for named in ["overlays/prod", "charts", "remote"] {
+        let ran = folder.run(&["inject", "--check", "--strict", named]);
+        assert_eq!(ran.code, Some(2), "{named}: {ran:?}");
+        assert!(ran.stderr.contains("error[rendered-elsewhere]"), "{ran:?}");
+        let command = format!("use `mackerel-agent-injector inject --check -k {named}`");
+        assert!(ran.stderr.contains(&command), "{ran:?}");
+    }
+    // The base is in the input, too.
+    let both = folder.run(&["inject", "--check", "base", "overlays"]);
+    assert!(!both.stderr.contains("elsewhere"), "{both:?}");
+    let all = folder.run(&["inject", "--check", "--strict", "."]);
+    assert_eq!(all.code, Some(1), "{all:?}");
+    let line = "info: rendered elsewhere: 2 kustomizations with charts or resources from outside of the input: charts, remote; \
+                use `mackerel-agent-injector inject --check -k charts`\n";
+    assert!(all.stderr.contains(line), "{all:?}");
+}
+
+/// The layout of kubebuilder: the file has a namespace that only the kustomization of another directory changes.
+#[test]
+fn rbac_warns_once_where_a_build_changes_names() {
+    let files = [
+        ("manager/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("manager/web.yaml", &*manifest_in("system")),
+        (
+            "default/kustomization.yaml",
+            "namespace: shop\nnamePrefix: shop-\nresources: [../manager]\n",
+        ),
+    ];
+    let folder = Folder::with(&files);
+    let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
+    assert_eq!(rbac.code, Some(0), "{rbac:?}");
+    assert!(
+        rbac.stdout.contains("namespace: system"),
+        "as before: {rbac:?}"
+    );
+    assert_eq!(rbac.stderr.matches("warning[kustomize-names]").count(), 1);
+    assert!(
+        rbac.stderr
+            .contains("use `mackerel-agent-injector rbac -k default`"),
+        "{rbac:?}"
+    );
+    let checked = folder.run(&["inject", "--check", "."]);
+    assert!(
+        checked
+            .stderr
+            .contains("required in the namespace of the pods: Secret")
+            && !checked.stderr.contains("kustomize-names"),
+        "{checked:?}"
+    );
+    let explained = folder.run(&["explain", "."]).stdout;
+    assert!(
+        explained.contains("ServiceAccount default in the namespace of the pods")
+            && explained.contains("in the namespace of the pods: Secret"),
+        "{explained}"
+    );
+    std::fs::remove_dir_all(folder.path("default")).unwrap();
+    let checked = folder.run(&["inject", "--check", "."]);
+    assert!(
+        checked.stderr.contains("required in system: Secret"),
+        "{checked:?}"
+    );
+}
+
+/// Either has the namespace, and the kustomization beside them gives it to the other.
+#[test]
+fn a_service_account_is_found_by_the_namespace_of_the_kustomization() {
+    let account = |namespace: &str| {
+        format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: web{namespace}}}\nautomountServiceAccountToken: false\n"
+        )
+    };
+    let with_account =
+        |web: &str| web.replace("    spec:\n", "    spec:\n      serviceAccountName: web\n");
+    let kustomization = "namespace: shop\nresources: [web.yaml, account.yaml]\n";
+    for (web, account) in [
+        (WEB.to_owned(), account(", namespace: shop")),
+        (manifest_in("shop"), account("")),
+    ] {
+        let folder = Folder::with(&[
+            ("web.yaml", &with_account(&web)),
+            ("account.yaml", &account),
+        ]);
+        let check = || folder.run(&["inject", "--check", "."]).stderr;
+        assert!(!check().contains("sa-automount-off"));
+        folder.write("kustomization.yaml", kustomization);
+        let stderr = check();
+        assert!(stderr.contains("warning[sa-automount-off]"), "{stderr}");
+        assert!(!stderr.contains("sa-automount-unknown"), "{stderr}");
+    }
+}

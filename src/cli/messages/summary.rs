@@ -25,8 +25,10 @@ pub enum Ending<'g> {
     NothingPrinted,
     /// Errors held back the change of every file.
     NoFileChanged,
-    /// Errors held back a diff, a list, patches or RBAC manifests.
+    /// Errors held back a diff, a list or patches.
     NoChangesPrinted,
+    /// Errors held back RBAC manifests. No setting prints a part of them.
+    NoPermissionsPrinted,
     /// A function call was answered with errors as its results.
     CallFailed,
 }
@@ -34,7 +36,11 @@ pub enum Ending<'g> {
 impl Ending<'_> {
     /// Returns true if errors held back the output.
     pub fn is_failure(self) -> bool {
-        self.is_undone() || matches!(self, Ending::NoChangesPrinted)
+        self.is_undone()
+            || matches!(
+                self,
+                Ending::NoChangesPrinted | Ending::NoPermissionsPrinted
+            )
     }
 
     /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
@@ -89,7 +95,7 @@ impl Messages {
             }
             Ending::NothingPrinted => self.failure(end, "; no output was written"),
             Ending::NoFileChanged => self.failure(end, "; no file was changed"),
-            Ending::NoChangesPrinted => self.failure(end, ""),
+            Ending::NoChangesPrinted | Ending::NoPermissionsPrinted => self.failure(end, ""),
             Ending::CallFailed => self.failure(end, "; items returned unchanged"),
         }
     }
@@ -108,6 +114,7 @@ impl Messages {
         if end.options.warnings == Warnings::Refuse
             || !errors.iter().all(can_skip)
             || !self.has_changes(end)
+            || matches!(end.ending, Ending::NoPermissionsPrinted)
         {
             return result;
         }
