@@ -283,8 +283,9 @@ impl OperationApplier<'_, '_> {
                 (*node, key.old(), value)
             }
             Overlay::Seq { node, items } => {
-                let at = element(&last, items.len()).ok_or(NOWHERE)?;
-                (*node, None, items.remove(at))
+                let at = element(&last, items.len());
+                let removed = at.and_then(|at| items.remove(at));
+                (*node, None, removed.ok_or(NOWHERE)?)
             }
             _ => return Err(NOWHERE),
         };

@@ -6,7 +6,7 @@ use super::layout::Level;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
-use super::spelling::{Quotes, Siblings};
+use super::spelling::{Quotes, Siblings, Spelling};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -408,15 +408,20 @@ impl<'t> Writer<'_, 't> {
                 .chain(chain().skip(usize::from(is_alone)))
         };
         let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
-        let strings = own
-            .into_iter()
-            .chain(neighbour)
-            .chain(around.iter().copied());
+        let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
+        let strings = own.into_iter().chain(neighbour);
         let mut quotes = strings.map(|node| Quotes::of_values(tree, Siblings { node, except }));
-        let quotes = quotes.find(|quotes| quotes.are_shown());
+        let known = &mut self.examples.spellings;
+        let mut further = around.iter().map(|node| {
+            let (node, except) = (*node, None);
+            let spelling = || Spelling::of(tree, Siblings { node, except });
+            known.entry(node).or_insert_with(spelling).values
+        });
+        let is_shown = |quotes: &Quotes| quotes.are_shown();
+        let quotes = quotes.find(is_shown).or_else(|| further.find(is_shown));
         Brackets {
             place,
-            pads: [pad(Kind::Sequence), pad(Kind::Mapping)],
+            pads,
             quotes: quotes.unwrap_or_default(),
             comma: if tight_comma { "," } else { ", " },
             colon: if tight_colon && place == Context::Json {

@@ -1,7 +1,7 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::error::{ErrorKind, SpliceError};
-use super::members::{Key, MemberList, PatchedMember};
+use super::members::{ItemList, Key, MemberList, PatchedMember};
 use super::operation::AnchorPolicy;
 #[cfg(feature = "kubernetes")]
 use super::operation::NullSource;
@@ -25,7 +25,10 @@ pub(crate) enum Overlay {
         members: MemberList<Overlay>,
     },
     /// A sequence of the text, something in it changed.
-    Seq { node: NodeId, items: Vec<Overlay> },
+    Seq {
+        node: NodeId,
+        items: ItemList<Overlay>,
+    },
     /// A value of the patch.
     New(Arc<Value>),
     /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
@@ -102,7 +105,7 @@ impl Overlay {
             }
             Kind::Sequence => Overlay::Seq {
                 node,
-                items: tree.items(node).map(Overlay::Old).collect(),
+                items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
             },
         };
         // A change here would show at each alias, which no operation has named.

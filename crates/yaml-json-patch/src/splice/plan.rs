@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use super::members::{Key, MemberList};
+use super::members::{ItemList, Key, MemberList};
 use super::overlay::{MemberOverlay, Overlay};
 use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -162,7 +162,7 @@ pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    items: &'o [Overlay],
+    items: &'o ItemList<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = items_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());
