@@ -144,15 +144,15 @@ fn documents(text: &str) -> Vec<Range<usize>> {
         true => before.len() + BOM.len_utf8(),
         false => 0,
     };
-    match json_objects(&text[mark..]) {
-        Some(objects) => {
-            let objects = objects.into_iter();
-            objects.map(|it| mark + it.start..mark + it.end).collect()
-        }
-        // The parser takes a mark that begins the text.
-        None if before.is_empty() => Vec::new(),
-        None => vec![mark..text.len()],
+    let objects = json_objects(&text[mark..]).unwrap_or_default().into_iter();
+    let mut found: Vec<_> = objects
+        .map(|object| mark + object.start..mark + object.end)
+        .collect();
+    // The parser takes a mark that begins the text.
+    if found.is_empty() && mark > BOM.len_utf8() {
+        found.push(mark..text.len());
     }
+    found
 }
 
 /// Returns the JSON objects of a text, if it has several and nothing else. The text of each begins where the one before it ends.
