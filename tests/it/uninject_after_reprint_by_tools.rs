@@ -56,9 +56,11 @@ const RESOURCE_LIST: [&str; 2] = ["lists/resource-list", "sealed/item-of-a-resou
 const CHANGED_BY_THE_TOOL: &str = "layout/block-scalar-that-keeps-its-end-is-last";
 
 /// Helm prints them as they are, and the reader of these tests does not take them.
-const STREAMS: [&str; 2] = [
+const STREAMS: [&str; 4] = [
+    "json/objects-behind-a-byte-order-mark",
     "json/several-documents-one-after-the-other",
     "layout/byte-order-mark-behind-a-marker",
+    "layout/objects-behind-a-marker-and-a-byte-order-mark",
 ];
 
 /// A case that gets an agent: its text without and with.
