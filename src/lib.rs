@@ -138,6 +138,7 @@ mod checks;
 mod explain;
 mod rbac;
 
+pub mod diff;
 pub mod engine;
 
 pub mod admission;

@@ -9,7 +9,7 @@
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
 //! - `policy`: the admission policies
-//! - `output`, `stdout`, `concatenate`, `diff`, `in_place`, `interrupt`: output
+//! - `output`, `stdout`, `concatenate`, `in_place`, `interrupt`: output
 //! - `messages`: messages beside the output
 //! - `reason_page`: the page of a reason
 //! - `mend`: the command that makes the changes of a check
@@ -17,7 +17,6 @@
 mod args;
 mod concatenate;
 mod configuration;
-mod diff;
 mod discover;
 mod files;
 mod find_config;

@@ -3,12 +3,12 @@
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, ProcessedText};
 use crate::cli::configuration;
-use crate::cli::diff;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::messages::{Ending, Messages, RunEnd, Verbosity};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::{OnError, Origin};
 use crate::diagnostic::{visible, visible_json};
+use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;

@@ -14,6 +14,8 @@ mod agent;
 mod annotated;
 mod any_text;
 mod architecture;
+#[cfg(target_os = "linux")]
+mod browser;
 mod cases;
 mod cli;
 mod commands;
@@ -35,6 +37,8 @@ mod growth;
 mod hostile_input;
 #[cfg(unix)]
 mod hostile_names;
+#[cfg(unix)]
+mod http_server;
 mod independent_reader;
 mod istio;
 mod json_schema;

@@ -11,6 +11,8 @@ mod links;
 pub(crate) mod page;
 mod phrases;
 mod pictures;
+#[cfg(target_os = "linux")]
+mod playground;
 mod reasons;
 
 use std::fs;

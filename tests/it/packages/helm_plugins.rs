@@ -1,8 +1,8 @@
 //! The plugins for Helm 3 and Helm 4: made and signed as for a release, installed and removed by Helm itself.
 
-use super::http_server::serve;
 use super::release::release;
 use super::static_program::{root, script, static_program};
+use crate::http_server::serve;
 use crate::real_tools::{PROGRAM, SHOP_CHART_INJECTED, User, same_but_for_the_agent};
 use crate::tools;
 use std::collections::BTreeSet;

@@ -3,7 +3,6 @@
 mod definition;
 mod helm_plugins;
 mod helm_release;
-mod http_server;
 pub(crate) mod image;
 mod release;
 mod static_program;

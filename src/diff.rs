@@ -1,4 +1,4 @@
-//! The unified diff of a file, made from the edits that are written.
+//! The unified diff of a text, made from the edits that are written.
 
 use crate::diagnostic::visible;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -21,6 +21,7 @@ struct LineChange {
 }
 
 /// Returns the diff of one file, for `git apply` and `patch -p1`; empty if nothing changes.
+#[must_use]
 pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
     let changes = changes(text, edits);
     let mut diff = String::new();

@@ -1,4 +1,4 @@
-//! A web server for a folder: Helm 3 installs archives from nowhere else.
+//! A web server for a folder: for Helm 3, which installs archives from nowhere else, and for a browser.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,20 +6,22 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 /// Serves the files of a folder until the tests end. Returns the address.
-pub(super) fn serve(folder: &Path) -> String {
+pub(crate) fn serve(folder: &Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let folder = folder.to_owned();
     std::thread::spawn(move || {
-        listener
-            .incoming()
-            .for_each(|stream| answer(&stream.unwrap(), &folder))
+        for stream in listener.incoming() {
+            let folder = folder.clone();
+            // A browser opens connections before it has something to ask.
+            std::thread::spawn(move || answer(&stream.unwrap(), &folder));
+        }
     });
     address
 }
 
 fn answer(mut stream: &TcpStream, folder: &Path) {
-    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let request = lines.next().unwrap_or_default();
     let mut words = request.split(' ');
     let (method, path) = (
@@ -28,10 +30,18 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
     );
     lines.take_while(|line| !line.is_empty()).for_each(drop);
     let file: PathBuf = folder.join(path.trim_start_matches('/'));
+    let kind = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html",
+        Some("css") => "text/css",
+        Some("js") => "text/javascript",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        _ => "application/gzip",
+    };
     let (status, body) =
         fs::read(file).map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/gzip\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     // Who asked may have gone.
