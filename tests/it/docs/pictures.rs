@@ -2,8 +2,18 @@
 
 use super::LANGUAGES;
 use super::page::{self, root};
+use crate::program::Folder;
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::fs;
+
+/// Pixels between the lines of a diff, and above the first one.
+const LINE: usize = 19;
+const HEAD: usize = 44;
+/// The characters for which a line of a diff has room.
+const MAX_WIDTH: usize = 67;
+/// The lines at the beginning of a long block that are shown, and those at its end.
+const SHOWN: [usize; 2] = [4, 3];
 
 fn words() -> serde_json::Map<String, Value> {
     let text = fs::read_to_string(root().join("docs/pictures/words.yaml")).unwrap();
@@ -14,8 +24,14 @@ fn words() -> serde_json::Map<String, Value> {
 fn each_picture_is_its_template_with_the_words_of_the_language() {
     let style = fs::read_to_string(root().join("docs/pictures/style.css")).unwrap();
     for (name, words) in words() {
-        let template =
+        let mut template =
             fs::read_to_string(root().join(format!("docs/pictures/{name}.svg"))).unwrap();
+        if template.contains("{lines}") {
+            let lines = diff();
+            let height = HEAD + lines.len() * LINE + 10;
+            template = template.replace("{lines}", &drawn(&lines).join("\n"));
+            template = template.replace("{height}", &height.to_string());
+        }
         for language in LANGUAGES {
             let mut picture = template.clone();
             for (key, word) in words.as_object().unwrap() {
@@ -29,6 +45,62 @@ fn each_picture_is_its_template_with_the_words_of_the_language() {
             super::expect(&format!("docs/{language}/{name}.svg"), &picture);
         }
     }
+}
+
+/// Returns the diff of an example as the program prints it, without the middle of long blocks. Their number stands in its place.
+fn diff() -> Vec<String> {
+    let text = fs::read_to_string(root().join("examples/files/deployment.yaml")).unwrap();
+    let folder = Folder::with(&[("deployment.yaml", &text)]);
+    let printed = folder.run(&["inject", "--diff", "deployment.yaml"]).stdout;
+    let printed: Vec<&str> = printed.lines().skip(3).collect();
+    let mut lines = Vec::new();
+    for block in printed.chunk_by(|one, next| one.starts_with('+') == next.starts_with('+')) {
+        let left_out = block.len().saturating_sub(SHOWN.iter().sum());
+        if !block[0].starts_with('+') || left_out == 0 {
+            lines.extend(block.iter().map(|line| cut(line)));
+            continue;
+        }
+        lines.extend(block[..SHOWN[0]].iter().map(|line| cut(line)));
+        lines.push(format!("+ … {left_out} {{more}}"));
+        lines.extend(block[block.len() - SHOWN[1]..].iter().map(|line| cut(line)));
+    }
+    lines
+}
+
+/// Returns a line that fits. Between two parts of the file only dots are shown.
+fn cut(line: &str) -> String {
+    if line.starts_with("@@") {
+        return "…".to_owned();
+    }
+    if line.chars().count() <= MAX_WIDTH {
+        return line.to_owned();
+    }
+    let beginning: String = line.chars().take(MAX_WIDTH - 1).collect();
+    beginning + "…"
+}
+
+/// Returns lines of a diff as elements, with a rectangle behind each one that is added.
+fn drawn(lines: &[String]) -> Vec<String> {
+    let element = |(number, line): (usize, &String)| {
+        let y = HEAD + number * LINE;
+        let mut element = String::new();
+        if line.starts_with('+') {
+            write!(
+                element,
+                "<rect class=\"added\" x=\"8\" y=\"{y}\" width=\"544\" height=\"{LINE}\"/>"
+            )
+            .unwrap();
+        }
+        let text = line.replace('&', "&amp;").replace('<', "&lt;");
+        let y = y + LINE - 5;
+        write!(
+            element,
+            "<text class=\"code left\" x=\"14\" y=\"{y}\" xml:space=\"preserve\">{text}</text>"
+        )
+        .unwrap();
+        element
+    };
+    lines.iter().enumerate().map(element).collect()
 }
 
 /// A page shows a picture with a text for those who do not see it.
