@@ -262,6 +262,7 @@ fn a_doc_comment_begins_with_a_noun_phrase_or_a_verb() {
         "benches/speed",
         "benches/peers/src",
         "crates",
+        "docs/playground/src",
     ]
     .iter()
     .flat_map(|folder| files(&root.join(folder)))
