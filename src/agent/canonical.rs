@@ -54,10 +54,13 @@ fn is_default(field: &str, value: &Value) -> bool {
         ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
         ("apiVersion", Value::String(version)) => version == "v1",
         ("defaultMode", Value::Number(mode)) => mode.as_u64() == Some(0o644),
-        ("timeoutSeconds" | "successThreshold", Value::Number(one)) => one.as_u64() == Some(1),
-        ("periodSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(10),
-        ("expirationSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(3600),
-        ("failureThreshold", Value::Number(times)) => times.as_u64() == Some(3),
+        // The API server replaces 0 in a probe by its default.
+        ("initialDelaySeconds", Value::Number(seconds)) => seconds.as_u64() == Some(0),
+        ("timeoutSeconds" | "successThreshold", Value::Number(number)) => {
+            matches!(number.as_u64(), Some(0 | 1))
+        }
+        ("periodSeconds", Value::Number(seconds)) => matches!(seconds.as_u64(), Some(0 | 10)),
+        ("failureThreshold", Value::Number(times)) => matches!(times.as_u64(), Some(0 | 3)),
         ("scheme", Value::String(scheme)) => scheme == "HTTP",
         ("path", Value::String(path)) => path == "/",
         ("divisor", Value::String(divisor)) => divisor == "0",
@@ -149,6 +152,13 @@ fn by_value(quantity: &str) -> Option<String> {
     Some(format!("{value}e{ten}"))
 }
 
+/// Returns a container and its volumes as a list.
+fn list(container: &Value, volumes: &[Value]) -> Value {
+    let mut parts = vec![canonicalize(container)];
+    parts.extend(volumes.iter().map(canonicalize));
+    Value::Array(parts)
+}
+
 /// A container and its volumes in canonical form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CanonicalForm {
@@ -156,18 +166,28 @@ pub struct CanonicalForm {
     pub value: Value,
     /// The digest of the value, which a record has.
     pub digest: Digest,
+    /// The digest with the references in the value, which a record without references has.
+    pub digest_with_references: Digest,
     pub names: ReplaceableNames,
 }
 
 impl CanonicalForm {
     pub fn of(mut container: Value, mut volumes: Vec<Value>) -> Self {
-        let names = take_names(&mut container, &mut volumes);
-        let mut parts = vec![canonicalize(&container)];
-        parts.extend(volumes.iter().map(canonicalize));
-        let value = Value::Array(parts);
+        let is_reference = ReplaceableName::is_reference;
+        let mut names = take_names(&mut container, &mut volumes, |name| !is_reference(name));
+        let mut value = list(&container, &volumes);
+        let digest_with_references = Digest::of(&value.to_string());
+        let mut digest = digest_with_references;
+        let references = take_names(&mut container, &mut volumes, is_reference);
+        if !references.is_empty() {
+            value = list(&container, &volumes);
+            digest = Digest::of(&value.to_string());
+        }
+        names.extend(references);
         Self {
-            digest: Digest::of(&value.to_string()),
             value,
+            digest,
+            digest_with_references,
             names,
         }
     }

@@ -6,7 +6,7 @@
 use crate::agent::canonical::CanonicalForm;
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
-use crate::agent::replaceable_names::ReplaceableNames;
+use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
 use crate::manifest::pod_template::{
@@ -217,7 +217,14 @@ impl ExistingComponent {
     /// Returns true if it has another value than the record says.
     pub fn is_changed(&self) -> bool {
         let record = self.record.as_ref().filter(|_| self.is_whole);
-        record.is_none_or(|record| record.value != self.form.digest)
+        record.is_none_or(|record| {
+            let has_references = record.names.keys().any(ReplaceableName::is_reference);
+            let digest = match has_references {
+                true => self.form.digest,
+                false => self.form.digest_with_references,
+            };
+            record.value != digest
+        })
     }
 
     /// Returns the current names.
@@ -292,7 +299,8 @@ fn take_volumes(
         let volume = present.name.as_deref().and_then(Volume::of);
         let is_ours = |volume: &Volume| match recorded {
             Some(recorded) => recorded.contains(volume),
-            None => true,
+            // A user may have a volume of such a name.
+            None => Volume::KNOWN.contains(volume),
         };
         match volume
             .filter(is_ours)

@@ -59,6 +59,10 @@ impl Rename {
 pub type ReplaceableNames = BTreeMap<ReplaceableName, String>;
 
 impl ReplaceableName {
+    pub fn is_reference(&self) -> bool {
+        matches!(self, ReplaceableName::Reference(_))
+    }
+
     /// Returns the setting that gives it.
     pub fn setting(&self) -> &'static str {
         let annotated = self.annotation().and_then(Annotation::setting);
@@ -169,9 +173,16 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
 
 /// Removes the names from a container and its volumes, and returns them. In place of a reference a mark stays: the rest of its field
 /// may be empty, and an empty field does not count.
-pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
+pub fn take_names(
+    container: &mut Value,
+    volumes: &mut [Value],
+    is_taken: impl Fn(&ReplaceableName) -> bool,
+) -> ReplaceableNames {
     let mut names = ReplaceableNames::new();
     for_each_name(container, volumes, |name, value| {
+        if !is_taken(&name) {
+            return;
+        }
         let mark = match name {
             ReplaceableName::Reference(_) => Value::from("*"),
             _ => Value::Null,

@@ -124,7 +124,7 @@ impl Kustomizations {
         let is_outside = |layer: &Layer, entry: &String| {
             let path = canonical(&layer.folder.join(entry));
             let folder = if path.is_dir() { &*path } else { parent(&path) };
-            entry.contains("://") || !input.contains(folder)
+            entry.contains("://") || (!input.contains(folder) && may_have_templates(&path, 0))
         };
         let layers = self.layers.iter().filter(|layer| {
             let Layer {
@@ -146,6 +146,30 @@ impl Kustomizations {
         let layers = self.layers.iter().filter(|layer| !layer.injects());
         layers.filter_map(Layer::annotation)
     }
+}
+
+/// The most folders below each other in which pod templates are looked for.
+const MAX_DEPTH: usize = 8;
+
+/// Returns false for a file, or a folder of files, without containers, such as Flux's HelmReleases. What cannot be read may have some.
+fn may_have_templates(path: &Path, depth: usize) -> bool {
+    if depth == MAX_DEPTH || !path.is_dir() {
+        let is_other = |text: &String| {
+            let elsewhere = ["containers:", "../", "://", "helmCharts"];
+            elsewhere.iter().all(|word| !text.contains(word))
+        };
+        return !std::fs::read_to_string(path).is_ok_and(|text| is_other(&text));
+    }
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return true;
+    };
+    entries.flatten().any(|entry| {
+        let path = entry.path();
+        let is_yaml = path
+            .extension()
+            .is_some_and(|extension| matches!(extension.to_str(), Some("yaml" | "yml" | "json")));
+        (is_yaml || path.is_dir()) && may_have_templates(&path, depth + 1)
+    })
 }
 
 impl Layer {

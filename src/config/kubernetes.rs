@@ -270,7 +270,7 @@ fn volume() -> Json {
         "BlockDevice",
     ];
     let path = text(
-        concat!("/+(", path_name!(""), "/*)*"),
+        concat!("/+(", path_name!(""), "(/+", path_name!(""), ")*/*)?"),
         "use an absolute path without `..`",
     );
     let amount = text(

@@ -7,6 +7,7 @@ use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
 
@@ -185,7 +186,11 @@ impl PodTemplate {
         }
         for (key, value) in tree.member_entries(metadata, "labels") {
             let key = tree.scalar(tree.alias_target(key));
-            let value = tree.scalar(tree.alias_target(value));
+            // The API server takes null for empty text.
+            let value = match scalar_value(tree, tree.alias_target(value)) {
+                Ok(ScalarValue::Null) => Some(Cow::Borrowed("")),
+                _ => tree.scalar(tree.alias_target(value)),
+            };
             if let (Some(key), Some(value)) = (key, value) {
                 self.labels.push((key.into_owned(), value.into_owned()));
             }
