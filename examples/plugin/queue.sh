@@ -1,3 +1,3 @@
 #!/bin/sh
 # The number of files that wait, as Mackerel's plugins print it: name, value, time.
-printf 'queue.files\t%s\t%s\n' "$(ls /spool | wc -l)" "$(date +%s)"
+printf 'queue.files\t%s\t%s\n' "$(find /spool -type f | wc -l)" "$(date +%s)"

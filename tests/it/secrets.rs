@@ -205,15 +205,23 @@ impl Tried {
             return;
         };
         let given = started(agent, env_from);
-        // The names of the pod's namespace and of the pod are variables of the injector, unless the configuration replaces them.
+        // The pod's namespace and name, and for settings its labels, are variables of the injector, unless the configuration replaces
+        // them.
         let mut wanted = text.to_owned();
-        for name in [
+        let takes_labels = name.starts_with("MACKEREL_");
+        let labels = given
+            .keys()
+            .filter(|name| takes_labels && name.starts_with("MACKEREL_POD_LABEL_"));
+        let referable = [
             "MACKEREL_KUBERNETES_NAMESPACE",
             "MACKEREL_KUBERNETES_POD_NAME",
-        ] {
-            let value = given.get(name).filter(|value| !value.starts_with(SECRET));
+        ];
+        for variable in labels.map(|name| &**name).chain(referable) {
+            let value = given
+                .get(variable)
+                .filter(|value| !value.starts_with(SECRET));
             let Some(value) = value else { return };
-            wanted = wanted.replace(&format!("$({name})"), value);
+            wanted = wanted.replace(&format!("$({variable})"), value);
         }
         assert_eq!(given.get(name), Some(&wanted), "{}: {key}", case.name);
         self.texts += 1;
