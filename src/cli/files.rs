@@ -8,6 +8,7 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
+use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
@@ -110,8 +111,9 @@ fn report_changed_names(
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
     let name = folder.to_string_lossy();
+    let options = configuration_options(session.run.common);
     let help = format!(
-        "use `mackerel-agent-injector rbac -k {}`",
+        "use `mackerel-agent-injector rbac{options} -k {}`",
         shell_word(&name)
     );
     let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
@@ -134,8 +136,9 @@ fn report_rendered_elsewhere(
     }
     let use_k = |folder: &Path| {
         let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
+        let options = configuration_options(session.run.common);
         format!(
-            "`mackerel-agent-injector {command} -k {}`",
+            "`mackerel-agent-injector {command}{options} -k {}`",
             shell_word(&folder)
         )
     };

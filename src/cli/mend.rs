@@ -1,5 +1,6 @@
 //! The command that makes the changes which `--check` reports, with the options of the check, for a shell.
 
+use crate::cli::args::Common;
 use crate::cli::configuration;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diagnostic::shell_word;
@@ -7,6 +8,25 @@ use crate::inject::Row;
 use crate::options::{Direction, ForeignAgents, HandEdits};
 use crate::report::Reason;
 use std::collections::HashSet;
+
+/// Returns the options of a run that give its configuration, each behind a blank, for another command that is to say the same.
+pub fn configuration_options(common: &Common) -> String {
+    let mut options = String::new();
+    let mut add = |name: &str, value: &str| options += &format!(" {name}={}", shell_word(value));
+    if let Some(file) = configuration::file(common) {
+        add("--config", &file.to_string_lossy());
+    }
+    for setting in &common.set {
+        add("--set", setting);
+    }
+    if let Some(namespace) = &common.namespace {
+        add("--namespace", namespace);
+    }
+    if common.no_config {
+        options += " --no-config";
+    }
+    options
+}
 
 /// The command without its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,25 +56,8 @@ impl Mend {
             ForeignAgents::AdoptLossy => Some("--adopt=lossy"),
         };
         let force = (run.options.hand_edits == HandEdits::Overwrite).then_some("--force");
-        let no_config = run.common.no_config.then_some("--no-config");
-        words.extend(
-            [adopt, force, no_config]
-                .into_iter()
-                .flatten()
-                .map(str::to_owned),
-        );
-        let mut option =
-            |name: &str, value: &str| words.push(format!("{name}={}", shell_word(value)));
-        if let Some(file) = configuration::file(run.common) {
-            option("--config", &file.to_string_lossy());
-        }
-        for setting in &run.common.set {
-            option("--set", setting);
-        }
-        if let Some(namespace) = &run.common.namespace {
-            option("--namespace", namespace);
-        }
-        let command = words.join(" ");
+        words.extend([adopt, force].into_iter().flatten().map(str::to_owned));
+        let command = words.join(" ") + &configuration_options(run.common);
         Some(Self { command })
     }
 

@@ -469,7 +469,7 @@ fn rbac_warns_once_where_a_build_changes_names() {
     assert_eq!(rbac.stderr.matches("warning[kustomize-names]").count(), 1);
     assert!(
         rbac.stderr
-            .contains("use `mackerel-agent-injector rbac -k default`"),
+            .contains("use `mackerel-agent-injector rbac --set=kubernetesVersion=1.33 -k default`"),
         "{rbac:?}"
     );
     let checked = folder.run(&["inject", "--check", "."]);
