@@ -60,6 +60,7 @@ fn is_default(field: &str, value: &Value) -> bool {
             matches!(number.as_u64(), Some(0 | 1))
         }
         ("periodSeconds", Value::Number(seconds)) => matches!(seconds.as_u64(), Some(0 | 10)),
+        ("expirationSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(3600),
         ("failureThreshold", Value::Number(times)) => matches!(times.as_u64(), Some(0 | 3)),
         ("scheme", Value::String(scheme)) => scheme == "HTTP",
         ("path", Value::String(path)) => path == "/",
