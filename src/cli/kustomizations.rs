@@ -4,6 +4,7 @@
 use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
 use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
+use crate::cli::transformer::kustomization_in;
 use crate::config::API_VERSION;
 use crate::diagnostic::LineCounter;
 use crate::mackerel::annotations::PREFIX;
@@ -121,10 +122,16 @@ impl Kustomizations {
     /// Returns the folders of the input with a kustomization that has charts, or resources outside of the input.
     pub fn rendered_elsewhere(&self, discovered: &DiscoveredFiles) -> Vec<&Path> {
         let input: HashSet<&Path> = discovered.folders.iter().map(PathBuf::as_path).collect();
-        let is_outside = |layer: &Layer, entry: &String| {
+        // Many overlays have one base.
+        let mut known: HashMap<PathBuf, bool> = HashMap::new();
+        let mut is_outside = |layer: &Layer, entry: &String| {
             let path = canonical(&layer.folder.join(entry));
             let folder = if path.is_dir() { &*path } else { parent(&path) };
-            entry.contains("://") || (!input.contains(folder) && may_have_templates(&path, 0))
+            if entry.contains("://") || input.contains(folder) {
+                return entry.contains("://");
+            }
+            let may_have_templates = || may_have_templates(&path, &layer.root);
+            *known.entry(path.clone()).or_insert_with(may_have_templates)
         };
         let layers = self.layers.iter().filter(|layer| {
             let Layer {
@@ -148,28 +155,18 @@ impl Kustomizations {
     }
 }
 
-/// The most folders below each other in which pod templates are looked for.
-const MAX_DEPTH: usize = 8;
-
-/// Returns false for a file, or a folder of files, without containers, such as Flux's HelmReleases. What cannot be read may have some.
-fn may_have_templates(path: &Path, depth: usize) -> bool {
-    if depth == MAX_DEPTH || !path.is_dir() {
-        let is_other = |text: &String| {
-            let elsewhere = ["containers:", "../", "://", "helmCharts"];
-            elsewhere.iter().all(|word| !text.contains(word))
-        };
-        return !std::fs::read_to_string(path).is_ok_and(|text| is_other(&text));
+/// Returns false for a file, or the files of a kustomization, without containers, such as Flux's HelmReleases. What cannot be read, such
+/// as a file outside of the repository, may have some.
+fn may_have_templates(path: &Path, root: &Path) -> bool {
+    let has_containers =
+        |file: &Path| read_found(file, root).map_or(true, |file| file.text.contains("containers"));
+    match kustomization_in(path, root) {
+        Some(used) => {
+            let mut files = used.resources.iter();
+            used.has_charts || files.any(|entry| has_containers(&path.join(entry)))
+        }
+        None => has_containers(path),
     }
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return true;
-    };
-    entries.flatten().any(|entry| {
-        let path = entry.path();
-        let is_yaml = path
-            .extension()
-            .is_some_and(|extension| matches!(extension.to_str(), Some("yaml" | "yml" | "json")));
-        (is_yaml || path.is_dir()) && may_have_templates(&path, depth + 1)
-    })
 }
 
 impl Layer {

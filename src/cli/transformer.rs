@@ -54,7 +54,7 @@ fn has_configuration(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> b
 }
 
 /// Reads the kustomization of a folder.
-fn kustomization_in(folder: &Path, root: &Path) -> Option<Kustomization> {
+pub fn kustomization_in(folder: &Path, root: &Path) -> Option<Kustomization> {
     let mut files = NAMES.iter().map(|name| folder.join(name));
     let read = files.find_map(|file| read_found(&file, root).ok())?;
     Some(kustomization::read(&read.text))

@@ -448,6 +448,52 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
     assert!(all.stderr.contains(line), "{all:?}");
 }
 
+/// Flux's layout: the base has releases alone, so that no workload is missing.
+#[test]
+fn a_base_without_containers_is_not_rendered_elsewhere() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec: {interval: 5m}\n";
+    let files = [
+        ("base/kustomization.yaml", "resources: [release.yaml]\n"),
+        ("base/release.yaml", release),
+        ("prod/kustomization.yaml", "resources: [../base]\n"),
+    ];
+    let folder = Folder::with(&files);
+    let check = ["inject", "--check", "--strict", "prod"];
+    let releases = folder.run(&check);
+    assert_eq!(releases.code, Some(0), "{releases:?}");
+    assert!(!releases.stderr.contains("elsewhere"), "{releases:?}");
+    let folder = Folder::with(&[
+        files[0],
+        ("base/release.yaml", &*manifest_in("shop")),
+        files[2],
+    ]);
+    let workloads = folder.run(&check);
+    assert_eq!(workloads.code, Some(2), "{workloads:?}");
+    assert!(
+        workloads.stderr.contains("[rendered-elsewhere]"),
+        "{workloads:?}"
+    );
+}
+
+/// A repository of a stranger: what a kustomization names is read only if it is a small file of the repository.
+#[cfg(unix)]
+#[test]
+fn a_kustomization_that_names_a_device_or_the_whole_disk_is_not_followed() {
+    for named in ["/dev/zero", "/", "base"] {
+        let folder = Folder::with(&[(
+            "prod/kustomization.yaml",
+            &*format!("resources: [{named}]\n"),
+        )]);
+        std::os::unix::fs::symlink("/dev/zero", folder.path("prod/base")).unwrap();
+        let checked = folder.run(&["inject", "--check", "--strict", "prod"]);
+        assert_eq!(checked.code, Some(2), "{checked:?}");
+        assert!(
+            checked.stderr.contains("[rendered-elsewhere]"),
+            "{checked:?}"
+        );
+    }
+}
+
 /// The layout of kubebuilder: the file has a namespace that only the kustomization of another directory changes.
 #[test]
 fn rbac_warns_once_where_a_build_changes_names() {
