@@ -111,12 +111,8 @@ fn report_changed_names(
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
     let name = folder.to_string_lossy();
-    let options = configuration_options(session.run.common);
-    let help = format!(
-        "use `mackerel-agent-injector rbac{options} -k {}`",
-        shell_word(&name)
-    );
-    let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
+    let finding = Finding::about_input(Reason::KustomizeNames, message)
+        .with_help(format!("use {}", with_k(session, folder)));
     session.add_about(&name, finding)
 }
 
@@ -134,21 +130,13 @@ fn report_rendered_elsewhere(
     if session.run.options.direction == Direction::Uninject {
         return Ok(());
     }
-    let use_k = |folder: &Path| {
-        let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
-        let options = configuration_options(session.run.common);
-        format!(
-            "`mackerel-agent-injector {command}{options} -k {}`",
-            shell_word(&folder)
-        )
-    };
     let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
     let is_named = |folder: &&&Path| named.contains(&canonical(folder));
     if let (Some(folder), false) = (elsewhere.iter().find(is_named), has_templates) {
         let message =
             "no pod template: the kustomization has charts, or resources from outside of the input";
         let finding = Finding::about_input(Reason::RenderedElsewhere, message)
-            .with_help(format!("use {}", use_k(folder)));
+            .with_help(format!("use {}", with_k(session, folder)));
         return session.add_about(&folder.to_string_lossy(), finding);
     }
     let names: Vec<_> = elsewhere
@@ -161,9 +149,19 @@ fn report_rendered_elsewhere(
         "info: rendered elsewhere: {} with charts or resources from outside of the input: {}{more}; use {}",
         plural(elsewhere.len(), "kustomization"),
         names.join(", "),
-        use_k(first)
+        with_k(session, first)
     );
     session.messages.note_line(&line)
+}
+
+/// Returns the command that says the same about what kustomize builds of a folder.
+fn with_k(session: &Session<'_>, folder: &Path) -> String {
+    let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
+    let options = configuration_options(session.run.common);
+    format!(
+        "`mackerel-agent-injector {command}{options} -k {}`",
+        shell_word(&folder)
+    )
 }
 
 /// Reports the lists of `select` that match no pod template. A directory is the input as a whole; a single file may be one that a
@@ -280,10 +278,12 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        self.session
-            .add(&file.path, Source::File(state), text, injection);
-        let namespace = self.kustomizations.namespace_of(file);
-        self.session.set_built_namespace(namespace);
+        let built_namespace = self.kustomizations.namespace_of(file).map(str::to_owned);
+        let source = Source::File {
+            state,
+            built_namespace,
+        };
+        self.session.add(&file.path, source, text, injection);
         Ok(())
     }
 

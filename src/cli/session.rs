@@ -29,16 +29,18 @@ pub(super) struct ProcessedFile {
     pub(super) source: Source,
     pub(super) text: String,
     injection: Injection,
-    /// The namespace that the kustomization in its folder gives its resources.
-    built_namespace: Option<String>,
 }
 
 /// The source of a text.
 #[derive(Debug)]
 pub(super) enum Source {
     Stdin,
-    /// A file, with its state when it was read.
-    File(FileState),
+    File {
+        /// Its state when it was read.
+        state: FileState,
+        /// The namespace that the kustomization in its folder gives its resources.
+        built_namespace: Option<String>,
+    },
     /// The folder of a kustomization that kustomize has built, with the file of the kustomization.
     Build {
         kustomization: String,
@@ -49,7 +51,16 @@ impl Source {
     /// Returns the state of a file.
     pub(super) fn file_state(&self) -> Option<FileState> {
         match self {
-            Source::File(state) => Some(*state),
+            Source::File { state, .. } => Some(*state),
+            Source::Stdin | Source::Build { .. } => None,
+        }
+    }
+
+    fn built_namespace(&self) -> Option<&str> {
+        match self {
+            Source::File {
+                built_namespace, ..
+            } => built_namespace.as_deref(),
             Source::Stdin | Source::Build { .. } => None,
         }
     }
@@ -65,7 +76,7 @@ impl ProcessedFile {
         let rows = self.injection.rows(&self.name, &self.text);
         rows.map(|row| match &self.source {
             Source::Build { kustomization } => row.at_start_of(kustomization),
-            Source::Stdin | Source::File(_) => row,
+            Source::Stdin | Source::File { .. } => row,
         })
     }
 
@@ -74,7 +85,7 @@ impl ProcessedFile {
             name: &self.name,
             text: &self.text,
             injection: &self.injection,
-            built_namespace: self.built_namespace.as_deref(),
+            built_namespace: self.source.built_namespace(),
         }
     }
 }
@@ -166,13 +177,13 @@ impl<'r> Session<'r> {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.keep_permissions(&mut injection);
         }
-        // Most files of a repository have no pod template, and only the number of their resources is told.
+        // The end of the run reads a text for its findings alone, and most files of a repository have none.
         if !matches!(self.run.mode, OutputMode::Manifests) && !injection.needs_text() {
             text = String::new();
         }
         let name = match source {
             Source::Build { .. } => build_name(path),
-            Source::Stdin | Source::File(_) => path.to_string_lossy().into_owned(),
+            Source::Stdin | Source::File { .. } => path.to_string_lossy().into_owned(),
         };
         self.files.push(ProcessedFile {
             path: path.to_owned(),
@@ -180,15 +191,7 @@ impl<'r> Session<'r> {
             source,
             text,
             injection,
-            built_namespace: None,
         });
-    }
-
-    /// Sets the namespace that a kustomization gives the resources of the last text.
-    pub(super) fn set_built_namespace(&mut self, namespace: Option<&str>) {
-        if let Some(file) = self.files.last_mut() {
-            file.built_namespace = namespace.map(str::to_owned);
-        }
     }
 
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
