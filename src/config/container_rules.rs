@@ -2,7 +2,7 @@
 //! breaks one keeps every pod from being created.
 
 use crate::config::checked::{MetadataName, matches};
-use crate::config::kubernetes::{PATHS, quantity};
+use crate::config::kubernetes::{MERGED, PATHS, pointer, quantity};
 use crate::config::layers::join;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, schema, secret};
@@ -17,13 +17,6 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 
-/// The settings of [`PATHS`] that are set by default.
-const HAVE_DEFAULTS: [&str; 3] = [
-    "agent.resources",
-    "agent.securityContext",
-    "waitFor.resources",
-];
-
 /// Returns the rules that the settings break: those of the schema, then the others.
 pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     let agent = &config.spec.agent;
@@ -31,10 +24,10 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     // To build the schema takes time, and the defaults fit it.
     let values = config.values();
     for path in PATHS {
-        let value = values.pointer(&format!("/{}", path.replace('.', "/")));
+        let value = values.pointer(&pointer(path));
         let value = value.filter(|value| !value.is_null() && **value != json!([]));
         // An empty mapping sets nothing.
-        let is_given = config.is_explicit(path) || !HAVE_DEFAULTS.contains(&path);
+        let is_given = config.is_explicit(path) || !MERGED.contains(&path);
         if let (Some(value), true) = (value, is_given)
             && let Some(schema) = schema::at(path)
         {

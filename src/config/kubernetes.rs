@@ -21,6 +21,18 @@ pub(super) const PATHS: [&str; 11] = [
     "waitFor.resources",
 ];
 
+/// Those that are merged with a default field by field.
+pub(super) const MERGED: [&str; 3] = [
+    "agent.resources",
+    "agent.securityContext",
+    "waitFor.resources",
+];
+
+/// Returns the JSON Pointer of a setting: `agent.env` -> `/agent/env`
+pub(super) fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
+}
+
 /// Returns true for a value of one of these settings.
 pub(super) fn is_within(path: &str) -> bool {
     PATHS.iter().any(|setting| is_at_or_below(path, setting))

@@ -469,8 +469,8 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Reads the text of a scalar. Empty text unsets an optional setting of ours. In a value of Kubernetes it is an error: with `$MEM`
-/// unset, `agent.resources.limits.memory=$MEM` must not remove the limit.
+/// Reads the text of a scalar. Empty text unsets an optional setting, but not a field of a Kubernetes type: where a shell has no `$MEM`,
+/// `agent.resources.limits.memory=$MEM` must not remove the limit.
 fn scalar(schema: &Json, path: &str, text: &str) -> Json {
     let types = schema::types(schema);
     match text {

@@ -15,31 +15,22 @@ use serde_path_to_error::{Segment, Track};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The settings that are merged with a default field by field.
-const MERGED: [&str; 3] = [
-    "/agent/resources",
-    "/agent/securityContext",
-    "/waitFor/resources",
-];
-
 /// The most settings of one name that a message suggests.
 const MAX_PLACES: usize = 2;
 
 impl Loader<'_> {
     /// Returns the settings that the layers give, or reports all that is wrong in them.
     pub(super) fn settings(&mut self) -> Spec {
-        for pointer in MERGED {
-            if let Some(value) = self.values.pointer_mut(pointer).filter(|it| it.is_null()) {
+        for path in kubernetes::MERGED {
+            let value = self.values.pointer_mut(&kubernetes::pointer(path));
+            let Some(value) = value else { continue };
+            if value.is_null() {
                 *value = json!({});
             }
-        }
-        for (pointer, list) in MERGED
-            .iter()
-            .flat_map(|it| [(it, "limits"), (it, "requests")])
-        {
-            let amounts = self.values.pointer_mut(&format!("{pointer}/{list}"));
-            if let Some(amounts) = amounts.and_then(Json::as_object_mut) {
-                amounts.retain(|_, amount| !amount.is_null());
+            for list in ["limits", "requests"] {
+                if let Some(amounts) = value.get_mut(list).and_then(Json::as_object_mut) {
+                    amounts.retain(|_, amount| !amount.is_null());
+                }
             }
         }
         while !self.values.is_null() && self.errors.len() <= MAX_SHOWN {
@@ -67,11 +58,9 @@ impl Loader<'_> {
 
     fn prune(&mut self) -> bool {
         let mut is_changed = false;
-        for pointer in MERGED {
-            is_changed |= self
-                .values
-                .pointer_mut(pointer)
-                .is_some_and(kubernetes::prune);
+        for path in kubernetes::MERGED {
+            let value = self.values.pointer_mut(&kubernetes::pointer(path));
+            is_changed |= value.is_some_and(kubernetes::prune);
         }
         is_changed
     }
@@ -108,7 +97,7 @@ impl Loader<'_> {
         self.take_out(steps);
     }
 
-    /// Returns true for a field of ours or of Kubernetes, unlike an item or a label.
+    /// Returns true if the last step is a field of a type; false for an item of a list, and for a label.
     fn is_field(&self, steps: &[Segment]) -> bool {
         let Some((Segment::Map { .. }, above)) = steps.split_last() else {
             return steps.is_empty();

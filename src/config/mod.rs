@@ -84,7 +84,7 @@ pub(crate) use table::SETTINGS;
 pub(crate) use table::{Setting, of_annotation, of_variable, variables};
 pub(crate) use template_config::{AnnotationConflict, AnnotationValue, annotation_conflicts};
 pub(crate) use version::KubernetesVersion;
-pub(crate) use violation::Violation;
+pub(crate) use violation::{Violation, listed};
 pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
@@ -211,12 +211,8 @@ impl Config {
     pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
         // `{}` would be merged with the default.
-        for setting in [
-            "/agent/resources",
-            "/agent/securityContext",
-            "/waitFor/resources",
-        ] {
-            let value = values.pointer_mut(setting);
+        for setting in kubernetes::MERGED {
+            let value = values.pointer_mut(&kubernetes::pointer(setting));
             if let Some(value) = value.filter(|value| **value == json!({})) {
                 *value = Json::Null;
             }

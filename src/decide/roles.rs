@@ -1,6 +1,6 @@
 //! `roles-missing`: the roles that refer to labels of the pod.
 
-use crate::config::{Config, Role};
+use crate::config::{Config, Role, listed};
 use crate::decide::Evaluation;
 use crate::report::Reason;
 
@@ -12,16 +12,15 @@ impl Evaluation<'_, '_> {
         let mut left = roles.clone();
         left.retain(|role| role.labels().all(|key| self.is_role_label(key)));
         if left.is_empty() && !roles.is_empty() {
-            let mut keys: Vec<String> = Vec::new();
+            let mut missing = Vec::new();
             for key in roles.iter().flat_map(Role::labels) {
-                let key = format!("`{key}`");
-                if !self.is_role_label(key.trim_matches('`')) && !keys.contains(&key) {
-                    keys.push(key);
+                if !self.is_role_label(key) && !missing.contains(&key) {
+                    missing.push(key);
                 }
             }
             let message = format!(
                 "the agent gets no role: the pod lacks these labels, or Mackerel does not take their values: {}",
-                keys.join(", ")
+                listed(&missing)
             );
             let help = "add a label, or a role without labels to `agent.roles`; Mackerel takes 2 to 63 letters, digits, `-` and `_`";
             let finding = self.finding(Reason::RolesMissing, message);
