@@ -128,6 +128,7 @@ const REFUSED: &[&str] = &[
     "volumes: [{name: a, secret: {name: a}}]",
     "volumes: [{name: a, persistentVolumeClaim: {}}]",
     "volumes: [{name: a, hostPath: {path: ../a}}]",
+    "volumes: [{name: a, hostPath: {path: /a/../b}}]",
     "volumes: [{name: a, hostPath: {path: /a, type: Folder}}]",
     "volumes: [{name: a, csi: {}}]",
     "volumes: [{name: a, projected: {sources: [{secret: {}}]}}]",

@@ -60,7 +60,7 @@ impl Quotes {
         let needs = quote(text, place) != text;
         match self.style.filter(|_| needs || self.always)? {
             Style::SingleQuoted => single_quoted(text),
-            // Nobody writes `\"` where it is not needed.
+            // A text with `"` or `\` that can stand without quotes does: escapes are hard to read.
             _ if !needs && text.contains(['"', '\\']) => None,
             _ => Some(quote(text, Context::Json).into_owned()),
         }
