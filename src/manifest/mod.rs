@@ -1,5 +1,6 @@
 //! Facts about Kubernetes manifests; nothing here knows Mackerel.
 
+pub(crate) mod document;
 pub(crate) mod dotted_path;
 pub(crate) mod duplicate_keys;
 pub(crate) mod expansion;

@@ -1,10 +1,10 @@
-//! The manifests of the policies, with every expression as a block that is read as it is.
+//! The manifests of the policies.
 
 use crate::config::{Config, LabelSelector, Platform, SYSTEM_NAMESPACES, without_empty};
+use crate::manifest::document::document;
 use crate::policy::cel::{self, Named};
 use crate::policy::error::{MAX_EXPRESSION, PolicyError};
 use serde_json::{Value, json};
-use yaml_json_patch::{Context, quote};
 
 /// The request for the policies of one configuration.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub(super) fn stream(
     }
     for policy in policies {
         for object in policy.objects(config, request)? {
-            text += &format!("---\n{}\n", lines(&object).join("\n"));
+            text += &format!("---\n{}", document(object));
         }
     }
     Ok(text)
@@ -153,32 +153,4 @@ fn extend(object: &mut Value, fields: Value) {
     if let (Value::Object(object), Value::Object(fields)) = (object, fields) {
         object.extend(fields);
     }
-}
-
-/// Returns the lines of a YAML mapping; none of another value.
-fn lines(value: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (key, value) in value.as_object().into_iter().flatten() {
-        match value {
-            Value::String(text) if key.to_ascii_lowercase().ends_with("expression") => {
-                lines.push(format!("{key}: |-"));
-                lines.extend(text.lines().map(|line| format!("  {line}")));
-            }
-            Value::String(text) => lines.push(format!("{key}: {}", quote(text, Context::Block))),
-            Value::Object(members) if !members.is_empty() => {
-                lines.push(format!("{key}:"));
-                lines.extend(self::lines(value).iter().map(|line| format!("  {line}")));
-            }
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                lines.push(format!("{key}:"));
-                for item in items {
-                    let item = self::lines(item).join("\n    ");
-                    lines.extend(format!("  - {item}").lines().map(str::to_owned));
-                }
-            }
-            // JSON is YAML, too.
-            _ => lines.push(format!("{key}: {value}")),
-        }
-    }
-    lines
 }

@@ -2,11 +2,9 @@
 
 use crate::agent::kubelet_access::{KubeletAccess, PERMITS};
 use crate::config::{Config, KubernetesVersion};
+use crate::manifest::document::document;
 use crate::rbac::objects::objects;
 use crate::rbac::{Grant, Grants};
-use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation};
-use serde_json::Value;
 
 const HEAD: &str = "\
 # RBAC for the Mackerel container agent: it reads from the kubelet of its node with the ServiceAccount of its pod.
@@ -29,28 +27,15 @@ pub fn manifest(grants: &Grants, config: &Config) -> String {
         text.push_str(&format!("# {without}.\n"));
     }
     for grant in grants.iter() {
-        for (object, comments) in objects(grant, config)
-            .iter()
-            .zip(comments(grant, config.spec.kubernetes_version))
-        {
+        let comments = comments(grant, config.spec.kubernetes_version);
+        for (object, comments) in objects(grant, config).into_iter().zip(comments) {
             text.push_str("---\n");
-            text.push_str(&document(object, &comments));
+            for line in comments {
+                text.push_str(&format!("# {line}\n"));
+            }
+            text.push_str(&document(object));
         }
     }
-    text
-}
-
-/// Returns one object as a document, with its comments above.
-fn document(object: &Value, comments: &[String]) -> String {
-    let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
-    let whole = PatchOperation::Add(AddOperation {
-        path: PointerBuf::new(),
-        value: object.clone(),
-    });
-    // JSON is YAML, too.
-    text.push_str(
-        &yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")),
-    );
     text
 }
 

@@ -1,0 +1,16 @@
+//! An object that the program prints, as a document of YAML.
+
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation};
+use serde_json::Value;
+
+/// Returns the object in block style, as the editor writes what it adds to a manifest.
+pub(crate) fn document(object: Value) -> String {
+    // JSON is YAML, too.
+    let as_json = format!("{object}\n");
+    let whole = PatchOperation::Add(AddOperation {
+        path: PointerBuf::new(),
+        value: object,
+    });
+    yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or(as_json)
+}
