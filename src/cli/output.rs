@@ -5,9 +5,9 @@ use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::mend::Mend;
-use crate::cli::messages::Ending;
+use crate::cli::messages::{Ending, Verbosity};
 use crate::cli::run::{ExplainRequest, OutputMode};
-use crate::cli::session::{ProcessedFile, Session};
+use crate::cli::session::{Printer, ProcessedFile, Session};
 use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
@@ -29,10 +29,11 @@ impl Session<'_> {
         match session.run.mode {
             OutputMode::Manifests => session.print_manifests(),
             OutputMode::InPlace => session.change_files(),
-            OutputMode::Diff | OutputMode::Patches => session.print_changes(),
-            OutputMode::Check | OutputMode::CheckAndDiff => {
-                let exit = session.print_changes()?;
-                Ok(exit.after_check(session.check_fails()))
+            OutputMode::Diff => session.print_changes(&[ProcessedFile::diff]),
+            OutputMode::Patches => session.print_changes(&[ProcessedFile::patches]),
+            OutputMode::Check => session.print_check(&[ProcessedFile::list]),
+            OutputMode::CheckAndDiff => {
+                session.print_check(&[ProcessedFile::list, ProcessedFile::diff])
             }
             OutputMode::CheckReport(format) => session.print_check_report(format),
             OutputMode::Explanation(request) => session.print_explanation(request),
@@ -134,25 +135,34 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints the diff, the list of changes or the patches.
-    fn print_changes(&mut self) -> anyhow::Result<Exit> {
+    /// Prints the changes of each text: as a list, as a diff, as patches.
+    fn print_changes(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
         if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        let changes = self.changes()?;
+        let mut changes = String::new();
+        for file in &self.files {
+            for print in printers {
+                changes += &print(file)?;
+            }
+        }
         if let (Some(mend), true) = (Mend::of(self.run), !changes.is_empty()) {
             let command = mend.command(self.path_names());
             self.messages
                 .add_last(&format!("to change the files: `{command}`"))?;
         }
-        self.end_with(Ending::ChangesPrinted, || {
-            match self.run.mode {
-                OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&changes)?,
-                _ => stdout::write([&*changes])?,
-            }
-            Ok(())
-        })?;
+        self.end_with(Ending::ChangesPrinted, || Ok(stdout::write_diff(&changes)?))?;
         Ok(Exit::Done)
+    }
+
+    /// Prints the changes of a check, whose list `-q` omits.
+    fn print_check(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
+        let printers = match (self.messages.verbosity(), printers) {
+            (Verbosity::Errors, [_, others @ ..]) => others,
+            _ => printers,
+        };
+        let exit = self.print_changes(printers)?;
+        Ok(exit.after_check(self.check_fails()))
     }
 
     /// Returns the files and folders of the command line.

@@ -4,10 +4,10 @@ use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, ProcessedText};
 use crate::cli::configuration;
 use crate::cli::input::{FileState, canonical};
-use crate::cli::messages::{Ending, Messages, RunEnd, Verbosity};
+use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::{OnError, Origin};
-use crate::diagnostic::{visible, visible_json};
+use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::inject::{Injection, Row};
@@ -66,6 +66,9 @@ impl Source {
     }
 }
 
+/// What is printed of the changes of a text.
+pub(super) type Printer = fn(&ProcessedFile) -> serde_json::Result<String>;
+
 impl ProcessedFile {
     pub(super) fn edits(&self) -> &[Edit] {
         &self.injection.edits
@@ -78,6 +81,61 @@ impl ProcessedFile {
             Source::Build { kustomization } => row.at_start_of(kustomization),
             Source::Stdin | Source::File { .. } => row,
         })
+    }
+
+    /// Returns a line for each resource that changes:
+    /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
+    pub(super) fn list(&self) -> serde_json::Result<String> {
+        let mut lines = Vec::new();
+        let rows = self.injection.rows(&self.name, &self.text);
+        for row in rows.filter(Row::is_change) {
+            if let (Some(resource), Some(at)) = (row.subject.resource(), row.review_place()) {
+                let Position { line, column, .. } = at;
+                let name = resource.identity.full_name();
+                let (file, change) = (&row.file, &row.finding.message);
+                lines.push(format!("{file}:{line}:{column}: {name}: {change}"));
+            }
+        }
+        let mut list = String::new();
+        // Several pod templates of one resource have the same line.
+        for alike in lines.chunk_by(|one, next| one == next) {
+            let Some(line) = alike.first() else { continue };
+            list.push_str(&visible(line));
+            if alike.len() > 1 {
+                list += &format!(" in {} pod templates", alike.len());
+            }
+            list.push('\n');
+        }
+        Ok(list)
+    }
+
+    /// Returns the diff, with a head if it is no patch for a file.
+    pub(super) fn diff(&self) -> serde_json::Result<String> {
+        let diff = diff::unified(&self.path, &self.text, self.edits());
+        Ok(match &self.source {
+            Source::Build { .. } if !diff.is_empty() => {
+                format!("{}, no patch for files:\n{diff}", visible(&self.name))
+            }
+            _ => diff,
+        })
+    }
+
+    /// Returns a line of JSON for each resource that changes. A resource may have several pod templates.
+    pub(super) fn patches(&self) -> serde_json::Result<String> {
+        let mut lines = String::new();
+        let outcomes = &self.injection.outcomes;
+        for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
+            let patch: Vec<_> = resource
+                .iter()
+                .flat_map(|outcome| outcome.patch.iter())
+                .collect();
+            if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
+                let line = serde_json::to_string(&ResourcePatch { identity, patch })?;
+                lines.push_str(&visible_json(&line));
+                lines.push('\n');
+            }
+        }
+        Ok(lines)
     }
 
     fn processed_text(&self) -> ProcessedText<'_> {
@@ -246,30 +304,6 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Returns the diff, the list of changes or the patches of all texts.
-    pub(super) fn changes(&self) -> serde_json::Result<String> {
-        let mut printed = String::new();
-        let lists = matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
-            && self.messages.verbosity() != Verbosity::Errors;
-        for file in &self.files {
-            if lists {
-                list_changes(&mut printed, file.injection.rows(&file.name, &file.text));
-            }
-            match self.run.mode {
-                OutputMode::Diff | OutputMode::CheckAndDiff => {
-                    let diff = diff::unified(&file.path, &file.text, file.edits());
-                    if let (Source::Build { .. }, false) = (&file.source, diff.is_empty()) {
-                        printed += &format!("{}, no patch for files:\n", visible(&file.name));
-                    }
-                    printed += &diff;
-                }
-                OutputMode::Patches => list_patches(&mut printed, &file.injection.outcomes)?,
-                _ => {}
-            }
-        }
-        Ok(printed)
-    }
-
     /// Checks the resources of all files together, since a Secret may be in another file than its pods.
     pub(super) fn check_related(&mut self) {
         if self.run.options.direction == Direction::Uninject {
@@ -312,54 +346,10 @@ pub(super) fn has_no_resources(injection: &Injection) -> bool {
         && injection.without_template() == 0
 }
 
-/// Adds a line for each resource that changes:
-/// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
-fn list_changes<'r>(list: &mut String, rows: impl Iterator<Item = Row<'r>>) {
-    let mut lines = Vec::new();
-    for row in rows.filter(Row::is_change) {
-        if let (Some(resource), Some(at)) = (row.subject.resource(), row.review_place()) {
-            let (file, name, change) = (
-                &row.file,
-                resource.identity.full_name(),
-                &row.finding.message,
-            );
-            lines.push(format!(
-                "{file}:{}:{}: {name}: {change}",
-                at.line, at.column
-            ));
-        }
-    }
-    // Several pod templates of one resource have the same line.
-    for alike in lines.chunk_by(|one, next| one == next) {
-        let Some(line) = alike.first() else { continue };
-        list.push_str(&visible(line));
-        if alike.len() > 1 {
-            *list += &format!(" in {} pod templates", alike.len());
-        }
-        list.push('\n');
-    }
-}
-
 /// One line of `--output patch`.
 #[derive(Serialize)]
 struct ResourcePatch<'o> {
     #[serde(flatten)]
     identity: &'o Identity,
     patch: Vec<&'o json_patch::PatchOperation>,
-}
-
-/// Adds a line of JSON for each resource that changes. A resource may have several pod templates.
-fn list_patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
-    for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
-        let patch: Vec<_> = resource
-            .iter()
-            .flat_map(|outcome| outcome.patch.iter())
-            .collect();
-        if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
-            let line = serde_json::to_string(&ResourcePatch { identity, patch })?;
-            lines.push_str(&visible_json(&line));
-            lines.push('\n');
-        }
-    }
-    Ok(())
 }
