@@ -2,8 +2,9 @@
 //! breaks one keeps every pod from being created.
 
 use crate::config::checked::{MetadataName, matches};
-use crate::config::kubernetes::{MERGED, PATHS, pointer, quantity};
+use crate::config::kubernetes::{PATHS, pointer, quantity};
 use crate::config::layers::join;
+use crate::config::null::MERGED;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
@@ -27,7 +28,7 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         let value = values.pointer(&pointer(path));
         let value = value.filter(|value| !value.is_null() && **value != json!([]));
         // An empty mapping sets nothing.
-        let is_given = config.is_explicit(path) || !MERGED.contains(&path);
+        let is_given = config.is_explicit(path) || !MERGED.iter().any(|merged| merged.path == path);
         if let (Some(value), true) = (value, is_given)
             && let Some(schema) = schema::at(path)
         {

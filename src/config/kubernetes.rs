@@ -1,4 +1,4 @@
-//! Settings of Kubernetes types: their schema, and null in them.
+//! Settings of Kubernetes types, and their schema.
 
 use crate::config::checked::{qualified, subdomain};
 use crate::config::violation::Violation;
@@ -16,13 +16,6 @@ pub(super) const PATHS: [&str; 11] = [
     "agent.lifecycle",
     "agent.volumes",
     "agent.volumeMounts",
-    "agent.resources",
-    "agent.securityContext",
-    "waitFor.resources",
-];
-
-/// Those that are merged with a default field by field.
-pub(super) const MERGED: [&str; 3] = [
     "agent.resources",
     "agent.securityContext",
     "waitFor.resources",
@@ -335,20 +328,6 @@ fn variable() -> Json {
             }},
         }},
     }})
-}
-
-/// Removes what is null or an empty mapping, with which null has removed what stood there. Returns true if there was something.
-pub(super) fn prune(value: &mut Json) -> bool {
-    let Some(members) = value.as_object_mut() else {
-        return false;
-    };
-    let mut is_changed = false;
-    for member in members.values_mut() {
-        is_changed |= prune(member);
-    }
-    let before = members.len();
-    members.retain(|_, member| !member.is_null() && *member != json!({}));
-    is_changed || members.len() < before
 }
 
 /// Checks that a text is a quantity and not negative.

@@ -1,8 +1,9 @@
 //! Layers of values become one JSON value, each layer over the ones before, with the place of each value.
 
+use crate::config::null::MERGED;
 use crate::config::origin::Origin;
 use crate::config::violation::Violation;
-use crate::config::{agent, kubernetes, schema, secret, spec};
+use crate::config::{kubernetes, schema, secret};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path::{self, escape, is_at_or_below};
 use serde_json::{Map, Value as Json, json};
@@ -503,18 +504,16 @@ fn merge(target: &mut Json, value: Json, path: &str) {
     }
 }
 
-/// Returns a member of a mapping. Those of Kubernetes begin with their defaults.
+/// Returns a member of a mapping. One that is merged with a default begins with it.
 fn member<'j>(mapping: &'j mut Json, name: &str, path: &str) -> &'j mut Json {
     if !mapping.is_object() {
         *mapping = json!({});
     }
     if mapping.get(name).is_none() {
-        mapping[name] = match path {
-            "agent.resources" => json!(agent::default_resources()),
-            "agent.securityContext" => json!(agent::default_security_context()),
-            "waitFor.resources" => json!(spec::default_resources()),
-            _ => Json::Null,
-        };
+        let mut merged = MERGED.iter().filter(|merged| merged.path == path);
+        mapping[name] = merged
+            .next()
+            .map_or(Json::Null, |merged| (merged.default)());
     }
     &mut mapping[name]
 }

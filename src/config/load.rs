@@ -3,6 +3,7 @@
 
 use crate::config::layers::{Given, Loader, MAX_SHOWN, join};
 use crate::config::message::{Found, violation};
+use crate::config::null::{self, Removed};
 use crate::config::spec::Spec;
 use crate::config::strict::Strict;
 use crate::config::violation::{Violation, listed};
@@ -21,18 +22,7 @@ const MAX_PLACES: usize = 2;
 impl Loader<'_> {
     /// Returns the settings that the layers give, or reports all that is wrong in them.
     pub(super) fn settings(&mut self) -> Spec {
-        for path in kubernetes::MERGED {
-            let value = self.values.pointer_mut(&kubernetes::pointer(path));
-            let Some(value) = value else { continue };
-            if value.is_null() {
-                *value = json!({});
-            }
-            for list in ["limits", "requests"] {
-                if let Some(amounts) = value.get_mut(list).and_then(Json::as_object_mut) {
-                    amounts.retain(|_, amount| !amount.is_null());
-                }
-            }
-        }
+        null::remove_given(&mut self.values);
         while !self.values.is_null() && self.errors.len() <= MAX_SHOWN {
             let mut unknown = Vec::new();
             let mut note = |path: serde_ignored::Path<'_>| unknown.push(steps(&path));
@@ -44,9 +34,10 @@ impl Loader<'_> {
                 self.unknown_at(steps);
             }
             match read {
-                // Only now is each null and each empty mapping known to be at a field that may have it.
-                Ok(_) if self.prune() => {}
-                Ok(spec) => return spec,
+                Ok(spec) => match null::remove_read(&mut self.values) {
+                    Removed::Nothing => return spec,
+                    Removed::Something => {}
+                },
                 Err(error) => {
                     let steps: Vec<Segment> = track.path().iter().cloned().collect();
                     self.wrong(&steps, &error.to_string());
@@ -54,15 +45,6 @@ impl Loader<'_> {
             }
         }
         Spec::default()
-    }
-
-    fn prune(&mut self) -> bool {
-        let mut is_changed = false;
-        for path in kubernetes::MERGED {
-            let value = self.values.pointer_mut(&kubernetes::pointer(path));
-            is_changed |= value.is_some_and(kubernetes::prune);
-        }
-        is_changed
     }
 
     /// Takes out what serde refuses. Null at a field means the default, and empty text unsets an optional value; all else is an error.
@@ -81,7 +63,7 @@ impl Loader<'_> {
         }
         if value.is_null() && self.is_field(steps) {
             self.given.retain(|set, _| !is_at_or_below(set, &path));
-            return remove_nulls(&mut self.values, steps);
+            return null::reset(&mut self.values, steps);
         }
         if !self.is_known(&path, message) {
             let given = self.place(&path).cloned();
@@ -198,27 +180,6 @@ fn original(taken: &BTreeSet<usize>, index: usize) -> usize {
     taken
         .iter()
         .fold(index, |index, gone| index + usize::from(*gone <= index))
-}
-
-/// Removes each null of a field, in every item of the lists above it: one at a time, many would take long.
-fn remove_nulls(json: &mut Json, steps: &[Segment]) {
-    match (steps, json) {
-        ([Segment::Seq { .. }, rest @ ..], Json::Array(items)) => {
-            items.iter_mut().for_each(|item| remove_nulls(item, rest));
-        }
-        ([Segment::Map { key }], Json::Object(members)) => {
-            if members.get(key).is_some_and(Json::is_null) {
-                members.shift_remove(key);
-            }
-        }
-        ([Segment::Map { key }, rest @ ..], Json::Object(members)) => {
-            if let Some(member) = members.get_mut(key) {
-                remove_nulls(member, rest);
-            }
-        }
-        ([_, rest @ ..], json) => remove_nulls(json, rest),
-        ([], json) => *json = json!({}),
-    }
 }
 
 fn get_mut<'j>(json: &'j mut Json, steps: &[Segment]) -> Option<&'j mut Json> {

@@ -47,6 +47,7 @@ mod label_selector;
 mod layers;
 mod load;
 mod message;
+mod null;
 mod origin;
 mod role;
 mod schema;
@@ -210,13 +211,7 @@ impl Config {
     /// Returns the values of all settings as a configuration would write them.
     pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
-        // `{}` would be merged with the default.
-        for setting in kubernetes::MERGED {
-            let value = values.pointer_mut(&kubernetes::pointer(setting));
-            if let Some(value) = value.filter(|value| **value == json!({})) {
-                *value = Json::Null;
-            }
-        }
+        null::write(&mut values);
         for list in ["/select/exclude", "/select/podSelector/matchExpressions"] {
             let items = values.pointer_mut(list).and_then(Json::as_array_mut);
             for item in items.into_iter().flatten() {
