@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
+    (@ of change) => { true };
+    (@) => { false };
+    ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident $(of $change:ident)?, $sentence:literal;)*) => {
         /// The reason of a decision or warning. Its id is stable and the same in every report; newer versions may add some.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[non_exhaustive]
@@ -24,6 +26,9 @@ macro_rules! reasons {
             /// Returns one sentence, without a full stop.
             #[must_use]
             pub fn sentence(self) -> &'static str { match self { $(Reason::$variant => $sentence,)* } }
+
+            /// Returns true for a warning about the resulting pod (`of change` below), which is not reported if the template stays unchanged.
+            pub(crate) fn is_about_change(self) -> bool { match self { $(Reason::$variant => reasons!(@ $(of $change)?),)* } }
         }
     };
 }
@@ -92,25 +97,25 @@ reasons! {
     NothingSelected = "nothing-selected", Warning, "the namespaces of `select` match no pod template of the input, which has a similar namespace";
     ConfigurationUnused = "configuration-unused", Warning, "a configuration was found and is not used";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` needs a namespace, and the resource has none";
-    ControllerOwned = "controller-owned", Warning, "a controller owns the resource and will revert the change";
-    NeverCompletes = "never-completes", Warning, "the pod runs to completion, but its agent prevents that";
-    HostNetwork = "host-network", Warning, "the pod uses the host network, and so does the agent";
-    TokenAutomountOff = "token-automount-off", Note, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
+    ControllerOwned = "controller-owned", Warning of change, "a controller owns the resource and will revert the change";
+    NeverCompletes = "never-completes", Warning of change, "the pod runs to completion, but its agent prevents that";
+    HostNetwork = "host-network", Warning of change, "the pod uses the host network, and so does the agent";
+    TokenAutomountOff = "token-automount-off", Note of change, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
-    VolumeMissing = "volume-missing", Warning, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
-    RolesMissing = "roles-missing", Warning, "no role of the configuration is left, because the pod lacks the labels";
-    PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
-    QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
-    PodResources = "pod-resources", Note, "the pod has requests or limits of its own, so the configuration's were not added";
-    ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
-    InsecureTls = "insecure-tls", Warning, "the agent does not verify the certificate of the kubelet";
+    VolumeMissing = "volume-missing", Warning of change, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
+    RolesMissing = "roles-missing", Warning of change, "no role of the configuration is left, because the pod lacks the labels";
+    PullSecrets = "pull-secrets", Warning of change, "the pod has no pull secrets, so none were added";
+    QosChanged = "qos-changed", Warning of change, "the QoS class of the pod changes from Guaranteed to Burstable";
+    PodResources = "pod-resources", Note of change, "the pod has requests or limits of its own, so the configuration's were not added";
+    ImmutableTemplate = "immutable-template", Warning of change, "the pod template of an existing object cannot be changed";
+    InsecureTls = "insecure-tls", Warning of change, "the agent does not verify the certificate of the kubelet";
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap in the input lacks the key that the agent needs";
     ApiKeyUnusable = "api-key-unusable", Warning, "the API key in a Secret of the input is none that the agent can send";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent rejects or ignores a part of its configuration file";
     PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
-    ShareProcessNamespace = "share-process-namespace", Warning, "other containers of the pod can read the API key of the agent";
-    ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
+    ShareProcessNamespace = "share-process-namespace", Warning of change, "other containers of the pod can read the API key of the agent";
+    ShortTermination = "short-termination", Warning of change, "the pod may be killed before its agent retires the host";
     NodesProxy = "nodes-proxy", Warning, "the agent needs `nodes/proxy`, which permits more than reading";
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
@@ -131,26 +136,6 @@ impl Reason {
             Reason::Removed => Some("removed"),
             _ => None,
         }
-    }
-
-    /// Returns true for a warning about the resulting pod, which is not reported if the template stays unchanged.
-    pub(crate) fn is_about_change(self) -> bool {
-        matches!(
-            self,
-            Reason::ControllerOwned
-                | Reason::NeverCompletes
-                | Reason::HostNetwork
-                | Reason::TokenAutomountOff
-                | Reason::VolumeMissing
-                | Reason::RolesMissing
-                | Reason::PullSecrets
-                | Reason::QosChanged
-                | Reason::PodResources
-                | Reason::ImmutableTemplate
-                | Reason::ShareProcessNamespace
-                | Reason::ShortTermination
-                | Reason::InsecureTls
-        )
     }
 
     /// Returns true for information that a report counts, and shows only with `-v`.
