@@ -5,6 +5,7 @@ use crate::cli::wait_for::duration;
 use crate::config::LabelSelector;
 #[cfg(all(unix, feature = "webhook"))]
 use crate::webhook::log::LogFormat;
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 #[cfg(all(unix, feature = "webhook"))]
 use rustls::pki_types::ServerName;
@@ -438,20 +439,32 @@ pub enum ExplainFormat {
     Markdown,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// Each changed resource with its JSON Patch, one line of JSON each
     Patch,
-    /// With `--check`: full report for programs, by a versioned schema
-    Json,
-    /// With `--check`: changes, errors and warnings as workflow commands of GitHub Actions
-    Github,
-    /// With `--check`: changes, errors and warnings as a Code Quality report of GitLab
-    Gitlab,
-    /// With `--check`: changes, errors and warnings in SARIF 2.1.0, for code review tools
-    Sarif,
-    /// With `--check`: changes, errors and warnings as a table for the summary of a CI job
-    Markdown,
+    /// With `--check`: a report for programs or code review
+    Report(ExplainFormat),
+}
+
+impl ValueEnum for Output {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Output::Patch,
+            Output::Report(ExplainFormat::Json),
+            Output::Report(ExplainFormat::Github),
+            Output::Report(ExplainFormat::Gitlab),
+            Output::Report(ExplainFormat::Sarif),
+            Output::Report(ExplainFormat::Markdown),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Output::Patch => Some(PossibleValue::new("patch")),
+            Output::Report(format) => format.to_possible_value(),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

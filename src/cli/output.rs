@@ -31,10 +31,8 @@ impl Session<'_> {
             OutputMode::InPlace => session.change_files(),
             OutputMode::Diff => session.print_changes(&[ProcessedFile::diff]),
             OutputMode::Patches => session.print_changes(&[ProcessedFile::patches]),
-            OutputMode::Check => session.print_check(&[ProcessedFile::list]),
-            OutputMode::CheckAndDiff => {
-                session.print_check(&[ProcessedFile::list, ProcessedFile::diff])
-            }
+            OutputMode::Check => session.print_check(&[]),
+            OutputMode::CheckAndDiff => session.print_check(&[ProcessedFile::diff]),
             OutputMode::CheckReport(format) => session.print_check_report(format),
             OutputMode::Explanation(request) => session.print_explanation(request),
             OutputMode::Permissions => session.print_permissions(),
@@ -155,13 +153,14 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints the changes of a check, whose list `-q` omits.
-    fn print_check(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
-        let printers = match (self.messages.verbosity(), printers) {
-            (Verbosity::Errors, [_, others @ ..]) => others,
-            _ => printers,
-        };
-        let exit = self.print_changes(printers)?;
+    /// Prints the list of the changes, without `-q`, and what else is asked for.
+    fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
+        let mut printers = Vec::new();
+        if self.messages.verbosity() != Verbosity::Errors {
+            printers.push(ProcessedFile::list as Printer);
+        }
+        printers.extend(others);
+        let exit = self.print_changes(&printers)?;
         Ok(exit.after_check(self.check_fails()))
     }
 
@@ -243,7 +242,10 @@ impl Session<'_> {
                 let rows = texts.flat_map(|text| text.injection.rows(text.name, text.text));
                 rows.collect()
             }
-            _ => {
+            ExplainFormat::Github
+            | ExplainFormat::Gitlab
+            | ExplainFormat::Sarif
+            | ExplainFormat::Markdown => {
                 let files = self.files.iter();
                 files.flat_map(ProcessedFile::review_rows).collect()
             }

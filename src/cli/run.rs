@@ -48,11 +48,7 @@ impl From<&InjectArgs> for OutputMode<'_> {
             return OutputMode::InPlace;
         }
         match (arguments.output, arguments.check, arguments.diff) {
-            (Some(Output::Json), ..) => OutputMode::CheckReport(ExplainFormat::Json),
-            (Some(Output::Github), ..) => OutputMode::CheckReport(ExplainFormat::Github),
-            (Some(Output::Gitlab), ..) => OutputMode::CheckReport(ExplainFormat::Gitlab),
-            (Some(Output::Sarif), ..) => OutputMode::CheckReport(ExplainFormat::Sarif),
-            (Some(Output::Markdown), ..) => OutputMode::CheckReport(ExplainFormat::Markdown),
+            (Some(Output::Report(format)), ..) => OutputMode::CheckReport(format),
             (Some(Output::Patch), ..) => OutputMode::Patches,
             (None, true, true) => OutputMode::CheckAndDiff,
             (None, true, false) => OutputMode::Check,

@@ -66,7 +66,7 @@ impl Source {
     }
 }
 
-/// What is printed of the changes of a text.
+/// A function that prints the changes of a text.
 pub(super) type Printer = fn(&ProcessedFile) -> serde_json::Result<String>;
 
 impl ProcessedFile {
