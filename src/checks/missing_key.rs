@@ -20,10 +20,7 @@ fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Re
         "the key {} is missing, which the agent needs",
         requirement.need.key.as_deref()?
     );
-    let help = format!(
-        "add the key, or set another one in `{}`, `{}` or `{}`",
-        "apiKey", "agent.config", "agent.env"
-    );
+    let help = "add the key, or set another one in `apiKey`, `agent.config` or `agent.env`";
     Some(
         object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)),
     )

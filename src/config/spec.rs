@@ -157,10 +157,12 @@ pub(crate) struct Kubelet {
     pub(crate) read_only_port: Option<NonZeroU16>,
 }
 
+const KUBELET_PORT: NonZeroU16 = NonZeroU16::new(10250).unwrap();
+
 impl Default for Kubelet {
     fn default() -> Self {
         Self {
-            port: NonZeroU16::MIN.saturating_add(10249),
+            port: KUBELET_PORT,
             insecure_tls: false,
             read_only_port: None,
         }
@@ -210,11 +212,13 @@ pub(crate) struct WaitForSettings {
     pub(crate) annotations: Vec<MetadataName>,
 }
 
+const WAIT_FOR_SECONDS: NonZeroU32 = NonZeroU32::new(15).unwrap();
+
 impl Default for WaitForSettings {
     fn default() -> Self {
         Self {
             image: None,
-            timeout_seconds: NonZeroU32::MIN.saturating_add(14),
+            timeout_seconds: WAIT_FOR_SECONDS,
             resources: default_resources(),
             position: WaitForPosition::Last,
             annotations: Vec::new(),

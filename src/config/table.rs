@@ -37,22 +37,20 @@ impl Setting {
     }
 
     const fn variable(mut self, name: &'static str, form: VariableForm) -> Self {
-        let env_override = EnvOverride::IfUnset;
         self.variable = Some(Variable {
             name,
             form,
-            env_override,
+            env_override: EnvOverride::IfUnset,
         });
         self
     }
 
     /// A variable that `agent.env` must not have.
     const fn own_variable(mut self, name: &'static str) -> Self {
-        let (form, env_override) = (VariableForm::Connection, EnvOverride::Forbidden);
         self.variable = Some(Variable {
             name,
-            form,
-            env_override,
+            form: VariableForm::Connection,
+            env_override: EnvOverride::Forbidden,
         });
         self
     }
@@ -108,7 +106,7 @@ macro_rules! amount {
 }
 
 /// Every row.
-pub(crate) static SETTINGS: [Setting; 26] = [
+pub(crate) static SETTINGS: &[Setting] = &[
     row!("sidecar", sidecar).annotated(Annotation::Sidecar),
     row!("platform", platform)
         .annotated(Annotation::Platform)

@@ -155,8 +155,7 @@ impl<'a> Evaluation<'a, '_> {
     fn not_allowed(&self, key: &str) -> Option<String> {
         let name = self.config.not_allowed(key)?.allowed_name();
         Some(format!(
-            "`{key}` has no effect: `{}` in the configuration does not list `{name}`",
-            "annotations.allow"
+            "`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`"
         ))
     }
 

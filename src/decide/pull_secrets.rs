@@ -10,10 +10,7 @@ impl Evaluation<'_, '_> {
     pub(super) fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
         let wanted = &config.spec.agent.image_pull_secrets;
         if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
-            let message = format!(
-                "`{}` was not added: the pod has no pull secrets and uses those of its ServiceAccount",
-                "agent.imagePullSecrets"
-            );
+            let message = "`agent.imagePullSecrets` was not added: the pod has no pull secrets and uses those of its ServiceAccount";
             let help = "add the pull secrets to the ServiceAccount or to the pod";
             self.warnings
                 .push(self.finding(Reason::PullSecrets, message).with_help(help));

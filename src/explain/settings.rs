@@ -3,11 +3,10 @@
 use crate::config::{Config, Origin};
 use crate::explain::{Because, Explanation, origin};
 use crate::inject::{Outcome, Row};
+use crate::manifest::document::document;
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::ContainerList;
 use crate::reconcile::Waiting;
-use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -29,12 +28,7 @@ pub(super) struct ContainerView<'o> {
 impl ContainerView<'_> {
     /// Returns the container as the only item of a list.
     pub(super) fn yaml(&self) -> String {
-        let list = PatchOperation::Add(AddOperation {
-            path: PointerBuf::new(),
-            value: json!([self.container]),
-        });
-        let yaml = yaml_json_patch::apply("", &Patch(vec![list]));
-        yaml.unwrap_or_else(|_| self.container.to_string())
+        document(&json!([self.container]))
     }
 }
 

@@ -15,10 +15,8 @@ pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Findi
         let name = tree.scalar(tree.alias_target(key)).unwrap_or_default();
         if name.starts_with(PREFIX) {
             let message = format!("`{name}` has no effect on a Namespace");
-            let help = format!(
-                "to choose namespaces, set `{}` or `{}`",
-                "select.namespaces", "select.excludeNamespaces"
-            );
+            let help =
+                "to choose namespaces, set `select.namespaces` or `select.excludeNamespaces`";
             let pointer = format!("/metadata/annotations/{}", pointer::escape(&name));
             let start = tree.place(key).start;
             let finding = Finding::new(Reason::MisplacedAnnotation, message, start, &pointer);

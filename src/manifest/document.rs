@@ -5,12 +5,11 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
 /// Returns the object in block style, as the editor writes what it adds to a manifest.
-pub(crate) fn document(object: Value) -> String {
-    // JSON is YAML, too.
-    let as_json = format!("{object}\n");
+pub(crate) fn document(object: &Value) -> String {
     let whole = PatchOperation::Add(AddOperation {
         path: PointerBuf::new(),
-        value: object,
+        value: object.clone(),
     });
-    yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or(as_json)
+    // JSON is YAML, too.
+    yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n"))
 }

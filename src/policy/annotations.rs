@@ -18,7 +18,7 @@ fn keys(annotation: Annotation) -> Vec<String> {
 /// Returns the condition that each of these annotations is absent, or has a short value `v` that meets the condition.
 fn all(keys: &[String], condition: &str) -> String {
     let keys = cel::strings(keys);
-    format!("{keys}.all(k, {ANNOTATIONS}[?k].optMap(v, {SHORT} && {condition}).orValue(true))")
+    format!("{keys}.all(k,\n  {ANNOTATIONS}[?k].optMap(v, {SHORT} && {condition}).orValue(true))")
 }
 
 /// Returns the condition on the ids of `ignore-warnings`.

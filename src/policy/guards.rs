@@ -146,7 +146,7 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         guards.push(Guard::undecided(
             "hasNoVolumeToMount",
             has_no_volume(&names),
-            &format!("the pod has a volume of `{}`", "agent.volumeMounts"),
+            "the pod has a volume of `agent.volumeMounts`",
         ));
     }
     if !agent.image_pull_secrets.is_empty() {
@@ -159,10 +159,7 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         guards.push(Guard::undecided(
             "hasPullSecrets",
             condition,
-            &format!(
-                "the pod lacks a pull secret of `{}`; add it",
-                "agent.imagePullSecrets"
-            ),
+            "the pod lacks a pull secret of `agent.imagePullSecrets`; add it",
         ));
     }
     if config.spec.qos == Qos::Refuse && !qos::keeps_guaranteed(&agent.resources) {

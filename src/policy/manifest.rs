@@ -61,7 +61,7 @@ pub(super) fn stream(
     }
     for policy in policies {
         for object in policy.objects(config, request)? {
-            text += &format!("---\n{}", document(object));
+            text += &format!("---\n{}", document(&object));
         }
     }
     Ok(text)

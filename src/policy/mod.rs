@@ -74,23 +74,13 @@ fn notes(config: &Config) -> Vec<String> {
         ));
     }
     if spec.wait_for.image.is_some() {
-        notes.push(format!(
-            "warning: `{}` has no effect: pods that request wait-for are left alone and reported",
-            "waitFor.image"
-        ));
+        notes.push("warning: `waitFor.image` has no effect: pods that request wait-for are left alone and reported".to_owned());
     }
     if config.is_explicit("namespace") {
-        notes.push(format!(
-            "info: `{}` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `{}`",
-            "namespace",
-            "select.namespaces"
-        ));
+        notes.push("info: `namespace` has no effect here: the policy is about pods in all namespaces; use `--namespace-selector`, or `select.namespaces`".to_owned());
     }
     if !config.is_explicit("onError") {
-        notes.push(format!(
-            "info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `{}: fail`",
-            "onError"
-        ));
+        notes.push("info: pods that cannot be injected are created without the agent, with a warning; to refuse them, set `onError: fail`".to_owned());
     }
     notes
 }

@@ -28,7 +28,7 @@ pub fn manifest(grants: &Grants, config: &Config) -> String {
     }
     for grant in grants.iter() {
         let comments = comments(grant, config.spec.kubernetes_version);
-        for (object, comments) in objects(grant, config).into_iter().zip(comments) {
+        for (object, comments) in objects(grant, config).iter().zip(comments) {
             text.push_str("---\n");
             for line in comments {
                 text.push_str(&format!("# {line}\n"));

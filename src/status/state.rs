@@ -79,8 +79,7 @@ impl PodState {
     pub(super) fn unknown(workload: &Workload) -> Self {
         let Workload { kind, name, .. } = workload;
         let message = format!(
-            "`{}` and `{}` need the owner of {kind} {name}, which is not in the input",
-            "select.kinds", "select.exclude",
+            "`select.kinds` and `select.exclude` need the owner of {kind} {name}, which is not in the input"
         );
         let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {
