@@ -110,7 +110,9 @@ fn values(block: &CodeBlock) -> Option<Value> {
 /// A file that manifests share may have `select.kinds`. A pod shows its workload by its owner.
 #[test]
 fn the_command_for_missed_pods_finds_one_of_a_selected_workload() {
-    let pods = r#"{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod",
+    let objects = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"mackerel": "enabled"}}},
+        {"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "web-5d8c-x2x4k", "namespace": "shop", "labels": {"pod-template-hash": "5d8c"},
             "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d8c", "uid": "1", "controller": true}]}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}]}"#;
     let kinds = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {select: {kinds: [Deployment]}}\n";
@@ -119,7 +121,7 @@ fn the_command_for_missed_pods_finds_one_of_a_selected_workload() {
     let find = |command: &String| {
         Some(
             command
-                .split_once("kubectl get pods -A -o json | ")?
+                .split_once("kubectl get pods,namespaces -A -o json | ")?
                 .1
                 .to_owned(),
         )
@@ -130,9 +132,14 @@ fn the_command_for_missed_pods_finds_one_of_a_selected_workload() {
         .skip(1)
         .chain(["--config", "kinds.yaml"])
         .collect();
-    let ran = folder.run_with(&words, pods);
+    let ran = folder.run_with(&words, objects);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("Deployment/web"), "{ran:?}");
     let notes = std::fs::read_to_string(super::chart().join("templates/NOTES.txt")).unwrap();
-    assert!(notes.contains(command.trim_end_matches(" -")), "{command}");
+    for part in [
+        "kubectl get pods{{ if $labels }},namespaces{{ end }} -A -o json | mackerel-agent-injector status",
+        "--namespace-selector {{ join",
+    ] {
+        assert!(notes.contains(part), "{part}");
+    }
 }

@@ -289,6 +289,7 @@ fn its_notes_say_what_must_exist_and_what_to_restart() {
         let notes = release.helm(&["get", "notes", NAME]);
         for part in [
             "kubectl create secret generic team-key --namespace=NAMESPACE --from-literal=MACKEREL_APIKEY=KEY",
+            "\nLabel a namespace to opt in: kubectl label namespace NAMESPACE chart-test=",
             "`mackerel-agent-injector rbac`",
             "kubectl rollout restart deployment,statefulset,daemonset",
             "\n  kubectl get pods,namespaces -A -o json | \
