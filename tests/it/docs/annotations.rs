@@ -36,12 +36,8 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
                    In the values of `memo`, `display-name`, `agent-config-location` and `env.NAME`, `$(MACKEREL_KUBERNETES_POD_NAME)` and `$(MACKEREL_KUBERNETES_NAMESPACE)` become the names of the pod and of its namespace. \
                    References to all other variables are text, since they could publish a secret: `env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` \
                    is not expanded. Set such a variable in [`agent.env`](configuration.md#agentenv).\n\n\
-                   Annotations choose the image, the Secret and the configuration of a container that runs with the token of the pod \
-                   and an API key (`image`, `api-key-secret-name`, `api-key-secret-key`, `agent-config-location`, `agent-config-configmap-name`, \
-                   `agent-config-configmap-key`) and its variables (`env.NAME`). With `kubelet-insecure-tls`, an impostor of the kubelet gets the token. Where people may set \
-                   annotations and not images, list those that they may use in [`annotations.allow`](configuration.md#annotationsallow). Others \
-                   have no effect, and cause the warning [`annotation-not-allowed`](reasons.md#annotation-not-allowed). \
-                   [Threat model](threat-model.md) has more.",
+                   Where people may set annotations and not images, list those that they may use in \
+                   [`annotations.allow`](configuration.md#annotationsallow): [Threat model](threat-model.md#annotations) says which to leave out.",
     sets: "Sets",
     default: "Default: ",
     full_stop: ".",
@@ -77,11 +73,8 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
                    `memo`、`display-name`、`agent-config-location`、`env.NAME` の値の中の `$(MACKEREL_KUBERNETES_POD_NAME)` と `$(MACKEREL_KUBERNETES_NAMESPACE)` は、Pod の名前と Namespace の名前に置き換わります。\n\n\
                    ほかの変数への参照は、秘密の値が漏れないように、ただの文字列として扱います。`env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` は展開されません。\
                    このような変数は [`agent.env`](configuration.md#agentenv) で設定してください。\n\n\
-                   アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナについて、次のものを選べます。\n\n\
-                   - イメージ、Secret、設定、環境変数（`image`、`api-key-secret-name`、`api-key-secret-key`、`agent-config-location`、`agent-config-configmap-name`、`agent-config-configmap-key`、`env.NAME`）\n\
-                   - kubelet の証明書の検証（`kubelet-insecure-tls` を使うと、kubelet になりすました相手にトークンが渡ります）\n\n\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
-                   ほかのアノテーションには効果がなく、警告 [`annotation-not-allowed`](reasons.md#annotation-not-allowed) が出ます。詳しくは[セキュリティ](threat-model.md)にあります。",
+                   何を外すべきかは[セキュリティ](threat-model.md#アノテーション)にあります。",
     sets: "対応する設定:",
     default: "デフォルト: ",
     full_stop: "。",
@@ -184,15 +177,21 @@ fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String 
         if let Some(path) = annotation.setting() {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
-            // The rest of that sentence would say again what the annotation's has said.
-            let default = said[number]
-                .find(words.default)
-                .map_or("", |at| &said[number][at..]);
-            let line = format!(
-                "{} [`{path}`](configuration.md#{anchor}){}{default}",
-                words.sets, words.end
-            );
-            write!(page, "\n\n{}", line.trim_end()).unwrap();
+            // What is before the default, the annotation's sentence has said; what is behind it, the configuration's page says.
+            let of_itself = Some(&said[number]).filter(|_| entry.path == path);
+            let default = of_itself.and_then(|said| said.split_once(words.default));
+            let default = default.map_or_else(String::new, |(_, default)| {
+                let choices = format!("{}`", words.end);
+                let default = default.split(&choices).next().unwrap_or_default();
+                let default = default.strip_suffix(words.full_stop).unwrap_or(default);
+                format!("{}{}{default}", words.end, words.default)
+            });
+            write!(
+                page,
+                "\n\n{} [`{path}`](configuration.md#{anchor}){default}{}",
+                words.sets, words.full_stop
+            )
+            .unwrap();
         }
         page.push('\n');
         if let Some(example) = sentence["example"].as_str() {

@@ -14,6 +14,8 @@ struct CliPageWords {
     title: &'static str,
     introduction: &'static str,
     everywhere: [&'static str; 2],
+    /// The words before options that an earlier command has described.
+    also: &'static str,
     examples: &'static str,
     full_stop: &'static str,
 }
@@ -37,6 +39,7 @@ const ENGLISH: CliPageWords = CliPageWords {
                    `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore`. \
                    `git apply` accepts a diff if the paths are relative and below the current directory.",
     everywhere: ["Global options", "All commands accept these options."],
+    also: "As above:",
     examples: "Examples:",
     full_stop: ".",
 };
@@ -64,6 +67,7 @@ const JAPANESE: CliPageWords = CliPageWords {
                    `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします。\
                    diff を `git apply` に渡せるのは、カレントディレクトリより下のファイルを相対パスで指定したときです。",
     everywhere: ["共通オプション", "どのコマンドでも使えます。"],
+    also: "上と同じもの:",
     examples: "例:",
     full_stop: "。",
 };
@@ -193,6 +197,7 @@ fn all() -> Vec<Help> {
 
 fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) -> String {
     let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
+    let mut described = BTreeSet::new();
     for help in commands {
         let name = if help.command.is_empty() {
             env!("CARGO_PKG_NAME")
@@ -210,7 +215,17 @@ fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) 
             write!(page, "\n{}\n", said(remark)).unwrap();
         }
         write!(page, "\n```text\n{}\n```\n", help.usage).unwrap();
-        page.push_str(&table(&help.options, &said));
+        let (known, new): (Vec<_>, Vec<_>) = help
+            .options
+            .iter()
+            .cloned()
+            .partition(|option| described.contains(option));
+        page.push_str(&table(&new, &said));
+        if !known.is_empty() {
+            let names: Vec<String> = known.iter().map(|(name, _)| code(name)).collect();
+            write!(page, "\n{} {}\n", words.also, names.join(" · ")).unwrap();
+        }
+        described.extend(new);
         if !help.examples.is_empty() {
             write!(
                 page,
@@ -230,14 +245,15 @@ fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) 
     page
 }
 
+/// The names of an option, such as `-i` and `--in-place`, each between backticks.
+fn code(names: &str) -> String {
+    format!("`{}`", names.replace(", ", "`, `"))
+}
+
 fn table(options: &[(String, String)], said: impl Fn(&str) -> String) -> String {
-    let rows = options.iter().map(|(name, sentence)| {
-        format!(
-            "| `{}` | {} |\n",
-            name.replace(", ", "`, `"),
-            said(sentence)
-        )
-    });
+    let rows = options
+        .iter()
+        .map(|(name, sentence)| format!("| {} | {} |\n", code(name), said(sentence)));
     if options.is_empty() {
         String::new()
     } else {

@@ -1,6 +1,6 @@
-//! `reasons.md` of both books: every decision and warning, with cause, example and what to do.
+//! `reasons.md` of both books: every decision and warning, with its cause and what to do.
 //!
-//! `docs/reasons.yaml` has the sentences in both languages. The example is the program's message about a case of `tests/cases`,
+//! `docs/reasons.yaml` has the sentences in both languages, and where the program says the id: about a case of `tests/cases`,
 //! or about a folder of the repository if the reason is not about a manifest.
 
 use super::page::root;
@@ -20,7 +20,6 @@ struct ReasonPageWords {
     introduction: &'static str,
     classes: [(ReasonGroup, &'static str, &'static str); 4],
     cause: &'static str,
-    example: &'static str,
     remedy: &'static str,
     /// The heads of the table of what a user sees.
     seen: [&'static str; 2],
@@ -28,11 +27,7 @@ struct ReasonPageWords {
     uneditable: [&'static str; 3],
     /// Turns a sentence of a table, which begins with a small letter, into one of its own.
     begin: fn(&str) -> String,
-    /// The word between the name of a case and one of its settings.
-    with: &'static str,
     full_stop: &'static str,
-    colon: &'static str,
-    parentheses: [&'static str; 2],
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -63,8 +58,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
                    state before it: `agent-missing` for `injected`, `agent-outdated` for `updated`, `agent-not-adopted` for `adopted`, \
                    `agent-not-wanted` for `removed`. By default, only errors, warnings and \
                    unexpected changes are shown. Of warnings and information with the same id, three are shown, and the others are counted. `-v` shows \
-                   every decision, and each warning at its place. The examples are the output for the manifests in the directories that are \
-                   named.",
+                   every decision, and each warning at its place.",
     classes: [
         (
             ReasonGroup::Done,
@@ -91,7 +85,6 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
     ],
     seen: ["what you see", "ids"],
     cause: "Why",
-    example: "Example",
     remedy: "What to do",
     uneditable: [
         "The first word of the message is one of these:",
@@ -99,10 +92,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
         "what to do",
     ],
     begin: capital,
-    with: ", with ",
     full_stop: ".",
-    colon: ":",
-    parentheses: [" (", ")"],
 };
 
 const JAPANESE: ReasonPageWords = ReasonPageWords {
@@ -112,8 +102,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
     introduction: "どの Pod テンプレートにも、必ず 1 つの判定が付き、必要に応じて警告が添えられます。ID は今後も変わりません。\n\n\
                    - レポート、KRM の results の `reason` タグ、`explain --output json`、SARIF のどれにも同じ ID が現れます。ただし、`--output github` と SARIF は、変更を変更前の状態で表します（`injected` は `agent-missing`、`updated` は `agent-outdated`、`adopted` は `agent-not-adopted`、`removed` は `agent-not-wanted`）。\n\
                    - 通常は、エラー、警告、予期しない変更だけを表示します。同じ ID の警告と情報は、3 件まで表示して、残りは件数だけを示します。\
-                   `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。\n\
-                   - 例は、示したディレクトリのマニフェストに対する実際の出力です。",
+                   `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。",
     classes: [
         (
             ReasonGroup::Done,
@@ -138,16 +127,12 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
     ],
     seen: ["症状", "参照する ID"],
     cause: "原因",
-    example: "例",
     remedy: "対処",
     uneditable: ["メッセージの最初の語は、次のいずれかです。", "理由", "対処"],
     // kubelet and mirror pod are written small there too.
     begin: str::to_owned,
-    with: "、設定: ",
     // The sentences are a table's, which has none.
     full_stop: "",
-    colon: ":",
-    parentheses: ["（", "）"],
 };
 
 /// The entries of `docs/reasons.yaml`, in the order of the code.
@@ -177,8 +162,9 @@ pub(crate) fn sentences() -> Vec<Value> {
     sentences
 }
 
-/// The origin of the example, and the program's message of this id in it.
-fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
+/// Fails if the program does not say the id where `docs/reasons.yaml` has it.
+#[track_caller]
+fn expect_said(reason: Reason, sentence: &Value) {
     let id = reason.id();
     let (name, said) = match (sentence["case"].as_str(), sentence["run"].as_str()) {
         (Some(case), None) => {
@@ -232,26 +218,17 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
             (format!("mackerel-agent-injector {run}"), said)
         }
         (None, None) => {
-            // No known bug has an example, and messages do not name the id of what is about no manifest.
+            // No known bug says it, and messages do not name the id of what is about no manifest.
             let may_lack = [Reason::VerifyFailed, Reason::Error].contains(&reason);
-            assert!(may_lack, "{id} lacks an example");
-            return None;
+            assert!(may_lack, "{id}: name a case or a command that says it");
+            return;
         }
         (Some(_), Some(_)) => panic!("{id}: a case or a command"),
     };
-    let mut lines = said
-        .lines()
-        .skip_while(|line| !line.contains(&format!("[{id}]")));
-    let first = lines
-        .next()
-        .unwrap_or_else(|| panic!("{id}: not said by {name}, but:\n{said}"));
-    // The excerpt below an error: lines of the text, each behind its number.
-    let is_excerpt = |line: &&str| line.starts_with(' ') || line.contains(" | ");
-    let block: Vec<&str> = std::iter::once(first)
-        .chain(lines.take_while(is_excerpt))
-        .map(str::trim_end)
-        .collect();
-    Some((name, block.join("\n")))
+    assert!(
+        said.contains(&format!("[{id}]")),
+        "{id}: not said by {name}, but:\n{said}"
+    );
 }
 
 /// Runs the program. Returns its standard error.
@@ -309,42 +286,8 @@ fn page(words: &ReasonPageWords) -> String {
                 words.full_stop
             )
             .unwrap();
-            write!(
-                page,
-                "\n**{}**{} {}\n",
-                words.cause,
-                words.colon,
-                said("cause")
-            )
-            .unwrap();
-            if let Some((name, block)) = example(*reason, sentence) {
-                let [before, after] = words.parentheses;
-                let of_case =
-                    fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
-                // There it is a warning, which the page would not let one expect.
-                let is_softened =
-                    group == ReasonGroup::Refused && of_case.contains("onError: skip");
-                let setting = if is_softened {
-                    format!("{}`onError: skip`", words.with)
-                } else {
-                    String::new()
-                };
-                write!(
-                    page,
-                    "\n**{}**{before}`{name}`{setting}{after}{}\n\n",
-                    words.example, words.colon
-                )
-                .unwrap();
-                write!(page, "```text\n{block}\n```\n").unwrap();
-            }
-            write!(
-                page,
-                "\n**{}**{} {}\n",
-                words.remedy,
-                words.colon,
-                said("remedy")
-            )
-            .unwrap();
+            write!(page, "\n**{}**: {}\n", words.cause, said("cause")).unwrap();
+            write!(page, "\n**{}**: {}\n", words.remedy, said("remedy")).unwrap();
             if *reason == Reason::Uneditable {
                 page.push_str(&uneditable(words));
             }
@@ -403,6 +346,13 @@ fn uneditable(words: &ReasonPageWords) -> String {
         writeln!(table, "| `{}` | {sentence} | {help} |", kind.word()).unwrap();
     }
     table
+}
+
+#[test]
+fn the_program_says_each_id() {
+    for (reason, sentence) in Reason::ALL.iter().zip(&sentences()) {
+        expect_said(*reason, sentence);
+    }
 }
 
 #[test]
