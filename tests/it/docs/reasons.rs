@@ -53,12 +53,10 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
     file: "docs/en/reasons.md",
     language: "en",
     title: "Decisions and warnings",
-    introduction: "Every pod template gets exactly one decision and zero or more warnings. Their ids are stable: reports, the `reason` tags of KRM \
-                   results and `explain --output json` use the same ids. So do `--output github` and SARIF, but they name a change by the \
-                   state before it: `agent-missing` for `injected`, `agent-outdated` for `updated`, `agent-not-adopted` for `adopted`, \
-                   `agent-not-wanted` for `removed`. By default, only errors, warnings and \
-                   unexpected changes are shown. Of warnings and information with the same id, three are shown, and the others are counted. `-v` shows \
-                   every decision, and each warning at its place.",
+    introduction: "Every pod template gets one decision and any number of warnings, with stable ids. `--output github` and SARIF name a change \
+                   by the state before it: `agent-missing` for `injected`, `agent-outdated` for `updated`, `agent-not-adopted` for `adopted`, \
+                   `agent-not-wanted` for `removed`. By default, only errors, warnings and unexpected changes are shown, and at most three of an \
+                   id. `-v` shows every decision, and each warning at its place.",
     classes: [
         (
             ReasonGroup::Done,
