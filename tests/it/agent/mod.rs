@@ -23,7 +23,8 @@ use recorded::{Recorded, Situation, replay};
 use runc::RuncContainer;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +65,9 @@ fn stage(
     address: Ipv4Addr,
     port: u16,
 ) -> Option<Stage> {
+    if situation.commands && !runc::is_usable() {
+        return None;
+    }
     let namespace = format!(
         "agent-{}-{}",
         situation.name,
@@ -123,6 +127,9 @@ fn stage(
         file: &source.file,
     };
     let pod = AdmittedPod::admit(cluster, &manifest, &settings, &given);
+    if let Some(file) = pod.on_host(&situation.written) {
+        fs::write(file, "").unwrap();
+    }
     kubelet.run(pod.running(address));
     Some(Stage {
         namespace,
@@ -153,6 +160,35 @@ fn own_address() -> Option<Ipv4Addr> {
 }
 
 impl Stage {
+    /// The metrics that were posted, without those of interfaces.
+    fn metrics(&self) -> BTreeMap<String, Value> {
+        let calls = self.mackerel.calls().into_iter();
+        let posted = calls.filter(|call| call.request == "POST /api/v0/tsdb");
+        let metrics = posted.flat_map(|call| call.body.as_array().cloned().unwrap_or_default());
+        let named = metrics.map(|metric| {
+            (
+                metric["name"].as_str().unwrap().to_owned(),
+                metric["value"].clone(),
+            )
+        });
+        named
+            .filter(|(name, _)| !name.starts_with("interface."))
+            .collect()
+    }
+
+    /// True if everything that is recorded was posted.
+    fn has_metrics(&self, recorded: &Recorded, situation: &Situation) -> bool {
+        let posted = self.metrics();
+        let expected = recorded.metrics(situation);
+        expected.iter().all(|name| posted.contains_key(*name))
+    }
+
+    /// Runs the command of the readiness probe in a container like the agent's. None without a probe.
+    fn is_ready(&self) -> Option<bool> {
+        let command = self.pod.probe()?;
+        Some(runc::output(&self.pod, &command).status.success())
+    }
+
     /// Panics unless the fakes have seen what is recorded, and nothing else.
     #[track_caller]
     fn has_seen(&self, cluster: &Cluster, recorded: &Recorded, situation: &Situation) {
@@ -207,16 +243,12 @@ impl Stage {
                 .find(|call| first_parameter(&call.request) == first_parameter(&expected.request));
             let body = &call.unwrap().body;
             if expected.request.ends_with("/tsdb") {
-                let metrics = body
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter_map(|metric| metric["name"].as_str());
-                let mut metrics: Vec<&str> = metrics
-                    .filter(|name| !name.starts_with("interface."))
-                    .collect();
-                metrics.sort_unstable();
-                assert_eq!(metrics, recorded.metrics, "{name}");
+                let posted = self.metrics();
+                let names: BTreeSet<&str> = posted.keys().map(String::as_str).collect();
+                assert_eq!(names, recorded.metrics(situation), "{name}");
+                for (metric, value) in &situation.plugins {
+                    assert_eq!(posted[metric].as_f64(), Some(*value), "{name}: {metric}");
+                }
             } else {
                 has_fields(name, body, &expected.body);
             }
@@ -263,6 +295,7 @@ fn fakes_and_permissions_are_right_for_what_the_agent_asked_and_posted() {
             address: stage.api,
             tls: Some((API, &stage.authority)),
         };
+        assert_ne!(stage.is_ready(), Some(true), "{}", situation.name);
         replay(
             &recorded,
             situation,
@@ -270,6 +303,7 @@ fn fakes_and_permissions_are_right_for_what_the_agent_asked_and_posted() {
             &mackerel,
             (&stage.namespace, &stage.kubelet.authority),
         );
+        assert_ne!(stage.is_ready(), Some(false), "{}", situation.name);
         stage.has_seen(cluster, &recorded, situation);
     }
 }
@@ -346,7 +380,7 @@ fn the_real_agent_asks_and_posts_what_is_recorded() {
             let (recorded, binary) = (&recorded, &binary);
             scope.spawn(move || {
                 if let Some(stage) = stage(cluster, recorded, situation, address, 443) {
-                    lives(&stage, binary, &situation.name);
+                    lives(&stage, binary, recorded, situation);
                     stage.has_seen(cluster, recorded, situation);
                 }
             });
@@ -355,15 +389,11 @@ fn the_real_agent_asks_and_posts_what_is_recorded() {
 }
 
 /// Runs the agent until it has posted metrics, and ends it.
-fn lives(stage: &Stage, binary: &Path, name: &str) {
+fn lives(stage: &Stage, binary: &Path, recorded: &Recorded, situation: &Situation) {
+    let name = &situation.name;
     let mut container = RuncContainer::run(binary, &stage.pod, stage.address, &stage.authority);
     let started = Instant::now();
-    while !stage
-        .mackerel
-        .calls()
-        .iter()
-        .any(|call| call.request == "POST /api/v0/tsdb")
-    {
+    while !stage.has_metrics(recorded, situation) {
         let why = if container.has_ended() {
             "it has ended"
         } else {
@@ -377,6 +407,10 @@ fn lives(stage: &Stage, binary: &Path, name: &str) {
             stage.mackerel.calls()
         );
         thread::sleep(Duration::from_millis(200));
+    }
+    if let Some(command) = stage.pod.probe() {
+        let probed = container.output(&command);
+        assert!(probed.status.success(), "{name}: {probed:?}");
     }
     let code = container.terminate(GRACE);
     assert_eq!(code, Some(0), "{name}: after SIGTERM\n{}", container.log());

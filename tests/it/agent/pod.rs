@@ -11,6 +11,18 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 const AGENT: &str = "mackerel-container-agent";
+/// The files of the ConfigMap `mackerel-plugin`: the agent's configuration file and the plugin that it names.
+pub(super) const PLUGIN: [(&str, &str); 2] = [
+    (
+        "mackerel-agent.conf",
+        include_str!("../../../examples/plugin/mackerel-agent.conf"),
+    ),
+    (
+        "queue.sh",
+        include_str!("../../../examples/plugin/queue.sh"),
+    ),
+];
+
 const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 pub(super) struct AdmittedPod {
@@ -167,7 +179,12 @@ impl AdmittedPod {
                 fs::set_permissions(&source, fs::Permissions::from_mode(0o777)).unwrap();
             }
             for (file, text) in self.files(cluster, volume, given) {
-                fs::write(source.join(file), text).unwrap();
+                let file = source.join(file);
+                fs::write(&file, text).unwrap();
+                if let Some(mode) = volume["configMap"]["defaultMode"].as_u64() {
+                    let mode = u32::try_from(mode).unwrap();
+                    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+                }
             }
             let destination = mount["mountPath"].as_str().unwrap().to_owned();
             Mount {
@@ -192,6 +209,10 @@ impl AdmittedPod {
     ) -> Vec<(String, String)> {
         let items = |source: &Value| source["items"].as_array().cloned().unwrap_or_default();
         let path = |item: &Value| item["path"].as_str().unwrap().to_owned();
+        if volume["configMap"]["name"] == "mackerel-plugin" {
+            let owned = |(file, text): (&str, &str)| (file.to_owned(), text.to_owned());
+            return PLUGIN.map(owned).to_vec();
+        }
         if volume["configMap"].is_object() {
             assert_eq!(volume["configMap"]["name"], "agent-config");
             let named = items(&volume["configMap"]).iter().map(path).next();
@@ -252,10 +273,21 @@ impl AdmittedPod {
 
     /// A file of the ServiceAccount, as the agent reads it.
     pub(super) fn service_account(&self, file: &str) -> Option<String> {
-        let mount = self
-            .mounts
-            .iter()
-            .find(|mount| mount.destination == TOKEN)?;
-        fs::read_to_string(mount.source.join(file)).ok()
+        fs::read_to_string(self.on_host(&format!("{TOKEN}/{file}"))?).ok()
+    }
+
+    /// The file of the host that has this path in the agent's container.
+    pub(super) fn on_host(&self, path: &str) -> Option<PathBuf> {
+        self.mounts.iter().find_map(|mount| {
+            let below = path.strip_prefix(&mount.destination)?.strip_prefix('/')?;
+            Some(mount.source.join(below))
+        })
+    }
+
+    /// The command of the agent's readiness probe.
+    pub(super) fn probe(&self) -> Option<Vec<String>> {
+        let command = self.container.pointer("/readinessProbe/exec/command")?;
+        let words = command.as_array()?.iter().filter_map(Value::as_str);
+        Some(words.map(str::to_owned).collect())
     }
 }

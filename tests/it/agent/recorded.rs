@@ -2,10 +2,12 @@
 
 use super::http::HttpTarget;
 use super::mackerel::MackerelCall;
-use super::pod::AdmittedPod;
+use super::pod::{AdmittedPod, PLUGIN};
+use super::runc::output;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
@@ -14,7 +16,7 @@ use std::time::SystemTime;
 pub(super) struct Recorded {
     requests: Vec<MackerelCall>,
     /// The names of the first metrics, without those of interfaces.
-    pub(super) metrics: Vec<String>,
+    metrics: Vec<String>,
     by_settings: RecordedSource,
     by_file: RecordedSource,
     pub(super) situations: Vec<Situation>,
@@ -47,6 +49,15 @@ pub(super) struct Situation {
     /// The kubelet has made its certificate itself.
     #[serde(default)]
     pub(super) self_signed: bool,
+    /// The agent's container runs commands.
+    #[serde(default)]
+    pub(super) commands: bool,
+    /// A file that another container of the pod has written into a volume.
+    #[serde(default)]
+    pub(super) written: String,
+    /// The metrics of plugins, each with its value.
+    #[serde(default)]
+    pub(super) plugins: BTreeMap<String, f64>,
     /// The paths of the kubelet, each with the permission that it took.
     pub(super) asked: BTreeMap<String, Option<String>>,
 }
@@ -73,6 +84,21 @@ impl Recorded {
         } else {
             &self.by_settings
         }
+    }
+
+    /// The agent's configuration file.
+    fn file(&self, situation: &Situation) -> Option<&str> {
+        let plugin = (!situation.plugins.is_empty()).then_some(PLUGIN[0].1);
+        let values = situation.file.then(|| &*self.source(situation).file);
+        values.or(plugin)
+    }
+
+    /// The names of the first metrics, without those of interfaces.
+    pub(super) fn metrics<'n>(&'n self, situation: &'n Situation) -> BTreeSet<&'n str> {
+        let own = self.metrics.iter();
+        own.chain(situation.plugins.keys())
+            .map(String::as_str)
+            .collect()
     }
 
     /// The requests to Mackerel for this pod and host.
@@ -162,33 +188,20 @@ pub(super) fn replay(
     let needed = |name: &str| {
         variable(name).unwrap_or_else(|| panic!("{}: {name} is not set", situation.name))
     };
-    let location = variable("MACKEREL_AGENT_CONFIG");
-    assert_eq!(location.is_some(), situation.file);
-    if let Some((address, path)) =
-        location.and_then(|url| url.strip_prefix("http://")?.split_once('/'))
-    {
+    let agent_file = variable("MACKEREL_AGENT_CONFIG").map(|location| {
+        let url = location.strip_prefix("http://");
+        let Some((address, path)) = url.and_then(|url| url.split_once('/')) else {
+            return fs::read_to_string(pod.on_host(location).unwrap()).unwrap();
+        };
         let server = HttpTarget {
             address: address.parse().unwrap(),
             tls: None,
         };
         let (status, file) = server.ask(&format!("GET /{path}"), None, None);
-        assert_eq!(
-            (status, &*file),
-            (200, recorded.source(situation).file.as_bytes())
-        );
-    } else if let Some(path) = location {
-        let mount = pod.mounts.iter().find_map(|mount| {
-            Some(
-                mount
-                    .source
-                    .join(path.strip_prefix(&mount.destination)?.strip_prefix('/')?),
-            )
-        });
-        assert_eq!(
-            std::fs::read_to_string(mount.unwrap()).unwrap(),
-            recorded.source(situation).file
-        );
-    }
+        assert_eq!(status, 200);
+        String::from_utf8(file).unwrap()
+    });
+    assert_eq!(agent_file.as_deref(), recorded.file(situation));
 
     let is_fargate = needed("MACKEREL_CONTAINER_PLATFORM") == "eks_fargate";
     let (host, port, prefix) = if is_fargate {
@@ -246,10 +259,19 @@ pub(super) fn replay(
     }
 
     let key = needed("MACKEREL_APIKEY");
+    let stores_id = variable("MACKEREL_HOST_ID_STORE") == Some("file");
     let mut id = String::new();
     for index in 0..recorded.requests.len() {
-        let MackerelCall { request, body, .. } = &recorded.requests(situation, pod, &id)[index];
-        let body = Some(body).filter(|_| !request.starts_with("GET "));
+        let mut requests = recorded.requests(situation, pod, &id);
+        let MackerelCall { request, body, .. } = &mut requests[index];
+        if request.ends_with("/tsdb") {
+            let values = body.as_array_mut().unwrap();
+            let plugins = plugins(agent_file.as_deref().unwrap_or_default());
+            for (name, value) in plugins.iter().flat_map(|plugin| measured(pod, plugin)) {
+                values.push(json!({"hostId": id, "name": name, "time": 0, "value": value}));
+            }
+        }
+        let body = Some(&*body).filter(|_| !request.starts_with("GET "));
         let (status, answer) = mackerel.ask(request, Some(("X-Api-Key", key)), body);
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         assert_eq!(
@@ -259,6 +281,36 @@ pub(super) fn replay(
         );
         if let Some(given) = answer["id"].as_str() {
             given.clone_into(&mut id);
+            if stores_id {
+                let file = pod.on_host(HOST_ID).unwrap();
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, given).unwrap();
+            }
         }
     }
+}
+
+/// The file in which the agent keeps the host's id.
+const HOST_ID: &str = "/var/tmp/mackerel-container-agent/id";
+
+/// The commands of the metric plugins in the agent's configuration file.
+fn plugins(file: &str) -> Vec<String> {
+    let file: Value = serde_yaml::from_str(file).unwrap_or_default();
+    let plugins = file["plugin"]["metrics"].as_object().into_iter().flatten();
+    plugins
+        .map(|(_, plugin)| plugin["command"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Runs a plugin as the agent does: a shell of its container reads the command. Each line of the output has a name, a value and a time.
+fn measured(pod: &AdmittedPod, command: &str) -> Vec<(String, f64)> {
+    let ran = output(pod, &["/bin/sh", "-c", command].map(str::to_owned));
+    let metric = |line: &str| {
+        let mut words = line.split_whitespace();
+        let name = format!("custom.{}", words.next().unwrap());
+        (name, words.next().unwrap().parse().unwrap())
+    };
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{text}");
+    text.lines().map(metric).collect()
 }

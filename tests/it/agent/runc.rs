@@ -1,11 +1,13 @@
 //! The agent's container, run by runc as its kubelet would have it run, on the host's network.
 
 use super::pod::AdmittedPod;
+use crate::tools;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -18,11 +20,90 @@ const IMAGE: [&str; 2] = [
     "GODEBUG=http2client=0",
 ];
 
+/// The agent's container of a pod, as runc gets it.
+struct Bundle {
+    folder: TempDir,
+    name: String,
+    mounts: Vec<Value>,
+}
+
+impl Bundle {
+    fn new(pod: &AdmittedPod, purpose: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("rootfs")).unwrap();
+        let namespace = pod.object["metadata"]["namespace"].as_str().unwrap();
+        let mut bundle = Self {
+            folder,
+            name: format!("{namespace}-{purpose}-{}", std::process::id()),
+            mounts: vec![
+                json!({"destination": "/proc", "type": "proc", "source": "proc"}),
+                json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=64k"]}),
+                json!({"destination": "/sys", "type": "bind", "source": "/sys", "options": ["rbind", "ro"]}),
+            ],
+        };
+        // The shell for commands, and the libraries of programs that are linked dynamically, are those of this machine.
+        let own = ["/bin", "/lib", "/lib64"].map(Path::new).into_iter();
+        for folder in own.filter(|folder| folder.is_dir()) {
+            bundle.bind(folder, &folder.to_string_lossy(), true);
+        }
+        for mount in &pod.mounts {
+            bundle.bind(&mount.source, &mount.destination, mount.read_only);
+        }
+        bundle
+    }
+
+    fn bind(&mut self, source: &Path, destination: &str, read_only: bool) {
+        let access = if read_only { "ro" } else { "rw" };
+        self.mounts.push(json!({
+            "destination": destination, "type": "bind", "source": source,
+            "options": ["rbind", "nosuid", "nodev", access],
+        }));
+    }
+
+    /// Writes a file, and mounts it.
+    fn add(&mut self, file: &str, text: &str, destination: &str) {
+        let path = self.folder.path().join(file);
+        fs::write(&path, text).unwrap();
+        self.bind(&path, destination, true);
+    }
+
+    fn configure(&self, pod: &AdmittedPod, arguments: &[String]) {
+        let configuration = configuration(pod, &self.mounts, arguments).to_string();
+        fs::write(self.folder.path().join("config.json"), configuration).unwrap();
+    }
+
+    /// Begins a command of runc with the container's name as its first argument.
+    fn runc(&self, command: &str) -> Command {
+        let mut runc = Command::new("runc");
+        runc.arg("--root")
+            .arg(self.folder.path().join("state"))
+            .args([command, &self.name])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        runc
+    }
+}
+
+/// True where a container can be run. Root may.
+pub(super) fn is_usable() -> bool {
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        return tools::on_path(&["runc"]);
+    }
+    tools::not_checked("commands in the agent's container", "run the tests as root");
+    false
+}
+
+/// Runs a command in a container like the agent's, with its files, environment and user.
+pub(super) fn output(pod: &AdmittedPod, command: &[String]) -> Output {
+    let bundle = Bundle::new(pod, "command");
+    bundle.configure(pod, command);
+    bundle.runc("run").output().unwrap()
+}
+
 /// A running agent, killed with the test.
 pub(super) struct RuncContainer {
     child: Child,
-    name: String,
-    folder: TempDir,
+    bundle: Bundle,
 }
 
 impl RuncContainer {
@@ -33,80 +114,38 @@ impl RuncContainer {
         mackerel: Ipv4Addr,
         authority: &str,
     ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let name = format!(
-            "{}-{}",
-            pod.object["metadata"]["namespace"].as_str().unwrap(),
-            std::process::id()
-        );
-        fs::create_dir(folder.path().join("rootfs")).unwrap();
-        let write = |file: &str, text: &str| -> PathBuf {
-            let path = folder.path().join(file);
-            fs::write(&path, text).unwrap();
-            path
+        let mut bundle = Bundle::new(pod, "agent");
+        bundle.bind(binary, PROGRAM, true);
+        let hosts = format!("127.0.0.1 localhost\n{mackerel} api.mackerelio.com\n");
+        bundle.add("hosts", &hosts, "/etc/hosts");
+        let authorities = "/etc/ssl/certs/ca-certificates.crt";
+        bundle.add("ca-certificates.crt", authority, authorities);
+        let list = |field: &str| {
+            let words = pod.container[field].as_array()?.iter();
+            Some(words.map(|word| word.as_str().unwrap().to_owned()))
         };
-        let bind = |source: &Path, destination: &str, read_only: bool| {
-            let options = [
-                "rbind",
-                "nosuid",
-                "nodev",
-                if read_only { "ro" } else { "rw" },
-            ];
-            json!({"destination": destination, "type": "bind", "source": source, "options": options})
+        let mut arguments: Vec<String> = match list("command") {
+            Some(command) => command.collect(),
+            None => vec![PROGRAM.to_owned()],
         };
-        let mut mounts = vec![
-            json!({"destination": "/proc", "type": "proc", "source": "proc"}),
-            json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=64k"]}),
-            json!({"destination": "/sys", "type": "bind", "source": "/sys", "options": ["rbind", "ro"]}),
-            bind(binary, PROGRAM, true),
-            bind(
-                &write(
-                    "hosts",
-                    &format!("127.0.0.1 localhost\n{mackerel} api.mackerelio.com\n"),
-                ),
-                "/etc/hosts",
-                true,
-            ),
-            bind(
-                &write("ca-certificates.crt", authority),
-                "/etc/ssl/certs/ca-certificates.crt",
-                true,
-            ),
-        ];
-        // A binary that is linked dynamically finds the libraries of this machine.
-        let libraries = ["/lib", "/lib64"]
-            .into_iter()
-            .filter(|folder| Path::new(folder).is_dir());
-        mounts.extend(libraries.map(|folder| bind(Path::new(folder), folder, true)));
-        mounts.extend(
-            pod.mounts
-                .iter()
-                .map(|mount| bind(&mount.source, &mount.destination, mount.read_only)),
-        );
-        write("config.json", &configuration(pod, &mounts).to_string());
+        arguments.extend(list("args").into_iter().flatten());
+        bundle.configure(pod, &arguments);
 
-        let log = File::create(folder.path().join("log")).unwrap();
-        let mut runc = Command::new("runc");
-        runc.arg("--root")
-            .arg(folder.path().join("state"))
-            .args(["run", &name])
-            .current_dir(folder.path());
-        let child = runc
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        Self {
-            child,
-            name,
-            folder,
-        }
+        let log = File::create(bundle.folder.path().join("log")).unwrap();
+        let mut runc = bundle.runc("run");
+        let runc = runc.stdout(log.try_clone().unwrap()).stderr(log);
+        let child = runc.spawn().unwrap();
+        Self { child, bundle }
+    }
+
+    /// Runs a command in the container, as kubelet does for a probe.
+    pub(super) fn output(&self, command: &[String]) -> Output {
+        self.bundle.runc("exec").args(command).output().unwrap()
     }
 
     /// The agent's log.
     pub(super) fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap()
+        fs::read_to_string(self.bundle.folder.path().join("log")).unwrap()
     }
 
     /// True if it has ended.
@@ -128,11 +167,8 @@ impl RuncContainer {
     }
 
     fn kill(&self, signal: &str) {
-        let mut runc = Command::new("runc");
-        runc.arg("--root")
-            .arg(self.folder.path().join("state"))
-            .args(["kill", &self.name, signal]);
-        let _ = runc.stdin(Stdio::null()).stderr(Stdio::null()).status();
+        let mut runc = self.bundle.runc("kill");
+        let _ = runc.arg(signal).stderr(Stdio::null()).status();
     }
 }
 
@@ -146,7 +182,7 @@ impl Drop for RuncContainer {
 }
 
 /// The container as OCI has it.
-fn configuration(pod: &AdmittedPod, mounts: &[Value]) -> Value {
+fn configuration(pod: &AdmittedPod, mounts: &[Value], arguments: &[String]) -> Value {
     // The container's own setting, else the pod's.
     let setting = |field: &str| {
         let own = &pod.container["securityContext"][field];
@@ -163,16 +199,6 @@ fn configuration(pod: &AdmittedPod, mounts: &[Value]) -> Value {
         "kubelet starts no root with runAsNonRoot"
     );
     assert_eq!(setting("capabilities"), &json!({"drop": ["ALL"]}));
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let list = |field: &str| {
-        pod.container[field]
-            .as_array()
-            .map(|list| list.iter().map(text).collect::<Vec<_>>())
-    };
-    let arguments = [
-        list("command").unwrap_or_else(|| vec![PROGRAM.to_owned()]),
-        list("args").unwrap_or_default(),
-    ];
     let variables = pod
         .environment
         .iter()
@@ -186,7 +212,7 @@ fn configuration(pod: &AdmittedPod, mounts: &[Value]) -> Value {
         "ociVersion": "1.0.2",
         "root": {"path": "rootfs", "readonly": setting("readOnlyRootFilesystem")},
         "process": {
-            "user": {"uid": user, "gid": group}, "cwd": "/", "args": arguments.concat(), "env": environment,
+            "user": {"uid": user, "gid": group}, "cwd": "/", "args": arguments, "env": environment,
             "capabilities": {}, "noNewPrivileges": setting("allowPrivilegeEscalation") == false,
         },
         "mounts": mounts,
