@@ -7,9 +7,9 @@ use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use serde_json::Value;
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value, to_json};
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +104,7 @@ pub(crate) struct PodTemplate {
     pub(crate) spec: Option<NodeId>,
     /// All annotations.
     pub(crate) annotations: Vec<PodAnnotation>,
-    /// All labels that are strings.
+    /// All labels, with those of merge keys.
     pub(crate) labels: Vec<(String, String)>,
     /// All containers.
     pub(crate) containers: Vec<Container>,
@@ -184,15 +184,17 @@ impl PodTemplate {
                 value_offset: tree.place(value).start,
             });
         }
-        for (key, value) in tree.member_entries(metadata, "labels") {
-            let key = tree.scalar(tree.alias_target(key));
-            // The API server takes null for empty text.
-            let value = match scalar_value(tree, tree.alias_target(value)) {
-                Ok(ScalarValue::Null) => Some(Cow::Borrowed("")),
-                _ => tree.scalar(tree.alias_target(value)),
-            };
-            if let (Some(key), Some(value)) = (key, value) {
-                self.labels.push((key.into_owned(), value.into_owned()));
+        let labels = tree.member(metadata, "labels");
+        // As Kubernetes gets them: with those of merge keys.
+        if let Some(Ok(Value::Object(labels))) = labels.map(|labels| to_json(tree, labels)) {
+            for (key, value) in labels {
+                let value = match value {
+                    // The API server takes null for empty text.
+                    Value::Null => String::new(),
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                self.labels.push((key, value));
             }
         }
     }
