@@ -134,7 +134,15 @@ impl<'a> Insertion<'a, '_> {
         let pull_secrets = self.pull_secrets();
 
         let mut builder = PatchBuilder::new(self.target.path);
-        let own = records.annotations(&self.record);
+        let Some(own) = records.annotations(&self.record) else {
+            let PatchTarget { tree, template, .. } = self.target;
+            return Err(UneditableChange {
+                message: "the `record` annotation would be too long to be read again".to_owned(),
+                help: "use fewer pull secrets, and fewer Secrets and ConfigMaps in `agent.env` and `agent.volumes`"
+                    .to_owned(),
+                offset: tree.place(template.node).start,
+            });
+        };
         add_annotations(&mut builder, &metadata, &annotations, &own);
         for change in [containers, init_containers].into_iter().flatten() {
             self.add_containers(&mut builder, &change);

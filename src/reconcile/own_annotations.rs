@@ -31,13 +31,14 @@ pub(super) struct OwnAnnotations {
 }
 
 impl RecordCache {
-    /// Returns the annotations of a record.
-    pub(super) fn annotations(&self, record: &Record) -> Arc<OwnAnnotations> {
+    /// Returns the annotations of a record; none if a later run could not read it, because it is too long.
+    pub(super) fn annotations(&self, record: &Record) -> Option<Arc<OwnAnnotations>> {
         let mut written = self.written.borrow_mut();
         if let Some((_, annotations)) = written.iter().find(|(known, _)| known == record) {
-            return Arc::clone(annotations);
+            return Some(Arc::clone(annotations));
         }
         let text = record.to_string();
+        Record::parse(&text).ok()?;
         let is_short = text.len() <= MAX_CACHED;
         let mut each = Vec::new();
         if record.added_status() {
@@ -48,7 +49,7 @@ impl RecordCache {
         if written.len() < CAPACITY && is_short {
             written.push((record.clone(), Arc::clone(&annotations)));
         }
-        annotations
+        Some(annotations)
     }
 }
 

@@ -337,3 +337,27 @@ fn a_merge_conflict_is_named() {
         "{stderr}"
     );
 }
+
+#[test]
+fn a_record_that_no_later_run_could_read_is_not_written() {
+    let inject = |count: usize| {
+        let variable =
+            |index| format!("{{name: A{index}, valueFrom: {{secretKeyRef: {{name: a, key: k}}}}}}");
+        let variables: Vec<String> = (0..count).map(variable).collect();
+        let configuration = format!(
+            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  agent: {{env: [{}]}}\n",
+            variables.join(", ")
+        );
+        let folder = Folder::with(&[("c.yaml", &configuration)]);
+        folder.run_with(&["inject", "-", "--config=c.yaml"], WEB)
+    };
+    let long = inject(3000);
+    assert_eq!(long.code, Some(2), "{long:?}");
+    let told = "error[uneditable]: the `record` annotation would be too long to be read again";
+    assert!(long.stderr.starts_with(told), "{}", long.stderr);
+
+    let short = inject(2000);
+    assert_eq!(short.code, Some(0), "{short:?}");
+    let back = Folder::with(&[]).run_with(&["uninject", "-"], &short.stdout);
+    assert_eq!((back.code, &*back.stdout), (Some(0), WEB));
+}
