@@ -1,6 +1,6 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::config::{Config, Platform, Qos, Role};
+use crate::config::{Config, Platform, Qos, Role, RolePart};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};
 use crate::manifest::qos;
@@ -128,7 +128,18 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         guards.push(Guard::undecided("notOnFargate", condition, message));
     }
     let agent = &config.spec.agent;
-    let labels: BTreeSet<&str> = agent.roles.iter().flat_map(Role::labels).collect();
+    let parts = agent.roles.iter().flat_map(Role::parts);
+    if parts.clone().any(|part| *part == RolePart::Namespace) {
+        let condition = "size(request.namespace) > 1".to_owned();
+        let message = "Mackerel does not take the namespace in `agent.roles`";
+        guards.push(Guard::undecided("hasNamespaceOfRoles", condition, message));
+    }
+    let labels: BTreeSet<&str> = parts
+        .filter_map(|part| match part {
+            RolePart::Label(key) => Some(key.as_str()),
+            RolePart::Name(_) | RolePart::Namespace => None,
+        })
+        .collect();
     if !labels.is_empty() {
         let labels = cel::strings(&Vec::from_iter(labels));
         let condition = format!(
