@@ -2,18 +2,21 @@
 
 use crate::config::agent::{AgentSettings, HostIdStore, real_path};
 use crate::config::checked::MetadataName;
+use crate::config::role;
 use crate::config::select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, is_system_namespace,
 };
 use crate::config::spec::{Platform, SidecarKind, Spec};
-use crate::config::table::{Setting, of_variable};
+use crate::config::table::{Setting, of_variable, variables};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{Config, layers};
 use crate::config::{container_rules, kubernetes};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
-use crate::mackerel::env::{EnvOverride, TMPDIR, Variable, VariableForm};
+use crate::mackerel::env::{
+    EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm,
+};
 use crate::mackerel::names::is_agent_image;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
@@ -37,6 +40,7 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     kubelet(config, &mut found);
     agent_config(config, &mut found);
     environment(config, &mut found);
+    referred_variables(config, &mut found);
     scratch_space(config, &mut found);
     resources(config, &mut found);
     namespaces(config, &mut found);
@@ -236,6 +240,32 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
                         violation: Violation { what, ..violation },
                     }
                 }));
+            }
+        }
+    }
+}
+
+/// Finds variables of `agent.env` to which settings refer. They stand behind the settings, so the kubelet would not put their values
+/// in: the role would be `$(MACKEREL_KUBERNETES_NAMESPACE):web`.
+fn referred_variables(config: &Config, found: &mut Vec<Conflict>) {
+    for (index, EnvVar { name, .. }) in config.spec.agent.env.iter().enumerate() {
+        let is_label = name.starts_with(POD_LABEL);
+        let mut references = vec![format!("$({name})")];
+        if is_label {
+            references.push(format!("$({}", role::LABEL));
+        } else if name == NAMESPACE {
+            references.push(format!("$({})", role::NAMESPACE));
+        } else if !REFERABLE.contains(&&**name) {
+            continue;
+        }
+        for (setting, _) in variables() {
+            let text = setting.get(&config.spec).unwrap_or_default();
+            if references.iter().any(|reference| text.contains(reference)) {
+                let item = format!("agent.env[{index}]");
+                let path = setting.path;
+                let what = format!("`{path}` refers to {name}, which `{item}` sets behind it");
+                let help = "remove one of them";
+                found.push(Conflict::of(&[path, &item], what, help));
             }
         }
     }
