@@ -180,6 +180,20 @@ fn null_as_an_argument_is_null() {
     }
 }
 
+/// The ports of probes are numbers or names, as in a file.
+#[test]
+fn a_port_as_an_argument_is_a_number_if_it_is_one() {
+    for (argument, expected) in [
+        ("agent.livenessProbe.httpGet.port=8080", json!(8080)),
+        ("agent.livenessProbe.httpGet.port=health", json!("health")),
+        ("agent.livenessProbe={httpGet: {port: 8080}}", json!(8080)),
+    ] {
+        let config = from_arguments(&[argument]).unwrap();
+        let probe = config.value("agent.livenessProbe").unwrap();
+        assert_eq!(probe["httpGet"]["port"], expected, "{argument}");
+    }
+}
+
 #[test]
 fn a_bad_argument_is_named_with_its_number() {
     for (arguments, expected) in [
