@@ -48,7 +48,7 @@ impl std::fmt::Display for Digest {
 }
 
 /// True for a value that the API server fills in by default.
-fn is_default(field: &str, value: &Value) -> bool {
+fn is_default(context: FieldContext, field: &str, value: &Value) -> bool {
     match (field, value) {
         ("terminationMessagePath", Value::String(path)) => path == "/dev/termination-log",
         ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
@@ -60,10 +60,9 @@ fn is_default(field: &str, value: &Value) -> bool {
             matches!(number.as_u64(), Some(0 | 1))
         }
         ("periodSeconds", Value::Number(seconds)) => matches!(seconds.as_u64(), Some(0 | 10)),
-        ("expirationSeconds", Value::Number(seconds)) => seconds.as_u64() == Some(3600),
         ("failureThreshold", Value::Number(times)) => matches!(times.as_u64(), Some(0 | 3)),
         ("scheme", Value::String(scheme)) => scheme == "HTTP",
-        ("path", Value::String(path)) => path == "/",
+        ("path", Value::String(path)) => path == "/" && context == FieldContext::HttpGet,
         ("divisor", Value::String(divisor)) => divisor == "0",
         ("readOnly" | "optional", Value::Bool(set)) => !set,
         _ => false,
@@ -84,6 +83,8 @@ enum FieldContext {
     Quantity,
     /// The items of `volumeMounts`.
     Mounts,
+    /// A request of a probe or hook.
+    HttpGet,
 }
 
 /// True for the mount of the ServiceAccount's token that the API server adds to every container of a Pod.
@@ -100,7 +101,7 @@ fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
                 .iter()
                 .filter_map(|(key, field)| {
                     let field = canonical_at(field, context_of(context, key))?;
-                    (!is_default(key, &field)).then_some((key, field))
+                    (!is_default(context, key, &field)).then_some((key, field))
                 })
                 .collect();
             sorted.sort_by_key(|(key, _)| *key);
@@ -135,6 +136,7 @@ fn context_of(above: FieldContext, key: &str) -> FieldContext {
         "limits" | "requests" => FieldContext::Quantities,
         "sizeLimit" | "divisor" => FieldContext::Quantity,
         "volumeMounts" => FieldContext::Mounts,
+        "httpGet" => FieldContext::HttpGet,
         _ => FieldContext::Other,
     }
 }
@@ -240,6 +242,10 @@ mod tests {
         assert_eq!(canonicalize(&in_a_pod), json!({"name": "a"}));
         let of_a_user = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
         assert_eq!(canonicalize(&of_a_user), of_a_user);
+        let probe = json!({"httpGet": {"path": "/", "port": 80}});
+        assert_eq!(canonicalize(&probe), json!({"httpGet": {"port": 80}}));
+        let of_the_node = json!({"name": "a", "hostPath": {"path": "/"}});
+        assert_eq!(canonicalize(&of_the_node), of_the_node);
         let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
         assert_ne!(
             canonicalize(&existing).to_string(),

@@ -116,7 +116,7 @@ const REFERENCES: [&str; 6] = [
     "/configMap",
 ];
 
-/// Returns the references of a variable, an item of `envFrom`, a volume or a source of one.
+/// Returns the references of a variable, an item of `envFrom` or a volume.
 fn references(item: &Value) -> impl Iterator<Item = &Value> {
     REFERENCES
         .iter()
@@ -229,10 +229,6 @@ fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
         let volume = Volume::Configured(volume.name.clone());
         value["name"] = json!(volume.name());
         make_optional(&mut value);
-        let sources = value
-            .pointer_mut("/projected/sources")
-            .and_then(Value::as_array_mut);
-        sources.into_iter().flatten().for_each(make_optional);
         volumes.push((volume, arrange(value, &[("", &["name"])])));
     }
     // A record has them in this order.

@@ -100,19 +100,17 @@ impl ReplaceableName {
 /// The beginning of a reference by a variable.
 const OF_VARIABLES: &str = "env:";
 
-/// The fields that name an object, as JSON Pointers, in a variable, an item of `envFrom`, a volume, and a source of a projected one.
+/// The fields that name an object, as JSON Pointers, in a variable, an item of `envFrom` and a volume.
 const OF_VARIABLE: [&str; 2] = [
     "/valueFrom/secretKeyRef/name",
     "/valueFrom/configMapKeyRef/name",
 ];
 const OF_ENV_FROM: [&str; 2] = ["/secretRef/name", "/configMapRef/name"];
-const OF_VOLUME: [&str; 4] = [
+const OF_VOLUME: [&str; 3] = [
     "/configMap/name",
     "/secret/secretName",
     "/persistentVolumeClaim/claimName",
-    "/csi/nodePublishSecretRef/name",
 ];
-const OF_SOURCE: [&str; 2] = ["/secret/name", "/configMap/name"];
 
 /// Visits each name in a container and its volumes.
 pub fn for_each_name(
@@ -150,12 +148,6 @@ pub fn for_each_name(
                     let kind = pointer.split('/').nth(1).unwrap_or_default();
                     let field = ReplaceableName::Reference(format!("{name}.{kind}"));
                     visit_in(volume, &[pointer], field);
-                }
-                let sources = volume.get_mut("projected");
-                let sources = sources.into_iter().flat_map(|it| items(it, "sources"));
-                for (index, source) in sources.enumerate() {
-                    let field = format!("{name}.projected[{index}]");
-                    visit_in(source, &OF_SOURCE, ReplaceableName::Reference(field));
                 }
             }
         }

@@ -44,7 +44,7 @@ pub(crate) struct AgentSettings {
     pub(crate) ignore_container: Option<GoRegexp>,
     /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
     pub(crate) log_level: Option<LogLevel>,
-    /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
+    /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting (an annotation for that setting wins), or one that a setting refers to, such as MACKEREL_KUBERNETES_NAMESPACE. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
     pub(crate) env: Vec<EnvVar>,
     /// Further sources of environment variables, as a Kubernetes EnvFromSource list. Variables of `agent.env` and of the injector win. In a native agent, the Secrets and ConfigMaps are `optional` by default. A list, replaced as a whole. Default: none.
     pub(crate) env_from: Vec<EnvFromSource>,
@@ -58,9 +58,9 @@ pub(crate) struct AgentSettings {
     pub(crate) readiness_probe: Option<Probe>,
     /// A Kubernetes Probe: the others wait for it. Of a native agent, the pod's containers wait for it too. Default: none.
     pub(crate) startup_probe: Option<Probe>,
-    /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds. Default: none.
+    /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds; the API server refuses a pod whose `terminationGracePeriodSeconds` is less. Default: none.
     pub(crate) lifecycle: Option<Lifecycle>,
-    /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `projected`, `emptyDir`, `persistentVolumeClaim`, `csi` or `hostPath` (refused by Pod Security "restricted"). Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, so that the pod starts without them. A list, replaced as a whole. Default: none.
+    /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `emptyDir`, `persistentVolumeClaim` or `hostPath` (refused by Pod Security "restricted"). Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, so that the pod starts without them. A list, replaced as a whole. Default: none.
     pub(crate) volumes: Vec<PodVolume>,
     /// Mounts of `agent.volumes`, else of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
     pub(crate) volume_mounts: Vec<VolumeMount>,

@@ -222,8 +222,7 @@ fn probe(rules: &Json) -> Json {
 fn lifecycle() -> Json {
     let mut fields = handlers();
     // The API server refuses more than the pod's grace period, which is 30 seconds by default.
-    fields["sleep"] =
-        json!({"required": ["seconds"], "properties": {"seconds": {"minimum": 1, "maximum": 30}}});
+    fields["sleep"] = json!({"required": null, "properties": {"seconds": {"maximum": 30}}});
     let hook =
         json!({"anyOf": one_of(&["exec", "httpGet", "sleep", "tcpSocket"]), "properties": fields});
     // `stopSignal` is for pods that name their operating system alone.
@@ -231,13 +230,11 @@ fn lifecycle() -> Json {
 }
 
 /// The kinds of volumes that the agent may have.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 5] = [
     "configMap",
-    "csi",
     "emptyDir",
     "hostPath",
     "persistentVolumeClaim",
-    "projected",
     "secret",
 ];
 
@@ -245,26 +242,11 @@ fn volume() -> Json {
     let mode = json!({"maximum": 0o777});
     let file =
         json!({"required": ["key", "path"], "properties": {"mode": mode, "path": inner_path()}});
-    let object = |name: &str| json!({"required": [name], "properties": {name: object_name(), "items": {"items": file}}});
-    let with_mode = |name: &str| {
-        let mut object = object(name);
-        object["properties"]["defaultMode"] = mode.clone();
-        object
+    let object = |name: &str| {
+        json!({"required": [name], "properties": {
+            name: object_name(), "defaultMode": mode, "items": {"items": file},
+        }})
     };
-    let token = json!({"required": ["path"], "properties": {
-        "path": inner_path(), "expirationSeconds": {"minimum": 600},
-    }});
-    let source = json!({
-        "anyOf": one_of(&["configMap", "secret", "serviceAccountToken"]),
-        "properties": {
-            "clusterTrustBundle": null,
-            "configMap": object("name"),
-            "downwardAPI": null,
-            "podCertificate": null,
-            "secret": object("name"),
-            "serviceAccountToken": token,
-        },
-    });
     let kinds = [
         "DirectoryOrCreate",
         "Directory",
@@ -279,21 +261,16 @@ fn volume() -> Json {
         "use an absolute path without `..`",
     );
     let amount = text(
-        r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i)?",
+        r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i|[eE][0-9]+)?",
         "for example `64Mi`",
     );
     json!({"required": ["name"], "anyOf": one_of(&SOURCES), "properties": {
         "name": text("[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`"),
-        "configMap": with_mode("name"),
-        "secret": with_mode("secretName"),
-        "projected": {"required": ["sources"], "properties": {"defaultMode": mode, "sources": {"items": source}}},
+        "configMap": object("name"),
+        "secret": object("secretName"),
         "persistentVolumeClaim": {"properties": {"claimName": object_name()}},
         "emptyDir": {"properties": {"medium": {"enum": ["Memory", null]}, "sizeLimit": amount}},
         "hostPath": {"required": ["path"], "properties": {"path": path, "type": {"enum": kinds}}},
-        "csi": {"properties": {
-            "driver": text(subdomain!(), "use the name of a driver"),
-            "nodePublishSecretRef": {"required": ["name"], "properties": {"name": object_name()}},
-        }},
     }})
 }
 

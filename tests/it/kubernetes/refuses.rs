@@ -130,9 +130,6 @@ const REFUSED: &[&str] = &[
     "volumes: [{name: a, hostPath: {path: ../a}}]",
     "volumes: [{name: a, hostPath: {path: /a/../b}}]",
     "volumes: [{name: a, hostPath: {path: /a, type: Folder}}]",
-    "volumes: [{name: a, csi: {}}]",
-    "volumes: [{name: a, projected: {sources: [{secret: {}}]}}]",
-    "volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 60}}]}}]",
     "image: ' a'",
     "imagePullPolicy: Sometimes",
 ];
@@ -190,8 +187,8 @@ const ACCEPTED: &[&str] = &[
     "envFrom: [{secretRef: {name: a.b, optional: true}, prefix: A_}, {configMapRef: {name: c}}]",
     "volumes: [{name: a, emptyDir: {medium: Memory, sizeLimit: 1Mi}}, {name: tmp-1, hostPath: {path: /a, type: Socket}}]",
     "volumes: [{name: a, configMap: {name: a.b, defaultMode: 0755, items: [{key: k, path: b/c, mode: 0}]}}]",
-    "volumes: [{name: a, projected: {defaultMode: 0400, sources: [{secret: {name: s}}, {serviceAccountToken: {path: t}}]}}]",
-    "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, csi: {driver: a.example.com, readOnly: true}}]",
+    "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, emptyDir: {sizeLimit: 1e3}}]",
+    "lifecycle: {preStop: {sleep: {seconds: 0}}}",
     "image: Registry.example.com:5000/a/b:V1.x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 ];
 
