@@ -3,7 +3,7 @@
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
-use crate::agent::field_order::{arrange, ordered};
+use crate::agent::field_order::{FIELDS, arrange, ordered};
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Prerequisites, env_from_item};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
@@ -11,24 +11,13 @@ use crate::config::{Config, amount_path, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
-use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The settings of `agent` that are fields of its container, by their names there.
-const CONTAINER_FIELDS: [&str; 7] = [
-    "command",
-    "args",
-    "envFrom",
-    "startupProbe",
-    "readinessProbe",
-    "livenessProbe",
-    "lifecycle",
-];
 
 /// Agents that are kept. The pods' volumes give a stream more shapes only if `agent.volumeMounts` names many.
 const CAPACITY: usize = 64;
@@ -151,18 +140,16 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
     let mut container = json!({
         "name": CONTAINER,
         "image": agent.image,
-        "imagePullPolicy": agent.image_pull_policy,
+        "env": environment(config),
+        "resources": resources(config, shape.amounts),
+        "volumeMounts": mounts,
     });
+    // The others are the settings of the same names.
     let settings = json!(agent);
-    for field in CONTAINER_FIELDS {
-        let value = &settings[field];
-        if !value.is_null() && *value != json!([]) {
-            container[field] = value.clone();
+    for field in FIELDS {
+        if container.get(field).is_none() {
+            container[field] = settings[field].clone();
         }
-    }
-    container["env"] = environment(config).into();
-    if !mounts.is_empty() {
-        container["volumeMounts"] = mounts.into();
     }
     if shape.sidecar == Sidecar::Native {
         container["restartPolicy"] = json!("Always");
@@ -171,11 +158,8 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
             items.into_iter().flatten().for_each(make_optional);
         }
     }
-    if let Some(resources) = resources(config, shape.amounts) {
-        container["resources"] = json!(resources);
-    }
-    if agent.security_context != SecurityContext::default() {
-        container["securityContext"] = json!(agent.security_context);
+    if let Value::Object(fields) = &mut container {
+        fields.retain(|_, value| ![json!(null), json!([]), json!({})].contains(value));
     }
     ordered(container)
 }

@@ -3,28 +3,28 @@
 
 use serde_json::Value;
 
+/// The fields of the agent's container, in the usual order.
+pub const FIELDS: &[&str] = &[
+    "name",
+    "image",
+    "command",
+    "args",
+    "imagePullPolicy",
+    "restartPolicy",
+    "envFrom",
+    "env",
+    "startupProbe",
+    "readinessProbe",
+    "livenessProbe",
+    "lifecycle",
+    "resources",
+    "securityContext",
+    "volumeMounts",
+];
+
 /// The first fields of the mapping at each path (keys without list indices); all others follow as they are.
 const ORDER: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "name",
-            "image",
-            "command",
-            "args",
-            "imagePullPolicy",
-            "restartPolicy",
-            "envFrom",
-            "env",
-            "startupProbe",
-            "readinessProbe",
-            "livenessProbe",
-            "lifecycle",
-            "resources",
-            "securityContext",
-            "volumeMounts",
-        ],
-    ),
+    ("", FIELDS),
     ("env", &["name", "value", "valueFrom"]),
     ("env.valueFrom.secretKeyRef", &["name", "key", "optional"]),
     (

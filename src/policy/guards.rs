@@ -98,6 +98,32 @@ fn about_annotations(config: &Config) -> [Guard; 5] {
     ]
 }
 
+/// Returns the conditions on the namespace and labels to which roles refer.
+fn about_roles(roles: &[Role]) -> Vec<Guard> {
+    let mut guards = Vec::new();
+    let parts = roles.iter().flat_map(Role::parts);
+    if parts.clone().any(|part| *part == RolePart::Namespace) {
+        let condition = "size(request.namespace) > 1".to_owned();
+        let message = "Mackerel does not take the namespace in `agent.roles`";
+        guards.push(Guard::undecided("hasNamespaceOfRoles", condition, message));
+    }
+    let labels: BTreeSet<&str> = parts
+        .filter_map(|part| match part {
+            RolePart::Label(key) => Some(key.as_str()),
+            RolePart::Name(_) | RolePart::Namespace => None,
+        })
+        .collect();
+    if !labels.is_empty() {
+        let labels = cel::strings(&Vec::from_iter(labels));
+        let condition = format!(
+            "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
+        );
+        let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
+        guards.push(Guard::undecided("hasLabelsOfRoles", condition, message));
+    }
+    guards
+}
+
 /// Returns the conditions on names, on the lists to which the engine may add more than the agent, and on the class of the pod.
 fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
     let name = cel::string(CONTAINER);
@@ -128,26 +154,7 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
         guards.push(Guard::undecided("notOnFargate", condition, message));
     }
     let agent = &config.spec.agent;
-    let parts = agent.roles.iter().flat_map(Role::parts);
-    if parts.clone().any(|part| *part == RolePart::Namespace) {
-        let condition = "size(request.namespace) > 1".to_owned();
-        let message = "Mackerel does not take the namespace in `agent.roles`";
-        guards.push(Guard::undecided("hasNamespaceOfRoles", condition, message));
-    }
-    let labels: BTreeSet<&str> = parts
-        .filter_map(|part| match part {
-            RolePart::Label(key) => Some(key.as_str()),
-            RolePart::Name(_) | RolePart::Namespace => None,
-        })
-        .collect();
-    if !labels.is_empty() {
-        let labels = cel::strings(&Vec::from_iter(labels));
-        let condition = format!(
-            "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
-        );
-        let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
-        guards.push(Guard::undecided("hasLabelsOfRoles", condition, message));
-    }
+    guards.extend(about_roles(&agent.roles));
     let of_pods = agent
         .volume_mounts
         .iter()
