@@ -3,7 +3,7 @@
 //! Every decision is made on the template without it, so that a changed configuration gives the result that it would have
 //! given on the original template.
 
-use crate::agent::canonical::CanonicalForm;
+use crate::agent::canonical::{CanonicalForm, Digest};
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
@@ -223,8 +223,14 @@ impl ExistingComponent {
                 true => self.form.digest,
                 false => self.form.digest_with_references,
             };
-            record.value != digest
+            record.value != digest && record.value != self.digest_without_default_lifetime()
         })
+    }
+
+    /// Returns the digest as one earlier version made it: it left out the API server's default lifetime of a token.
+    fn digest_without_default_lifetime(&self) -> Digest {
+        let value = self.form.value.to_string();
+        Digest::of(&value.replace(r#""expirationSeconds":3600,"#, ""))
     }
 
     /// Returns the current names.
