@@ -7,7 +7,9 @@ use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value, to_json};
 
@@ -169,6 +171,9 @@ impl PodTemplate {
 
     fn read_metadata(&mut self, tree: &Tree<'_>, metadata: NodeId) {
         for (key, value) in tree.member_entries(metadata, "annotations") {
+            if is_merge_key(tree, key) {
+                continue;
+            }
             let Some(name) = tree.scalar(tree.alias_target(key)) else {
                 continue;
             };
@@ -184,17 +189,49 @@ impl PodTemplate {
                 value_offset: tree.place(value).start,
             });
         }
-        let labels = tree.member(metadata, "labels");
-        // As Kubernetes gets them: with those of merge keys.
-        if let Some(Ok(Value::Object(labels))) = labels.map(|labels| to_json(tree, labels)) {
-            for (key, value) in labels {
-                let value = match value {
-                    // The API server takes null for empty text.
+        self.add_merged_annotations(tree, metadata);
+        if let Some(labels) = merged(tree, metadata, "labels") {
+            self.labels.extend(labels.into_iter().map(|(key, value)| {
+                let text = match value {
                     Value::Null => String::new(),
                     Value::String(text) => text,
                     other => other.to_string(),
                 };
-                self.labels.push((key, value));
+                (key, text)
+            }));
+            return;
+        }
+        for (key, value) in tree.member_entries(metadata, "labels") {
+            let key = tree.scalar(tree.alias_target(key));
+            // The API server takes null for empty text.
+            let value = match scalar_value(tree, tree.alias_target(value)) {
+                Ok(ScalarValue::Null) => Some(Cow::Borrowed("")),
+                _ => tree.scalar(tree.alias_target(value)),
+            };
+            if let (Some(key), Some(value)) = (key, value) {
+                self.labels.push((key.into_owned(), value.into_owned()));
+            }
+        }
+    }
+
+    /// Adds the annotations that merge keys bring.
+    fn add_merged_annotations(&mut self, tree: &Tree<'_>, metadata: NodeId) {
+        let Some(all) = merged(tree, metadata, "annotations") else {
+            return;
+        };
+        let own = self.annotations.iter();
+        let own: HashSet<String> = own.map(|annotation| annotation.key.clone()).collect();
+        let offset = tree.member(metadata, "annotations");
+        let offset = offset.map_or(0, |annotations| tree.place(annotations).start);
+        for (key, value) in all {
+            if !own.contains(&key) {
+                self.annotations.push(PodAnnotation {
+                    key,
+                    value: value.as_str().map(str::to_owned),
+                    node: None,
+                    offset,
+                    value_offset: offset,
+                });
             }
         }
     }
@@ -290,6 +327,20 @@ impl PodTemplate {
             .iter()
             .rev()
             .find(|annotation| annotation.key == key)
+    }
+}
+
+fn is_merge_key(tree: &Tree<'_>, key: NodeId) -> bool {
+    tree.raw(key) == "<<"
+}
+
+/// Returns a field of the metadata as Kubernetes gets it, if a merge key brings a part of it. Few manifests have that.
+fn merged(tree: &Tree<'_>, metadata: NodeId, field: &str) -> Option<Map<String, Value>> {
+    let mut entries = tree.member_entries(metadata, field);
+    entries.find(|(key, _)| is_merge_key(tree, *key))?;
+    match to_json(tree, tree.member(metadata, field)?) {
+        Ok(Value::Object(members)) => Some(members),
+        _ => None,
     }
 }
 
