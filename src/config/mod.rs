@@ -94,6 +94,7 @@ use crate::manifest::template_path::PathRest;
 use crate::manifest::workloads::Table;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use std::ops::Bound::{Included, Unbounded};
 
 /// The `apiVersion` of the configuration object.
 pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
@@ -133,19 +134,13 @@ impl Config {
     /// belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
     #[must_use]
     pub fn origin(&self, path: &str) -> &Origin {
-        let whole = self
-            .origins
-            .iter()
-            .rev()
-            .find(|(set, _)| path::is_at_or_below(path, set));
+        let whole = path::ends(path).find_map(|end| self.origins.get(&path[..end]));
         let part = || {
-            self.origins
-                .iter()
-                .find(|(set, _)| path::is_at_or_below(set, path))
+            let behind = self.origins.range::<str, _>((Included(path), Unbounded));
+            let mut parts = behind.take_while(|(set, _)| set.starts_with(path));
+            parts.find_map(|(set, origin)| path::is_at_or_below(set, path).then_some(origin))
         };
-        whole
-            .or_else(part)
-            .map_or(&Origin::Default, |(_, origin)| origin)
+        whole.or_else(part).unwrap_or(&Origin::Default)
     }
 
     /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.

@@ -27,6 +27,12 @@ pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
+/// Returns the ends of a path and of all that it is below, the longest first.
+pub(crate) fn ends(path: &str) -> impl Iterator<Item = usize> {
+    let above = path.rmatch_indices(['.', '[']).map(|(end, _)| end);
+    std::iter::once(path.len()).chain(above)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use crate::manifest::expansion::literal;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::manifest::quantity::nanos;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The variables of the connection to the kubelet, which depend on each other.
 const KUBELET_VARIABLES: [&str; 3] = [READ_ONLY_PORT, KUBELET_PORT, INSECURE_TLS];
@@ -70,7 +70,8 @@ impl Replacement<'_> {
         if is_native && has_native && self.agent.record.list == ContainerList::Containers {
             kept.push(KeptSetting::new(Annotation::Sidecar, "native"));
         }
-        kept.retain(|kept| self.config.allows(kept.annotation) && !self.is_given(kept));
+        let given = self.given();
+        kept.retain(|kept| self.config.allows(kept.annotation) && !given.contains(&*kept.key));
         kept.sort_by_key(|kept| kept.annotation);
         // An injection must take them: together, else those that it takes alone.
         if !self.is_valid(&kept) {
@@ -90,32 +91,35 @@ impl Replacement<'_> {
         overlay(self.config, &given).is_ok()
     }
 
-    /// Returns true if the template has the annotation, perhaps under its other name.
-    fn is_given(&self, kept: &KeptSetting) -> bool {
-        let mut given = self.template.annotations.iter();
-        given.any(|given| match kept.annotation {
-            Annotation::Env => given.key == kept.key,
-            annotation => Annotation::of(&given.key) == Some(annotation),
-        })
+    /// Returns the annotations of the template, those with another name by the one that is written.
+    fn given(&self) -> BTreeSet<&str> {
+        let given = self.template.annotations.iter();
+        given
+            .filter_map(|given| match Annotation::of(&given.key)? {
+                Annotation::Env => Some(&*given.key),
+                annotation => Some(annotation.key()),
+            })
+            .collect()
     }
 
     /// Keeps the variables that are plain text, each by the annotation of its setting, else by `env.NAME`.
     fn variables(&self) -> Vec<KeptSetting> {
         let (old, new) = (&self.old, &*self.agent.container);
+        let new_variables = variables(new);
         let mut kept = Vec::new();
-        for name in variable_names(old) {
+        for (name, variable) in variables(old) {
             let (form, setting) = match of_variable(name) {
                 Some((setting, variable)) => (variable.form, Some(setting)),
                 None if VariableName::of(name) == VariableName::Free => (VariableForm::Text, None),
                 None => continue,
             };
-            let meaning = meaning(old, name, form);
-            if meaning == self::meaning(new, name, form) {
+            let meaning = meaning(old, Some(variable), form);
+            if meaning == self::meaning(new, new_variables.get(name).copied(), form) {
                 continue;
             }
             let value = match form {
                 VariableForm::IgnorePattern => meaning.as_deref(),
-                _ => value(old, name).filter(|value| is_literal(value)),
+                _ => plain_text(variable).filter(|value| is_literal(value)),
             };
             let Some(value) = value else {
                 continue;
@@ -249,10 +253,11 @@ impl Replacement<'_> {
             equal.extend(KUBELET_VARIABLES.map(|name| format!("env: {name}")));
         }
         let (old, new) = (&self.old, &*self.agent.container);
-        for name in variable_names(old) {
+        for (name, variable_of_old) in variables(old) {
             if let Some((_, Variable { form, .. })) = of_variable(name)
                 && matches!(form, VariableForm::List | VariableForm::IgnorePattern)
-                && meaning(old, name, form) == meaning(new, name, form)
+                && meaning(old, Some(variable_of_old), form)
+                    == meaning(new, variable(new, name), form)
             {
                 equal.push(format!("env: {name}"));
             }
@@ -324,11 +329,12 @@ fn find<'a>(items: &'a [Value], field: &str, wanted: &str) -> Option<&'a Value> 
     items.iter().find(|item| text(item, field) == Some(wanted))
 }
 
-fn variable_names(container: &Value) -> BTreeSet<&str> {
+/// Returns the variables by name; of two with one name the last counts.
+fn variables(container: &Value) -> BTreeMap<&str, &Value> {
     let variables = container.get("env").and_then(Value::as_array);
     let variables = variables.into_iter().flatten();
     variables
-        .filter_map(|variable| text(variable, "name"))
+        .filter_map(|variable| Some((text(variable, "name")?, variable)))
         .collect()
 }
 
@@ -337,17 +343,22 @@ fn variable<'a>(container: &'a Value, name: &str) -> Option<&'a Value> {
     variables.rfind(|variable| text(variable, "name") == Some(name))
 }
 
-/// Returns the value of a variable. The agent takes an empty one for none.
 fn value<'a>(container: &'a Value, name: &str) -> Option<&'a str> {
-    text(variable(container, name)?, "value").filter(|value| !value.is_empty())
+    plain_text(variable(container, name)?)
+}
+
+/// Returns the value of a variable. The agent takes an empty one for none.
+fn plain_text(variable: &Value) -> Option<&str> {
+    text(variable, "value").filter(|value| !value.is_empty())
 }
 
 /// Returns the value of a variable in one spelling, to compare it; none for a form that is compared otherwise.
-fn meaning(container: &Value, name: &str, form: VariableForm) -> Option<String> {
+fn meaning(container: &Value, variable: Option<&Value>, form: VariableForm) -> Option<String> {
+    let value = plain_text(variable?)?;
     match form {
-        VariableForm::Text => value(container, name).map(str::to_owned),
-        VariableForm::List => value(container, name).map(items),
-        VariableForm::IgnorePattern => ignored(container, name),
+        VariableForm::Text => Some(value.to_owned()),
+        VariableForm::List => Some(items(value)),
+        VariableForm::IgnorePattern => ignored(container, value),
         VariableForm::ConfigFile | VariableForm::SecretKey | VariableForm::Connection => None,
     }
 }
@@ -362,8 +373,7 @@ fn items(list: &str) -> String {
 }
 
 /// Returns the pattern of other containers to ignore; none if it names the agent alone.
-fn ignored(container: &Value, variable: &str) -> Option<String> {
-    let pattern = value(container, variable)?;
+fn ignored(container: &Value, pattern: &str) -> Option<String> {
     let own = format!("^{CONTAINER}$|");
     let pattern = pattern.strip_prefix(&own).unwrap_or(pattern);
     for name in [text(container, "name").unwrap_or(CONTAINER), CONTAINER] {
