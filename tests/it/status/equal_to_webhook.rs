@@ -25,6 +25,8 @@ struct Expected {
 impl Expected {
     /// Adds the pods of a resource: without an agent, with that of the webhook, and with that of its manifest.
     fn add(&mut self, reviewer: &Reviewer, pair: &InjectedPair) {
+        let namespace = pair.before["metadata"]["namespace"].as_str();
+        let namespace = namespace.unwrap_or("shop");
         for (mut before, mut after) in pair.pods() {
             // A pod that was stored already shows that it has no token, and the API server rejects one with another policy.
             let policy = before
@@ -38,7 +40,7 @@ impl Expected {
             for pod in [&mut before, &mut after] {
                 let metadata = pod["metadata"].as_object_mut().unwrap();
                 metadata.remove("ownerReferences");
-                metadata.insert("namespace".into(), json!("shop"));
+                metadata.insert("namespace".into(), json!(namespace));
             }
             let has_token =
                 before.pointer("/spec/automountServiceAccountToken") != Some(&json!(false));
