@@ -32,7 +32,7 @@ pub struct ProcessedText<'r> {
     pub text: &'r str,
     /// Its result.
     pub injection: &'r Injection,
-    /// The namespace that a kustomization in its folder gives the resources of the text.
+    /// The namespace that the builds of kustomizations give the resources of the text.
     pub built_namespace: Option<&'r str>,
 }
 

@@ -6,6 +6,7 @@
 use crate::checks::TemplateNames;
 use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
+use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::Kustomizations;
 use crate::cli::mend::configuration_options;
@@ -15,10 +16,10 @@ use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND};
 use crate::diagnostic::shell_word;
 use crate::inject::totals::plural;
-use crate::inject::{Input, SharedWork, asks_for_nothing, inject_templates};
+use crate::inject::{Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,8 @@ pub fn run(
         shared: SharedWork::default(),
         names: TemplateNames::default(),
         has_resources: false,
-        has_templates: false,
+        with_templates: BTreeSet::new(),
+        renaming: None,
     };
     for file in &discovered.files {
         reader.read(file)?;
@@ -55,13 +57,21 @@ pub fn run(
         mut session,
         names,
         has_resources,
-        has_templates,
+        with_templates,
+        renaming,
         ..
     } = reader;
     report_annotations(&kustomizations, &mut session)?;
-    report_changed_names(&kustomizations, &mut session)?;
+    report_other_names(renaming.as_deref(), &mut session)?;
     let elsewhere = kustomizations.rendered_elsewhere(discovered);
-    report_rendered_elsewhere(&elsewhere, paths, has_templates, &mut session)?;
+    // A folder stands right before what is below it.
+    let has_template = |folder: &Path| {
+        let mut from_folder = with_templates.range(folder.to_owned()..);
+        from_folder
+            .next()
+            .is_some_and(|one| one.starts_with(folder))
+    };
+    report_rendered_elsewhere(&elsewhere, has_template, &mut session)?;
     let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
     if folders.peek().is_some() {
         report_unmatched_lists(&names, &mut session)?;
@@ -95,61 +105,53 @@ fn report_annotations(
     Ok(())
 }
 
-/// Warns of kustomizations that change what `rbac` prints, once.
-fn report_changed_names(
-    kustomizations: &Kustomizations,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
-    let mut folders = kustomizations.changing_names();
-    let Some(folder) = folders.next() else {
+/// Warns of what `rbac` prints for files to which kustomize gives other names, once.
+fn report_other_names(renaming: Option<&Path>, session: &mut Session<'_>) -> io::Result<()> {
+    let (Some(folder), OutputMode::Permissions) = (renaming, session.run.mode) else {
         return Ok(());
     };
-    session.names_change = true;
-    if !matches!(session.run.mode, OutputMode::Permissions) {
-        return Ok(());
-    }
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
-    let name = folder.to_string_lossy();
     let finding = Finding::about_input(Reason::KustomizeNames, message)
         .with_help(format!("use {}", with_k(session, folder)));
-    session.add_about(&name, finding)
+    session.add_about(&folder.to_string_lossy(), finding)
 }
 
-/// Reports the kustomizations whose workloads are not in the input: in one line, or as a warning where a folder that the user named has
-/// one and the input has no pod template.
+/// Reports the kustomizations whose workloads are not in the input: as a warning where the user named the folder and it has no pod
+/// template, the others in one line.
 fn report_rendered_elsewhere(
     elsewhere: &[&Path],
-    paths: &[PathBuf],
-    has_templates: bool,
+    has_template: impl Fn(&Path) -> bool,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
-    let Some(first) = elsewhere.first() else {
-        return Ok(());
-    };
     if session.run.options.direction == Direction::Uninject {
         return Ok(());
     }
-    let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
-    let is_named = |folder: &&&Path| named.contains(&canonical(folder));
-    if let (Some(folder), false) = (elsewhere.iter().find(is_named), has_templates) {
+    let paths = session.run.paths.iter();
+    let named: HashSet<PathBuf> = paths.map(|path| canonical(path)).collect();
+    let mut others = Vec::new();
+    for folder in elsewhere {
+        let path = canonical(folder);
+        let name = folder.to_string_lossy();
+        if !named.contains(&path) || has_template(&path) {
+            others.push(name);
+            continue;
+        }
         let message =
             "no pod template: the kustomization has charts, or resources from outside of the input";
         let finding = Finding::about_input(Reason::RenderedElsewhere, message)
             .with_help(format!("use {}", with_k(session, folder)));
-        return session.add_about(&folder.to_string_lossy(), finding);
+        session.add_about(&name, finding)?;
     }
-    let names: Vec<_> = elsewhere
-        .iter()
-        .take(3)
-        .map(|folder| folder.to_string_lossy())
-        .collect();
-    let more = if elsewhere.len() > 3 { ", …" } else { "" };
+    let Some(first) = others.first() else {
+        return Ok(());
+    };
+    let more = if others.len() > 3 { ", …" } else { "" };
     let line = format!(
         "info: rendered elsewhere: {} with charts or resources from outside of the input: {}{more}; use {}",
-        plural(elsewhere.len(), "kustomization"),
-        names.join(", "),
-        with_k(session, first)
+        plural(others.len(), "kustomization"),
+        others[..others.len().min(3)].join(", "),
+        with_k(session, Path::new(&**first))
     );
     session.messages.note_line(&line)
 }
@@ -204,8 +206,10 @@ struct FileReader<'r> {
     names: TemplateNames,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
-    /// True if a file has a pod template.
-    has_templates: bool,
+    /// The canonical folders of files with pod templates.
+    with_templates: BTreeSet<PathBuf>,
+    /// The folder of the first kustomization that gives a template other names.
+    renaming: Option<PathBuf>,
 }
 
 impl FileReader<'_> {
@@ -255,7 +259,11 @@ impl FileReader<'_> {
         }
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();
-        self.has_templates |= has_templates;
+        if has_templates {
+            self.with_templates
+                .insert(parent(&file.canonical).to_owned());
+        }
+        self.note_other_names(file, &injection.outcomes);
         // A kustomization needs no kind.
         self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
@@ -285,6 +293,18 @@ impl FileReader<'_> {
         };
         self.session.add(&file.path, source, text, injection);
         Ok(())
+    }
+
+    /// Notes the namespaces of templates to which kustomize gives other names.
+    fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
+        for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
+            if let Some(namespace) = &subject.namespace
+                && let Some(folder) = self.kustomizations.renaming(file, namespace)
+            {
+                self.renaming.get_or_insert_with(|| folder.to_owned());
+                self.session.renamed_namespaces.insert(namespace.clone());
+            }
+        }
     }
 
     /// Warns of an unreadable file that may be no manifest, instead of an error.

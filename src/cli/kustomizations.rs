@@ -24,6 +24,17 @@ pub struct Kustomizations {
     by_folder: HashMap<PathBuf, usize>,
     /// The files that a kustomization in or above their folder names as patches, by canonical path.
     patches: HashMap<OsString, NamedPatch>,
+    /// The names that builds give the files and folders that they use, by canonical path.
+    built: HashMap<OsString, BuiltNames>,
+}
+
+/// The names that the builds which use a file give its resources, where they change them.
+#[derive(Debug, Clone)]
+struct BuiltNames {
+    /// The namespace; none if there are several, or other names change.
+    namespace: Option<String>,
+    /// The index of the first of the kustomizations.
+    layer: usize,
 }
 
 /// A kustomization.
@@ -56,7 +67,42 @@ impl Kustomizations {
         for layer in layers {
             kustomizations.add(layer);
         }
+        for layer in 0..kustomizations.layers.len() {
+            kustomizations.give_names(layer);
+        }
         kustomizations
+    }
+
+    /// Gives the names that a kustomization sets to what it uses, and to what that uses. The names of a file change twice at most: they
+    /// become known, then ambiguous.
+    fn give_names(&mut self, layer: usize) {
+        let Some(first) = self.layers.get(layer).filter(|one| one.changes_names()) else {
+            return;
+        };
+        let Kustomization {
+            namespace, renames, ..
+        } = &first.content;
+        let names = BuiltNames {
+            namespace: namespace.clone().filter(|_| !renames),
+            layer,
+        };
+        let mut used: Vec<_> = first.used().map(|path| (path, names.clone())).collect();
+        while let Some((path, mut names)) = used.pop() {
+            if let Some(known) = self.built.get(path.as_os_str()) {
+                if known.namespace.is_none() || known.namespace == names.namespace {
+                    continue;
+                }
+                names = BuiltNames {
+                    namespace: None,
+                    layer: known.layer,
+                };
+            }
+            let index = self.by_folder.get(&path);
+            if let Some(base) = index.and_then(|index| self.layers.get(*index)) {
+                used.extend(base.used().map(|path| (path, names.clone())));
+            }
+            self.built.insert(path.into(), names);
+        }
     }
 
     fn add(&mut self, layer: Layer) {
@@ -104,19 +150,18 @@ impl Kustomizations {
             })
     }
 
-    /// Returns the folders of the kustomizations that change namespaces or names.
-    pub fn changing_names(&self) -> impl Iterator<Item = &Path> {
-        let layers = self.layers.iter();
-        let layers =
-            layers.filter(|layer| layer.content.renames || layer.content.namespace.is_some());
-        layers.map(|layer| parent(&layer.path))
+    /// Returns the namespace that all builds of a file give it.
+    pub fn namespace_of(&self, file: &InputFile) -> Option<&str> {
+        let built = self.built.get(file.canonical.as_os_str())?;
+        built.namespace.as_deref()
     }
 
-    /// Returns the namespace that the kustomization in the folder of a file gives it.
-    pub fn namespace_of(&self, file: &InputFile) -> Option<&str> {
-        let folder = parent(&file.canonical);
-        let index = self.by_folder.get(folder)?;
-        self.layers.get(*index)?.content.namespace.as_deref()
+    /// Returns the folder of the first kustomization whose build gives a resource of a file other names.
+    pub fn renaming(&self, file: &InputFile, namespace: &str) -> Option<&Path> {
+        let built = self.built.get(file.canonical.as_os_str())?;
+        let is_other = built.namespace.as_deref() != Some(namespace);
+        let layer = self.layers.get(built.layer).filter(|_| is_other)?;
+        Some(parent(&layer.path))
     }
 
     /// Returns the folders of the input with a kustomization that has charts, or resources outside of the input.
@@ -127,22 +172,15 @@ impl Kustomizations {
         let mut is_outside = |layer: &Layer, entry: &String| {
             let path = canonical(&layer.folder.join(entry));
             let folder = if path.is_dir() { &*path } else { parent(&path) };
-            if entry.contains("://") || input.contains(folder) {
-                return entry.contains("://");
-            }
             let may_have_templates = || may_have_templates(&path, &layer.root);
-            *known.entry(path.clone()).or_insert_with(may_have_templates)
+            !input.contains(folder) && *known.entry(path.clone()).or_insert_with(may_have_templates)
         };
         let layers = self.layers.iter().filter(|layer| {
-            let Layer {
-                folder, content, ..
-            } = layer;
-            input.contains(folder.as_path())
-                && (content.has_charts
-                    || content
-                        .resources
-                        .iter()
-                        .any(|entry| is_outside(layer, entry)))
+            let content = &layer.content;
+            let mut entries = content.resources.iter();
+            input.contains(layer.folder.as_path())
+                && !content.is_component
+                && (content.has_charts || entries.any(|entry| is_outside(layer, entry)))
         });
         layers.map(|layer| parent(&layer.path)).collect()
     }
@@ -156,7 +194,7 @@ impl Kustomizations {
 }
 
 /// Returns false for a file, or the files of a kustomization, without containers, such as Flux's HelmReleases. What cannot be read, such
-/// as a file outside of the repository, may have some.
+/// as a URL or a file outside of the repository, may have some.
 fn may_have_templates(path: &Path, root: &Path) -> bool {
     let has_containers =
         |file: &Path| read_found(file, root).map_or(true, |file| file.text.contains("containers"));
@@ -180,6 +218,18 @@ impl Layer {
             content: kustomization::read(&text),
             text,
         })
+    }
+
+    /// Returns true if it gives its resources other names. A Component gives them to those of its users, which no real one does.
+    fn changes_names(&self) -> bool {
+        let content = &self.content;
+        !content.is_component && (content.renames || content.namespace.is_some())
+    }
+
+    /// Returns the canonical paths of the files and folders that it uses.
+    fn used(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = self.content.resources.iter();
+        entries.map(|entry| canonical(&self.folder.join(entry)))
     }
 
     /// Returns true if a file of its `transformers` is a configuration of this program.

@@ -4,7 +4,7 @@
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::relative;
-use crate::cli::input::{io_message, text};
+use crate::cli::input::{canonical, io_message, text};
 use crate::cli::messages::Messages;
 use crate::cli::run::{RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
@@ -15,6 +15,7 @@ use crate::diagnostic::shell_word;
 use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
 use crate::report::{Finding, Reason};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -32,9 +33,12 @@ pub fn run(
             "`-k` needs a directory with a kustomization, such as `-k overlays/production`"
         );
     }
-    let mut kustomizations = Vec::new();
+    let (mut kustomizations, mut known) = (Vec::new(), HashSet::new());
     for folder in folders {
-        kustomizations.push(kustomization_of(folder)?);
+        if !known.insert(canonical(folder)) {
+            continue;
+        }
+        kustomizations.push((folder, kustomization_of(folder)?));
         if let Some(transformer) = transformer::of_build(folder, Path::new(".")) {
             let folder = folder.display();
             let command = command_for_function(&folder.to_string(), &transformer, build, request);
@@ -46,7 +50,7 @@ pub fn run(
     let config = configuration::of_paths(folders, &DiscoveredFiles::default(), common, messages)?;
     let mut session = Session::new(RunContext::new(request, common, &config), messages);
     let mut shared = SharedWork::default();
-    for (folder, kustomization) in folders.iter().zip(kustomizations) {
+    for (folder, kustomization) in kustomizations {
         let text = built(folder, &build.kustomize_args, session.messages)?;
         let input = Input {
             text: &text,
@@ -108,18 +112,15 @@ fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow
     };
     let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
     let words = String::from_utf8_lossy(&output.stderr);
-    let words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
-    if !output.status.success() {
-        let (words, status) = (words.join("; "), output.status);
-        let words = if words.is_empty() {
-            status.to_string()
-        } else {
-            words
-        };
-        anyhow::bail!("{name}: {words}");
+    for line in words.lines().filter(|line| !line.is_empty()) {
+        let line = format!("{name}: {line}");
+        match output.status.success() {
+            true => messages.note_line(&line)?,
+            false => messages.error(line)?,
+        }
     }
-    for line in words {
-        messages.note_line(&format!("{name}: {line}"))?;
+    if !output.status.success() {
+        anyhow::bail!("{name}: {}", output.status);
     }
     match text(output.stdout) {
         Ok(text) => Ok(text),
@@ -179,10 +180,9 @@ fn command_for_function(
 
 /// Returns an option as a word of a shell.
 fn shell_argument(argument: &str) -> String {
-    match argument.strip_prefix("--") {
-        Some(rest) => format!("--{}", shell_word(rest)),
-        None => shell_word(argument).into_owned(),
-    }
+    let name = argument.trim_start_matches('-');
+    let hyphens = &argument[..argument.len() - name.len()];
+    format!("{hyphens}{}", shell_word(name))
 }
 
 #[cfg(test)]
@@ -199,6 +199,18 @@ mod tests {
             (".", "."),
         ] {
             assert_eq!(local(Path::new(folder)), Path::new(expected));
+        }
+    }
+
+    #[test]
+    fn an_option_for_kustomize_stays_an_option() {
+        for (argument, expected) in [
+            ("-e", "-e"),
+            ("--enable-helm", "--enable-helm"),
+            ("--env=a b", "--'env=a b'"),
+            ("a;b", "'a;b'"),
+        ] {
+            assert_eq!(shell_argument(argument), expected);
         }
     }
 }

@@ -233,7 +233,7 @@ impl Session<'_> {
             texts,
             requirements: &self.requirements,
             config: self.run.config,
-            names_change: self.names_change,
+            renamed_namespaces: &self.renamed_namespaces,
         };
         let of_run = self.messages.rows().iter().cloned();
         let of_texts: Vec<Row<'s>> = match request.format {

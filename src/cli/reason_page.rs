@@ -11,20 +11,19 @@ const JAPANESE: &str = include_str!("../../docs/ja/reasons.md");
 /// Prints the page of a reason, in the language of the user.
 pub fn print(id: &str) -> anyhow::Result<()> {
     let mut reasons = Reason::ALL.iter();
-    let Some(reason) = reasons.find(|reason| [reason.id(), reason.problem().id].contains(&id))
-    else {
+    if !reasons.any(|reason| [reason.id(), reason.problem().id].contains(&id)) {
         let ids = Reason::ALL.iter().map(|reason| reason.id());
         let hint = match closest(id, ids) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "use an id of the output, such as `hand-edited`".to_owned(),
         };
         anyhow::bail!("unknown reason `{id}`; {hint}");
-    };
+    }
     let page = match is_japanese(variable) {
         true => JAPANESE,
         false => ENGLISH,
     };
-    Ok(stdout::write([section(page, reason.id())])?)
+    Ok(stdout::write([section(page, id)])?)
 }
 
 /// Returns true if the first of the variables for the language of messages that is set asks for Japanese.
@@ -51,9 +50,10 @@ mod tests {
     #[test]
     fn each_reason_has_a_page_in_both_languages() {
         for (page, remedy) in [(ENGLISH, "**What to do**"), (JAPANESE, "**対処**")] {
-            for reason in Reason::ALL {
-                let section = section(page, reason.id());
-                assert!(section.starts_with(&format!("### `{}`\n", reason.id())));
+            let reasons = Reason::ALL.iter();
+            for id in reasons.flat_map(|reason| [reason.id(), reason.problem().id]) {
+                let section = section(page, id);
+                assert!(section.starts_with(&format!("### `{id}`\n")), "{id}");
                 assert_eq!(section.matches(remedy).count(), 1, "{section}");
             }
         }

@@ -38,7 +38,7 @@ pub(super) enum Source {
     File {
         /// Its state when it was read.
         state: FileState,
-        /// The namespace that the kustomization in its folder gives its resources.
+        /// The namespace that the builds of kustomizations give its resources.
         built_namespace: Option<String>,
     },
     /// The folder of a kustomization that kustomize has built, with the file of the kustomization.
@@ -159,8 +159,8 @@ pub(super) struct Session<'r> {
     pub(super) grants: Grants,
     /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
     pub(super) without_namespace: usize,
-    /// True if a kustomization of the input changes namespaces or names.
-    pub(super) names_change: bool,
+    /// The namespaces of templates to which the builds of kustomizations give other names.
+    pub(super) renamed_namespaces: HashSet<String>,
 }
 
 impl<'r> Session<'r> {
@@ -172,7 +172,7 @@ impl<'r> Session<'r> {
             requirements: Vec::new(),
             grants: Grants::default(),
             without_namespace: 0,
-            names_change: false,
+            renamed_namespaces: HashSet::new(),
         }
     }
 
@@ -301,6 +301,10 @@ impl<'r> Session<'r> {
             texts: self.texts(),
             requirements: &self.requirements,
             options: self.run.options,
+            input: match self.files.first().map(|file| &file.source) {
+                Some(Source::Build { .. }) => "-k DIR",
+                _ => "PATH...",
+            },
         }
     }
 
@@ -311,13 +315,12 @@ impl<'r> Session<'r> {
         }
         let checked = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
-        if self.names_change {
-            let mut known = HashSet::new();
-            self.requirements.retain_mut(|requirement| {
-                requirement.namespace = None;
-                known.insert(requirement.need.clone())
-            });
-        }
+        let (renamed, mut known) = (&self.renamed_namespaces, HashSet::new());
+        self.requirements.retain_mut(|requirement| {
+            let namespace = &mut requirement.namespace;
+            namespace.take_if(|namespace| renamed.contains(namespace));
+            known.insert((namespace.clone(), requirement.need.clone()))
+        });
         for (file, scaling) in checked.scalings {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.scalings.push(scaling);

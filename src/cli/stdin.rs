@@ -184,6 +184,7 @@ fn answer_call(
         texts: vec![processed],
         requirements: &injection.requirements,
         options,
+        input: "PATH...",
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

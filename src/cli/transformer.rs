@@ -17,21 +17,30 @@ pub enum Transformer {
     Inline,
 }
 
-/// Returns the configuration that the build of a folder gives this program.
+/// Returns the configuration that the build of a folder, or of what it uses, gives this program.
 pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = root(&folder, &current);
-    let mut seen = HashSet::new();
-    for entry in kustomization_in(&folder, root)?.transformers {
-        let path = canonical(&folder.join(&entry));
-        if entry.contains(API_VERSION) {
-            return Some(Transformer::Inline);
-        } else if has_configuration(&path, root, &mut seen) {
-            return Some(match path.is_dir() {
-                true => Transformer::Folder(path),
-                false => Transformer::File(path),
-            });
+    let (mut bases, mut seen) = (HashSet::new(), HashSet::new());
+    let mut folders = vec![folder.clone()];
+    while let Some(folder) = folders.pop() {
+        let Some(kustomization) = kustomization_in(&folder, root) else {
+            continue;
+        };
+        for entry in kustomization.transformers {
+            let path = canonical(&folder.join(&entry));
+            if entry.contains(API_VERSION) {
+                return Some(Transformer::Inline);
+            } else if has_configuration(&path, root, &mut seen) {
+                return Some(match path.is_dir() {
+                    true => Transformer::Folder(path),
+                    false => Transformer::File(path),
+                });
+            }
         }
+        let used = kustomization.resources.iter();
+        let used = used.map(|entry| canonical(&folder.join(entry)));
+        folders.extend(used.filter(|path| bases.insert(path.clone())));
     }
     None
 }
@@ -114,6 +123,12 @@ mod tests {
             ("more/a.yaml", OURS),
         ];
         assert_eq!(found(&patched), folder);
+        let base = [
+            (prod, "resources: [../base]\n"),
+            ("base/kustomization.yaml", "transformers: [a.yaml]\n"),
+            ("base/a.yaml", OURS),
+        ];
+        assert_eq!(found(&base), Some(Transformer::File("base/a.yaml".into())));
     }
 
     #[test]

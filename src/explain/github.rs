@@ -19,7 +19,7 @@ pub fn github(rows: &[Row<'_>]) -> String {
             Severity::Info => "notice",
         };
         lines += &format!("::{command} ");
-        if let (true, Some(at)) = (row.subject.is_in_text(), row.review_place()) {
+        if let Some(at) = row.place_in_file() {
             let file = property(row.file.strip_prefix("./").unwrap_or(&row.file));
             lines += &format!("file={file},line={},col={},", at.line, at.column);
         }

@@ -19,7 +19,7 @@ pub fn gitlab(rows: &[Row<'_>]) -> Value {
     let mut alike: HashMap<String, usize> = HashMap::new();
     let mut entries: Vec<(&Row<'_>, Value)> = Vec::new();
     for row in rows {
-        let place = row.review_place().filter(|_| row.subject.is_in_text());
+        let place = row.place_in_file();
         let path = place.map_or(REPOSITORY, |_| &*row.file);
         let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
         let check_name = row.finding.reason.problem().id;

@@ -64,15 +64,16 @@ fn escaped(text: &str) -> String {
     for character in visible(text).chars() {
         match character {
             '<' => escaped.push_str("&lt;"),
-            '@' => escaped.push_str("&#64;"),
-            ':' => escaped.push_str("&#58;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '&' | '$' => {
                 escaped.extend(['\\', character]);
             }
             _ => escaped.push(character),
         }
     }
-    escaped
+    // An empty comment divides a mention, an address or a link; an escaped character would be one of them still.
+    let escaped = escaped.replace('@', "@<!-- -->");
+    let escaped = escaped.replace("://", ":<!-- -->//");
+    escaped.replace("www.", "www<!-- -->.")
 }
 
 #[cfg(test)]
@@ -84,7 +85,11 @@ mod tests {
         for (text, expected) in [
             ("a|b`c`\n", "a\\|b\\`c\\`␊"),
             ("<img src=x>", "&lt;img src=x>"),
-            ("[x](https://a) @team", "\\[x\\](https&#58;//a) &#64;team"),
+            (
+                "[x](https://a) @team",
+                "\\[x\\](https:<!-- -->//a) @<!-- -->team",
+            ),
+            ("www.a.io", "www<!-- -->.a.io"),
             ("\\|", "\\\\\\|"),
         ] {
             assert_eq!(escaped(text), expected);

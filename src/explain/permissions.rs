@@ -31,7 +31,8 @@ pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
     for outcome in outcomes {
         if let Some(subject) = outcome.rbac_subject() {
-            let namespace = subject.namespace.clone().filter(|_| !inputs.names_change);
+            let mut namespace = subject.namespace.clone();
+            namespace.take_if(|name| inputs.renamed_namespaces.contains(name));
             let accounts = needed.entry((namespace, subject.access));
             let accounts = accounts.or_default();
             accounts.insert(subject.account.name.clone());

@@ -18,7 +18,7 @@ pub fn sarif(rows: &[Row<'_>], mend: Option<&str>) -> Value {
     let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     for row in errors_first(rows) {
         let id = row.finding.reason.problem().id;
-        if !row.subject.is_in_text() {
+        if !row.subject.is_in_text() && row.place_in_file().is_none() {
             let text = row.sentence();
             notifications.push(json!({"level": level(row.severity), "message": {"text": text}, "descriptor": {"id": id}}));
             continue;
@@ -97,7 +97,7 @@ fn rule(reason: Reason, mend: Option<&str>) -> Value {
 /// Returns the place of a row in its text, and its resource.
 fn location(row: &Row<'_>) -> Value {
     let mut location = json!({"physicalLocation": {"artifactLocation": {"uri": uri(&row.file)}}});
-    if let Some(at) = row.review_place() {
+    if let Some(at) = row.place_in_file() {
         location["physicalLocation"]["region"] =
             json!({"startLine": at.line, "startColumn": at.column});
     }

@@ -89,11 +89,10 @@ impl<'i> Row<'i> {
     /// Returns the finding at the start of a file that its text was made from, since a forge shows no other place.
     #[must_use]
     pub fn at_start_of(self, file: &'i str) -> Self {
-        let start = LineCounter::new(b"").position(0);
         Self {
             file: Cow::Borrowed(file),
-            place: Some(start),
-            resource_place: Some(start),
+            place: Some(start()),
+            resource_place: Some(start()),
             ..self
         }
     }
@@ -166,6 +165,15 @@ impl<'i> Row<'i> {
         }
     }
 
+    /// Returns the place for a tool that shows findings in files: the start of a file that cannot be read; none for what is in no file.
+    #[must_use]
+    pub fn place_in_file(&self) -> Option<Position> {
+        match self.finding.reason {
+            Reason::UnreadableFile => Some(self.place.unwrap_or_else(start)),
+            _ => self.review_place().filter(|_| self.subject.is_in_text()),
+        }
+    }
+
     /// Returns `web.yaml:3:1`, or the name alone.
     #[must_use]
     pub fn place_text(&self) -> String {
@@ -224,6 +232,11 @@ impl<'i> Row<'i> {
         parts.retain(|part| !part.is_empty());
         visible(&parts.join(": ")).into_owned()
     }
+}
+
+/// Returns the start of a text.
+fn start() -> Position {
+    LineCounter::new(b"").position(0)
 }
 
 /// Returns the rows with the errors first, then the warnings, each in the order of the inputs.

@@ -17,6 +17,9 @@ const CHART_LISTS: [&str; 2] = ["helmCharts", "helmChartInflationGenerator"];
 /// The lists of a kustomization that hold patches.
 const PATCH_LISTS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
 
+/// Bytes of a namespace, by Kubernetes.
+const MAX_NAMESPACE: usize = 63;
+
 /// The annotation in which kustomize tells its functions the names of an object before it changed them.
 pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
 
@@ -33,6 +36,8 @@ pub(crate) fn is_kustomization(name: &str) -> bool {
 /// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kustomization {
+    /// True for a Component, which is built as a part of others alone.
+    pub(crate) is_component: bool,
     /// The resources, bases and components: files, directories and URLs.
     pub(crate) resources: Vec<String>,
     /// `namespace`, which the build gives its resources.
@@ -89,7 +94,9 @@ impl Kustomization {
         };
         self.transformers.extend(strings("transformers"));
         let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
-        self.namespace = self.namespace.take().or_else(|| text("namespace"));
+        self.is_component |= text("kind").as_deref() == Some("Component");
+        let namespace = text("namespace").filter(|text| text.len() <= MAX_NAMESPACE);
+        self.namespace = self.namespace.take().or(namespace);
         self.renames |= ["namePrefix", "nameSuffix"]
             .into_iter()
             .any(|name| text(name).is_some());

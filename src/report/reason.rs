@@ -92,7 +92,7 @@ reasons! {
     UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";
     UnknownTemplate = "unknown-template", Note, "an unknown kind seems to have a pod template";
     UnreadableDocument = "unreadable-document", Warning, "a document that cannot be read was skipped; it does not request injection";
-    UnreadableFile = "unreadable-file", Warning, "a file that cannot be read was skipped";
+    UnreadableFile = "unreadable-file", Warning, "a file cannot be read";
     NoResources = "no-resources", Warning, "the input has no resources";
     NothingSelected = "nothing-selected", Warning, "the namespaces of `select` match no pod template of the input, which has a similar namespace";
     ConfigurationUnused = "configuration-unused", Warning, "a configuration was found and is not used";

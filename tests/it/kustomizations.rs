@@ -438,6 +438,10 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
         let command = format!("use `mackerel-agent-injector inject --check -k {named}`");
         assert!(ran.stderr.contains(&command), "{ran:?}");
     }
+    // Another directory that is named has a pod template.
+    let other = folder.run(&["inject", "--check", "--strict", "base", "charts", "charts"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert_eq!(other.stderr.matches("error[rendered-elsewhere]").count(), 1);
     // The base is in the input, too.
     let both = folder.run(&["inject", "--check", "base", "overlays"]);
     assert!(!both.stderr.contains("elsewhere"), "{both:?}");
@@ -532,12 +536,61 @@ fn rbac_warns_once_where_a_build_changes_names() {
             && explained.contains("in the namespace of the pods: Secret"),
         "{explained}"
     );
+    // Another package keeps its namespace in the report.
+    folder.write("other/web.yaml", &manifest_in("other"));
+    let checked = folder.run(&["inject", "--check", "."]);
+    assert!(
+        checked
+            .stderr
+            .contains("required in other and the namespace of the other pods: Secret"),
+        "{checked:?}"
+    );
+    std::fs::remove_dir_all(folder.path("other")).unwrap();
     std::fs::remove_dir_all(folder.path("default")).unwrap();
     let checked = folder.run(&["inject", "--check", "."]);
     assert!(
         checked.stderr.contains("required in system: Secret"),
         "{checked:?}"
     );
+}
+
+#[test]
+fn rbac_says_nothing_where_the_build_keeps_the_names_of_the_files() {
+    for (kustomization, is_other) in [
+        ("namespace: shop\nresources: [web.yaml]\n", false),
+        ("namePrefix: a-\nresources: [other.yaml]\n", false),
+        (
+            "kind: Component\nnamespace: b\nresources: [web.yaml]\n",
+            false,
+        ),
+        ("namespace: b\nresources: [web.yaml]\n", true),
+        (
+            "namespace: shop\nnamePrefix: a-\nresources: [web.yaml]\n",
+            true,
+        ),
+    ] {
+        let folder = Folder::with(&[
+            ("kustomization.yaml", kustomization),
+            ("web.yaml", &manifest_in("shop")),
+        ]);
+        let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
+        let is_said = rbac.stderr.contains("[kustomize-names]");
+        assert_eq!(is_said, is_other, "{kustomization} {rbac:?}");
+    }
+}
+
+/// It cannot be built alone.
+#[test]
+fn a_component_is_not_named_for_k() {
+    let folder = Folder::with(&[
+        ("web.yaml", WEB),
+        (
+            "component/kustomization.yaml",
+            "kind: Component\nhelmCharts: [{name: redis}]\n",
+        ),
+    ]);
+    let ran = folder.run(&["inject", "--check", "."]);
+    assert!(!ran.stderr.contains("elsewhere"), "{ran:?}");
 }
 
 /// Either has the namespace, and the kustomization beside them gives it to the other.

@@ -27,10 +27,6 @@ use terminal::View;
 /// Namespaces that one line about a required object names.
 const MAX_NAMESPACES: usize = 5;
 
-/// The line about permissions that the user has to grant. The command `rbac` names the ServiceAccounts.
-const MANUAL_PERMISSIONS: &str =
-    "required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it";
-
 /// Amount of messages on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verbosity {
@@ -67,6 +63,8 @@ pub struct RunEnd<'r> {
     /// Objects that must exist for the pods.
     pub requirements: &'r [Requirement],
     pub options: Options,
+    /// The input of the command that prints the permissions: `PATH...`
+    pub input: &'static str,
 }
 
 impl RunEnd<'_> {
@@ -165,22 +163,29 @@ impl Messages {
             Unreadable::Io(_) | Unreadable::IsOutput => self.error(format!("{name}: {error}")),
             Unreadable::NotText(binary) => {
                 let place = Place::of_lines(name, &binary.bytes, binary.offset..binary.offset + 1);
-                let diagnostic = Diagnostic::error(&*binary.message).at(place);
-                self.diagnostic(&diagnostic.with_help(Some(binary.help.to_owned())))
+                let mut diagnostic = Diagnostic::error(&*binary.message).at(place);
+                diagnostic.id = Some(Reason::UnreadableFile.id());
+                let diagnostic = diagnostic.with_help(Some(binary.help.to_owned()));
+                self.pictured(Reason::UnreadableFile, &diagnostic)
             }
         }
     }
 
     /// Adds an error that a diagnostic describes.
     pub fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
+        self.pictured(Reason::Error, diagnostic)
+    }
+
+    fn pictured(&mut self, reason: Reason, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
         let mut renderer = Renderer::new(colour());
         let place = diagnostic.place.as_ref();
         let lines = place.filter(|place| place.medium == Medium::Lines);
-        let mut finding = Finding::about_input(Reason::Error, &*diagnostic.message);
+        let mut finding = Finding::about_input(reason, &*diagnostic.message);
         finding.help.clone_from(&diagnostic.help);
         let name = place.map_or_else(String::new, |place| place.name.clone().into_owned());
         let row = SeverityPolicy::default().row(name, Cow::Owned(finding));
         self.add(Row {
+            severity: Severity::Error,
             place: lines.map(|place| renderer.position(place.text, place.range.start)),
             picture: Some(renderer.picture(diagnostic)),
             ..row
@@ -258,7 +263,10 @@ impl Messages {
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
-            lines.push(MANUAL_PERMISSIONS.to_owned());
+            let command = format!("mackerel-agent-injector rbac {}", end.input);
+            lines.push(format!(
+                "required: RBAC for the agents; `{command}` prints it"
+            ));
         }
         lines
     }

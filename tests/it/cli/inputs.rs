@@ -91,9 +91,9 @@ fn a_walked_file_that_is_no_manifest_is_passed_by_and_a_named_one_is_an_error() 
     let latin1 = folder.run(&["inject", "latin1.yaml"]);
     assert_eq!(latin1.code, Some(2));
     assert!(
-        latin1
-            .stderr
-            .starts_with("error: not UTF-8: byte 0xe9 at offset 9\n --> latin1.yaml:1:10\n"),
+        latin1.stderr.starts_with(
+            "error[unreadable-file]: not UTF-8: byte 0xe9 at offset 9\n --> latin1.yaml:1:10\n"
+        ),
         "{}",
         latin1.stderr
     );
@@ -108,7 +108,8 @@ fn utf16_is_named() {
     let ran = Folder::with(&[]).run_with(&["inject", "-"], utf16);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
-        ran.stderr.starts_with("error: the file is UTF-16"),
+        ran.stderr
+            .starts_with("error[unreadable-file]: the file is UTF-16"),
         "{}",
         ran.stderr
     );
@@ -122,7 +123,8 @@ fn utf16_is_named() {
     let ran = folder.run(&["inject", "--check", "."]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(
-        ran.stderr.starts_with("error: the file is UTF-16"),
+        ran.stderr
+            .starts_with("error[unreadable-file]: the file is UTF-16"),
         "{}",
         ran.stderr
     );

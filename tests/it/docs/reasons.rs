@@ -289,6 +289,15 @@ fn page(words: &ReasonPageWords) -> String {
             if *reason == Reason::Uneditable {
                 page.push_str(&uneditable(words));
             }
+            // A check names a change by the state before it.
+            let before = &sentence["before"];
+            if let Some(id) = before["id"].as_str() {
+                let said = |what: &str| before[what][words.language].as_str().unwrap();
+                let (cause, remedy) = (said("cause"), said("remedy"));
+                write!(page, "\n### `{id}`\n\n").unwrap();
+                writeln!(page, "**{}**: {cause}\n", words.cause).unwrap();
+                writeln!(page, "**{}**: {remedy}", words.remedy).unwrap();
+            }
         }
     }
     page

@@ -196,10 +196,17 @@ fn errors_about_paths_are_annotations_without_a_file() {
     );
     let unreadable = check(&["latin.yaml"]);
     assert!(
-        unreadable
-            .stdout
-            .starts_with("::error title=error::latin.yaml:2:21: "),
+        unreadable.stdout.starts_with(
+            "::error file=latin.yaml,line=2,col=21,title=unreadable-file::latin.yaml:2:21: "
+        ),
         "{unreadable:?}"
+    );
+    // GitLab shows an entry at a file alone.
+    let gitlab = folder.run(&["inject", "--check", "-o", "gitlab", "latin.yaml"]);
+    let entries: Vec<Value> = serde_json::from_str(&gitlab.stdout).unwrap();
+    assert_eq!(
+        entries[0]["location"],
+        json!({"path": "latin.yaml", "lines": {"begin": 2}})
     );
     let empty = check(&["--strict", "none"]);
     assert!(
@@ -288,8 +295,8 @@ fn a_check_names_the_command_that_mends_what_it_found() {
         "### Mackerel agent\n\n\
          | | where | resource | finding |\n\
          | --- | --- | --- | --- |\n\
-         | error | my app/web.yaml&#58;1 | Deployment/web | agent-missing&#58; the agent would be added |\n\
-         | error | my app/web.yaml&#58;16 | Deployment/api | agent-missing&#58; the agent would be added |\n\n\
+         | error | my app/web.yaml:1 | Deployment/web | agent-missing: the agent would be added |\n\
+         | error | my app/web.yaml:16 | Deployment/api | agent-missing: the agent would be added |\n\n\
          This changes the files:\n\n    {command}'\n\n\
          These explain the findings:\n\n    mackerel-agent-injector explain --reason agent-missing\n"
     );
@@ -333,7 +340,7 @@ fn a_reason_is_explained_in_the_language_of_the_user() {
     assert!(
         english
             .stdout
-            .starts_with("### `injected`\n\nThe agent was added.\n")
+            .starts_with("### `agent-missing`\n\n**Why**: `inject --check` found a pod template ")
     );
     assert!(
         page("injected", "ja_JP.UTF-8")

@@ -325,6 +325,13 @@ fn k_gives_what_a_pipe_gives() {
         let diff = user.runs(injector, &["inject", "--diff", "-k", "fleet/prod"]);
         let head = "kustomize build fleet/prod, no patch for files:\n--- a/fleet/prod\n+++ b/fleet/prod\n@@ ";
         assert!(diff.starts_with(head), "{diff}");
+        let twice = ["inject", "--check", "-k", "fleet/prod", "./fleet/prod/"];
+        assert_eq!(user.tries(injector, &twice).stderr, check.stderr);
+        assert!(
+            check
+                .stderr
+                .contains("`mackerel-agent-injector rbac -k DIR`")
+        );
         let rbac = user.runs(injector, &["rbac", "-k", "fleet/prod"]);
         assert!(rbac.contains("namespace: shop"), "{rbac}");
         let explanation = user.runs(injector, &["explain", "-k", "fleet/prod"]);
