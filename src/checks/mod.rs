@@ -12,7 +12,7 @@ mod nothing_selected;
 mod objects;
 mod service_account;
 
-pub use nothing_selected::TemplateNames;
+pub use nothing_selected::{Unmatched, idle_selection, unmatched_namespaces};
 pub use objects::{Object, Objects};
 
 use crate::agent::prerequisites::{Prerequisites, Presence, Requirement};

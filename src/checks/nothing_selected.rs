@@ -1,92 +1,119 @@
-//! `nothing-selected`: a list of `select` that matches no pod template of the input. A misspelt name would select nothing in silence.
+//! `nothing-selected`: namespaces of `select` that match no pod template of the input. A misspelt name would select nothing in silence.
+//! Of a whole input, kinds and exclusions are looked at, too.
 
-use crate::config::{Config, InjectionMode, Select};
+use crate::checks::{ProcessedText, namespace_of};
+use crate::config::{Config, InjectionMode};
 use crate::diagnostic::closest::closest;
-use crate::inject::unknown_kind::GroupKind;
-use crate::manifest::identity::Identity;
-use crate::report::{Finding, Reason};
-use std::collections::BTreeSet;
+use crate::inject::Outcome;
+use crate::report::{Cause, Finding, Reason};
+use std::collections::{BTreeSet, HashSet};
 
-/// The namespaces and kinds of the pod templates of a run.
-#[derive(Debug, Default)]
-pub struct TemplateNames {
-    namespaces: BTreeSet<String>,
-    kinds: BTreeSet<GroupKind>,
-    /// True if the namespace of a pod template is unknown, so that a list of namespaces may match it.
-    has_unknown_namespace: bool,
-}
-
-/// A list that matches nothing.
+/// A part of `select` that matches nothing.
 #[derive(Debug)]
-pub struct UnmatchedList {
-    /// The place of the list: `agent-injector.yaml:5:12`.
+pub struct Unmatched {
+    /// Its place: `agent-injector.yaml:5:12`.
     pub origin: String,
+    /// A note, unless the input has a namespace that resembles one of the list.
     pub finding: Finding,
-    /// True if the input has a namespace that resembles one of the list.
-    pub is_misspelt: bool,
 }
 
-impl TemplateNames {
-    /// Adds the resource of a pod template.
-    pub fn add(&mut self, identity: &Identity, config: &Config) {
-        let select = &config.spec.select;
-        if select.kinds.is_empty() && select.namespaces.is_empty() {
-            return;
-        }
-        match identity.namespace_or(config.spec.namespace.as_deref()) {
-            Some(namespace) => _ = self.namespaces.insert(namespace.clone()),
-            None => self.has_unknown_namespace = true,
-        }
-        let group = identity.api_version.rsplit_once('/');
-        self.kinds.insert(GroupKind {
-            group: group.map_or_else(String::new, |(group, _)| group.to_owned()),
-            kind: identity.kind.clone(),
-        });
+/// Returns the namespaces of `select`, if none of them is that of a pod template.
+pub fn unmatched_namespaces(texts: &[ProcessedText<'_>], config: &Config) -> Option<Unmatched> {
+    let patterns = &config.spec.select.namespaces;
+    if patterns.is_empty() {
+        return None;
     }
-
-    /// Returns the lists of `select` that match none of the pod templates.
-    pub fn unmatched_lists(&self, config: &Config) -> Vec<UnmatchedList> {
-        let mut lists = Vec::new();
-        if self.kinds.is_empty() || config.spec.injection == InjectionMode::Disabled {
-            return lists;
-        }
-        let Select {
-            kinds, namespaces, ..
-        } = &config.spec.select;
-        let is_selected_kind = |name: &GroupKind| {
-            let mut patterns = kinds.iter();
-            patterns.any(|pattern| pattern.matches(&name.group, &name.kind))
-        };
-        if !kinds.is_empty() && !self.kinds.iter().any(is_selected_kind) {
-            // A kind that does not exist is an error of the configuration.
-            lists.push(unmatched("select.kinds", None, config));
-        }
-        let is_selected_namespace = |name: &String| {
-            let mut patterns = namespaces.iter();
-            patterns.any(|pattern| pattern.matches(name))
-        };
-        if !namespaces.is_empty()
-            && !self.has_unknown_namespace
-            && !self.namespaces.iter().any(is_selected_namespace)
-        {
-            let near = namespaces.iter().find_map(|pattern| {
-                closest(&pattern.0, self.namespaces.iter().map(String::as_str))
-            });
-            lists.push(unmatched("select.namespaces", near, config));
-        }
-        lists
+    let namespaces = selectable(texts, config).map(|outcome| namespace_of(outcome, config));
+    // It may be any namespace where one is unknown.
+    let namespaces: Option<BTreeSet<&str>> = namespaces.collect();
+    let namespaces = namespaces.filter(|namespaces| !namespaces.is_empty())?;
+    let is_selected = |name: &&str| patterns.iter().any(|pattern| pattern.matches(name));
+    if namespaces.iter().any(is_selected) {
+        return None;
     }
-}
-
-fn unmatched(path: &str, near: Option<&str>, config: &Config) -> UnmatchedList {
-    let message = format!("`{path}` matches no pod template of the input");
-    let mut finding = Finding::about_input(Reason::NothingSelected, message);
+    let near = patterns.iter().find_map(|pattern| {
+        let others = namespaces.iter().copied();
+        closest(
+            &pattern.0,
+            others.filter(|name| stem(name) != stem(&pattern.0)),
+        )
+    });
+    let mut unmatched = unmatched("select.namespaces", "matches", config);
     if let Some(name) = near {
-        finding = finding.with_help(format!("did you mean `{name}`?"));
+        unmatched.finding = unmatched
+            .finding
+            .with_help(format!("did you mean `{name}`?"));
+        unmatched.finding.is_note = false;
     }
-    UnmatchedList {
+    Some(unmatched)
+}
+
+/// Returns the kinds of `select` if they match no pod template, and the exclusions that leave out none.
+pub fn idle_selection(texts: &[ProcessedText<'_>], config: &Config) -> Vec<Unmatched> {
+    let select = &config.spec.select;
+    let mut templates = selectable(texts, config).peekable();
+    if templates.peek().is_none() || select.kinds.is_empty() && select.exclude.is_empty() {
+        return Vec::new();
+    }
+    let (mut has_kind, mut settings) = (select.kinds.is_empty(), HashSet::new());
+    for Outcome {
+        identity, cause, ..
+    } in templates
+    {
+        let group = identity.api_version.rsplit_once('/');
+        let group = group.map_or("", |(group, _)| group);
+        let mut kinds = select.kinds.iter();
+        has_kind = has_kind || kinds.any(|kind| kind.matches(group, &identity.kind));
+        if let Some(Cause::Setting(setting)) = cause {
+            settings.insert(&**setting);
+        }
+    }
+    let kinds = (!has_kind).then(|| unmatched("select.kinds", "matches", config));
+    let exclusions = (0..select.exclude.len()).map(|index| format!("select.exclude[{index}]"));
+    let idle = exclusions.filter(|exclusion| !settings.contains(&**exclusion));
+    let idle = idle.map(|exclusion| unmatched(&exclusion, "leaves out", config));
+    kinds.into_iter().chain(idle).collect()
+}
+
+/// Returns the pod templates, unless nothing is to be selected.
+fn selectable<'r>(
+    texts: &[ProcessedText<'r>],
+    config: &Config,
+) -> impl Iterator<Item = &'r Outcome> {
+    let is_disabled = config.spec.injection == InjectionMode::Disabled;
+    let texts = texts.iter().filter(move |_| !is_disabled);
+    texts.flat_map(|text| &text.injection.outcomes)
+}
+
+fn unmatched(path: &str, verb: &str, config: &Config) -> Unmatched {
+    let message = format!("`{path}` {verb} no pod template of the input");
+    Unmatched {
         origin: config.origin(path).to_string(),
-        finding,
-        is_misspelt: near.is_some(),
+        finding: Finding::about_input(Reason::NothingSelected, message).note_if(true),
+    }
+}
+
+/// Returns a name without digits and parts of one letter: `team-a` and `team-b`, `shop1` and `shop2` are alike on purpose.
+fn stem(name: &str) -> Vec<String> {
+    let parts = name.split('-');
+    let parts = parts.map(|part| part.replace(|c: char| c.is_ascii_digit(), ""));
+    parts.filter(|part| part.len() > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn names_that_count_or_enumerate_have_one_stem() {
+        for (one, other, are_alike) in [
+            ("team-a", "team-b", true),
+            ("shop1", "shop2", true),
+            ("shop-1", "shop", true),
+            ("shop-prod", "shop-prd", false),
+            ("shop", "shpo", false),
+        ] {
+            assert_eq!(stem(one) == stem(other), are_alike, "{one} {other}");
+        }
     }
 }

@@ -3,7 +3,6 @@
 //! A folder often has other files than manifests, such as `values.yaml` or templates of a chart. A file that the run found in
 //! a folder is therefore skipped with a warning where one that the user named is an error.
 
-use crate::checks::TemplateNames;
 use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::find_config::parent;
@@ -13,7 +12,7 @@ use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
-use crate::config::{InjectionMode, KIND};
+use crate::config::{InjectionMode, KIND, OnError};
 use crate::diagnostic::shell_word;
 use crate::inject::totals::plural;
 use crate::inject::{Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
@@ -44,10 +43,10 @@ pub fn run(
         kustomizations: Kustomizations::read(discovered),
         session: Session::new(run, messages),
         shared: SharedWork::default(),
-        names: TemplateNames::default(),
         has_resources: false,
         with_templates: BTreeSet::new(),
         renaming: None,
+        moving: BTreeSet::new(),
     };
     for file in &discovered.files {
         reader.read(file)?;
@@ -55,10 +54,10 @@ pub fn run(
     let FileReader {
         kustomizations,
         mut session,
-        names,
         has_resources,
         with_templates,
         renaming,
+        moving,
         ..
     } = reader;
     report_annotations(&kustomizations, &mut session)?;
@@ -71,12 +70,12 @@ pub fn run(
             .next()
             .is_some_and(|one| one.starts_with(folder))
     };
-    report_rendered_elsewhere(&elsewhere, has_template, &mut session)?;
-    let mut folders = paths.iter().filter(|path| path.is_dir()).peekable();
-    if folders.peek().is_some() {
-        report_unmatched_lists(&names, &mut session)?;
-    }
-    for folder in folders {
+    let others = report_rendered_elsewhere(&elsewhere, has_template, &mut session)?;
+    note_rendered_elsewhere(
+        moving.iter().map(PathBuf::as_path).chain(others),
+        &mut session,
+    )?;
+    for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
@@ -117,41 +116,50 @@ fn report_other_names(renaming: Option<&Path>, session: &mut Session<'_>) -> io:
     session.add_about(&folder.to_string_lossy(), finding)
 }
 
-/// Reports the kustomizations whose workloads are not in the input: as a warning where the user named the folder and it has no pod
-/// template, the others in one line.
-fn report_rendered_elsewhere(
-    elsewhere: &[&Path],
+/// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template. Returns
+/// the others.
+fn report_rendered_elsewhere<'k>(
+    elsewhere: &[&'k Path],
     has_template: impl Fn(&Path) -> bool,
     session: &mut Session<'_>,
-) -> io::Result<()> {
+) -> io::Result<Vec<&'k Path>> {
+    let mut others = Vec::new();
     if session.run.options.direction == Direction::Uninject {
-        return Ok(());
+        return Ok(others);
     }
     let paths = session.run.paths.iter();
     let named: HashSet<PathBuf> = paths.map(|path| canonical(path)).collect();
-    let mut others = Vec::new();
     for folder in elsewhere {
         let path = canonical(folder);
-        let name = folder.to_string_lossy();
         if !named.contains(&path) || has_template(&path) {
-            others.push(name);
+            others.push(*folder);
             continue;
         }
         let message =
             "no pod template: the kustomization has charts, or resources from outside of the input";
         let finding = Finding::about_input(Reason::RenderedElsewhere, message)
             .with_help(format!("use {}", with_k(session, folder)));
-        session.add_about(&name, finding)?;
+        session.add_about(&folder.to_string_lossy(), finding)?;
     }
-    let Some(first) = others.first() else {
+    Ok(others)
+}
+
+/// Notes kustomizations whose builds have more pod templates, or select others, in one line.
+fn note_rendered_elsewhere<'k>(
+    folders: impl Iterator<Item = &'k Path>,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
+    let folders: BTreeSet<&Path> = folders.collect();
+    let Some(first) = folders.first() else {
         return Ok(());
     };
-    let more = if others.len() > 3 { ", …" } else { "" };
+    let names: Vec<_> = folders.iter().map(|path| path.to_string_lossy()).collect();
+    let more = if names.len() > 3 { ", …" } else { "" };
     let line = format!(
-        "info: rendered elsewhere: {} with charts or resources from outside of the input: {}{more}; use {}",
-        plural(others.len(), "kustomization"),
-        others[..others.len().min(3)].join(", "),
-        with_k(session, Path::new(&**first))
+        "info: rendered elsewhere: {} with charts, resources from outside of the input, or another namespace for excluded pod templates: {}{more}; use {}",
+        plural(names.len(), "kustomization"),
+        names[..names.len().min(3)].join(", "),
+        with_k(session, first)
     );
     session.messages.note_line(&line)
 }
@@ -164,24 +172,6 @@ fn with_k(session: &Session<'_>, folder: &Path) -> String {
         "`mackerel-agent-injector {command}{options} -k {}`",
         shell_word(&folder)
     )
-}
-
-/// Reports the lists of `select` that match no pod template. A directory is the input as a whole; a single file may be one that a
-/// hook passes.
-fn report_unmatched_lists(names: &TemplateNames, session: &mut Session<'_>) -> io::Result<()> {
-    if session.run.options.direction == Direction::Uninject {
-        return Ok(());
-    }
-    for list in names.unmatched_lists(session.run.config) {
-        let (origin, finding) = (list.origin, list.finding);
-        if list.is_misspelt {
-            session.add_about(&origin, finding)?;
-        } else {
-            let line = format!("info: {origin}: {}", finding.message);
-            session.messages.note_line(&line)?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the warning about a folder without resources.
@@ -202,14 +192,14 @@ struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
     shared: SharedWork,
-    /// The namespaces and kinds of all pod templates.
-    names: TemplateNames,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
     /// The canonical folders of files with pod templates.
     with_templates: BTreeSet<PathBuf>,
     /// The folder of the first kustomization that gives a template other names.
     renaming: Option<PathBuf>,
+    /// The folders of kustomizations that move a template out of an excluded namespace.
+    moving: BTreeSet<PathBuf>,
 }
 
 impl FileReader<'_> {
@@ -227,11 +217,8 @@ impl FileReader<'_> {
             Err(Unreadable::NotText(binary)) if may_be_other(file, &binary.ascii()) => {
                 self.skip(&file.path, &binary.message)?;
             }
-            Err(Unreadable::NotText(binary)) if self.is_not_needed(&binary.ascii()) => {
-                let message = format!(
-                    "skipped a file that is not text and does not request injection: {}",
-                    binary.message
-                );
+            Err(Unreadable::NotText(binary)) if self.may_be_skipped(&binary.ascii()) => {
+                let message = format!("skipped a file that is not text: {}", binary.message);
                 self.session
                     .warn(&file.path, Reason::UnreadableFile, message)?;
             }
@@ -254,9 +241,6 @@ impl FileReader<'_> {
         };
         let options = run.options_for(&text);
         let mut injection = inject_templates(input, run.config, options, &mut self.shared);
-        for outcome in &injection.outcomes {
-            self.names.add(&outcome.identity, run.config);
-        }
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();
         if has_templates {
@@ -297,6 +281,13 @@ impl FileReader<'_> {
 
     /// Notes the namespaces of templates to which kustomize gives other names.
     fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
+        let excluded = outcomes
+            .iter()
+            .filter(|outcome| outcome.decision.reason == Reason::NamespaceExcluded);
+        for namespace in excluded.filter_map(|outcome| outcome.identity.namespace.as_ref()) {
+            let moving = self.kustomizations.moving(file, namespace);
+            self.moving.extend(moving.map(Path::to_owned));
+        }
         for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
             if let Some(namespace) = &subject.namespace
                 && let Some(folder) = self.kustomizations.renaming(file, namespace)
@@ -307,20 +298,21 @@ impl FileReader<'_> {
         }
     }
 
-    /// Warns of an unreadable file that may be no manifest, instead of an error.
+    /// Notes an unreadable file that may be no manifest, instead of an error.
     fn skip(&mut self, path: &Path, cause: &str) -> io::Result<()> {
         let message = format!("skipped a file that does not look like a manifest: {cause}");
-        self.session.warn(path, Reason::UnreadableFile, message)
+        let finding = Finding::about_input(Reason::UnreadableFile, message).note_if(true);
+        self.session.add_about(&path.to_string_lossy(), finding)
     }
 
-    /// Returns true if the run needs nothing of an unreadable file: no pod template of it requests injection, and it is not
-    /// printed among the manifests.
-    fn is_not_needed(&self, text: &str) -> bool {
-        let run = &self.session.run;
-        run.config.spec.injection == InjectionMode::Annotated
-            && run.options.direction == Direction::Inject
+    /// Returns true if the run may leave out an unreadable file: `onError` is `skip`, or no pod template of it requests injection. Among
+    /// printed manifests it would be missing.
+    fn may_be_skipped(&self, text: &str) -> bool {
+        let (run, spec) = (&self.session.run, &self.session.run.config.spec);
+        run.options.direction == Direction::Inject
             && !matches!(run.mode, OutputMode::Manifests)
-            && asks_for_nothing(text, run.config)
+            && (spec.on_error == OnError::Skip
+                || spec.injection == InjectionMode::Annotated && asks_for_nothing(text, run.config))
     }
 }
 

@@ -164,6 +164,14 @@ impl Kustomizations {
         Some(parent(&layer.path))
     }
 
+    /// Returns the folder of the first kustomization whose build puts a file into another namespace.
+    pub fn moving(&self, file: &InputFile, namespace: &str) -> Option<&Path> {
+        let built = self.built.get(file.canonical.as_os_str())?;
+        let layer = self.layers.get(built.layer)?;
+        let other = layer.content.namespace.as_deref()?;
+        (other != namespace).then(|| parent(&layer.path))
+    }
+
     /// Returns the folders of the input with a kustomization that has charts, or resources outside of the input.
     pub fn rendered_elsewhere(&self, discovered: &DiscoveredFiles) -> Vec<&Path> {
         let input: HashSet<&Path> = discovered.folders.iter().map(PathBuf::as_path).collect();

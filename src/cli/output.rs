@@ -23,7 +23,8 @@ use yaml_json_patch::edit::{self, pieces};
 
 impl Session<'_> {
     /// Writes the output and the messages.
-    pub(super) fn finish(self) -> anyhow::Result<Exit> {
+    pub(super) fn finish(mut self) -> anyhow::Result<Exit> {
+        self.check_selection()?;
         // The process ends now, and its memory with it: to free every text and outcome first would only take time.
         let mut session = ManuallyDrop::new(self);
         match session.run.mode {

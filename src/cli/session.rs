@@ -1,7 +1,7 @@
 //! The texts of one run with their results, which the end of the run prints, writes or checks.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::{self, ProcessedText};
+use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::configuration;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::messages::{Ending, Messages, RunEnd};
@@ -276,6 +276,30 @@ impl<'r> Session<'r> {
                 Reason::UnknownKind | Reason::UnknownTemplate
             )
         });
+    }
+
+    /// Reports what `select` names and the input has not: namespaces of any input; kinds and exclusions of folders and builds, since a
+    /// single file may be one that a hook passes.
+    pub(super) fn check_selection(&mut self) -> io::Result<()> {
+        if self.run.options.direction == Direction::Uninject {
+            return Ok(());
+        }
+        let texts = self.texts();
+        let namespaces = checks::unmatched_namespaces(&texts, self.run.config);
+        let mut unmatched: Vec<Unmatched> = namespaces.into_iter().collect();
+        let is_build = |file: &ProcessedFile| matches!(file.source, Source::Build { .. });
+        if self.run.paths.iter().any(|path| path.is_dir()) || self.files.iter().any(is_build) {
+            unmatched.extend(checks::idle_selection(&texts, self.run.config));
+        }
+        for Unmatched { origin, finding } in unmatched {
+            if finding.is_note {
+                let line = format!("info: {origin}: {}", finding.message);
+                self.messages.note_line(&line)?;
+            } else {
+                self.add_about(&origin, finding)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the texts with their results.

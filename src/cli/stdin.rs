@@ -1,16 +1,17 @@
 //! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
-use crate::checks::ProcessedText;
+use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::args::Common;
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
-use crate::config::{ConfigReader, KIND};
+use crate::config::{Config, ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
 use crate::inject::Injection;
+use crate::inject::totals::plural;
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Direction;
 use crate::post_renderer;
@@ -41,12 +42,20 @@ pub fn run(
         return answer_call(text, document, request, common, messages);
     }
     let mut unused = None;
-    if entry_point == EntryPoint::Command && request.options.direction == Direction::Inject {
+    if entry_point != EntryPoint::LegacyPlugin && request.options.direction == Direction::Inject {
         unused = configuration::unused(common)?;
+    }
+    if let (EntryPoint::Helm, Some(file)) = (entry_point, &unused) {
+        // Helm hides warnings.
+        let name = file.to_string_lossy();
+        let option = format!("--config={}", shell_word(&name));
+        anyhow::bail!(
+            "{name} is not used for a stream without a command; add `{option}`, in Helm as `--post-renderer-args={option}`, or `--no-config` for the defaults"
+        );
     }
     let config = configuration::base(ConfigReader::Manifests, common, messages)?;
     let run = RunContext::new(request, common, &config);
-    let injection = match entry_point {
+    let mut injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options_for(&text)),
         EntryPoint::Command | EntryPoint::LegacyPlugin => {
             inject(&text, &config, run.options_for(&text))
@@ -58,7 +67,22 @@ pub fn run(
         }
         return finish_command(text, injection, run, messages);
     }
+    warn_of_removals(&mut injection);
     finish(text, injection, Session::new(run, messages))
+}
+
+/// Warns of agents that a function or post-renderer removes.
+fn warn_of_removals(injection: &mut Injection) {
+    let outcomes = injection.outcomes.iter();
+    let removed = outcomes.filter(|outcome| outcome.decision.reason == Reason::Removed);
+    let agents = match removed.count() {
+        0 => return,
+        count => plural(count, "agent"),
+    };
+    let message = format!("the input has {agents} that this configuration does not want");
+    let help = "if another function or post-renderer added them, use one configuration for both, or run one of them alone";
+    let finding = Finding::about_input(Reason::AgentsRemoved, message).with_help(help);
+    injection.findings.push(finding);
 }
 
 /// Reports a configuration file that is not used: as a warning where an injected agent changes, which may lose what the file gave it.
@@ -112,6 +136,29 @@ fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyho
     session.finish()
 }
 
+/// Reports namespaces of `select` that the items have not: a warning is a result.
+fn check_selection(
+    injection: &mut Injection,
+    config: &Config,
+    messages: &mut Messages,
+) -> io::Result<()> {
+    let items = ProcessedText {
+        name: STDIN,
+        text: "",
+        injection,
+        built_namespace: None,
+    };
+    let Some(Unmatched { origin, finding }) = checks::unmatched_namespaces(&[items], config) else {
+        return Ok(());
+    };
+    let message = format!("{origin}: {}", finding.message);
+    if finding.is_note {
+        return messages.note_line(&format!("info: {message}"));
+    }
+    injection.findings.push(Finding { message, ..finding });
+    Ok(())
+}
+
 /// Answers a function call. After its ResourceList is read, every failure is a result in the list that goes back.
 fn answer_call(
     text: String,
@@ -155,6 +202,10 @@ fn answer_call(
             if is_check && has_no_resources(&injection) {
                 let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
                 injection.findings.push(finding);
+            }
+            if run.options.direction == Direction::Inject {
+                warn_of_removals(&mut injection);
+                check_selection(&mut injection, &config, messages)?;
             }
             let answer = envelope.answer(&mut injection, run.options.tense);
             (answer, injection, run.options)

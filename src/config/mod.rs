@@ -72,7 +72,7 @@ pub(crate) use role::{LABEL as LABEL_REFERENCE, NAMESPACE as NAMESPACE_REFERENCE
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
-    Select, is_system_namespace,
+    is_system_namespace,
 };
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};

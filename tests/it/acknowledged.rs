@@ -57,7 +57,7 @@ fn a_file_that_was_passed_over_may_be_acknowledged() {
     let run = |more: &[&str]| {
         folder.run(&[&["inject", "--diff", "--set", "qos=allow", "."], more].concat())
     };
-    assert!(run(&[]).stderr.contains("warning[unreadable-file]: "));
+    assert!(run(&[]).stderr.contains("info[unreadable-file]: "));
     let ignored = ["--set", "warnings.ignore=[unreadable-file, host-network]"];
     let ran = run(&[&ignored[..], &["--strict"]].concat());
     assert_eq!(

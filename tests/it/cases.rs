@@ -468,7 +468,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 15] = [
+const ELSEWHERE: [Reason; 16] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
@@ -479,6 +479,7 @@ const ELSEWHERE: [Reason; 15] = [
     Reason::NoResources,
     Reason::NothingSelected,
     Reason::ConfigurationUnused,
+    Reason::AgentsRemoved,
     // Those of the command `rbac`.
     Reason::NamespaceRequired,
     Reason::InvalidName,

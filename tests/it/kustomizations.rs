@@ -447,9 +447,29 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
     assert!(!both.stderr.contains("elsewhere"), "{both:?}");
     let all = folder.run(&["inject", "--check", "--strict", "."]);
     assert_eq!(all.code, Some(1), "{all:?}");
-    let line = "info: rendered elsewhere: 2 kustomizations with charts or resources from outside of the input: charts, remote; \
+    let line = "info: rendered elsewhere: 2 kustomizations with charts, resources from outside of the input, or another namespace for \
+                excluded pod templates: charts, remote; \
                 use `mackerel-agent-injector inject --check -k charts`\n";
     assert!(all.stderr.contains(line), "{all:?}");
+}
+
+/// The base is left out by its namespace, which is not that of the pods.
+#[test]
+fn an_overlay_that_moves_a_base_out_of_kube_system_is_named() {
+    for (namespace, is_named) in [("monitoring", true), ("kube-system", false)] {
+        let folder = Folder::with(&[
+            ("base/kustomization.yaml", BASE),
+            ("base/web.yaml", &manifest_in("kube-system")),
+            (
+                "prod/kustomization.yaml",
+                &format!("namespace: {namespace}\nresources: [../base]\n"),
+            ),
+        ]);
+        let ran = folder.run(&["inject", "--check", "."]);
+        let line = "1 kustomization with charts, resources from outside of the input, or another namespace for excluded pod templates: \
+                    prod; use `mackerel-agent-injector inject --check -k prod`";
+        assert_eq!(ran.stderr.contains(line), is_named, "{namespace} {ran:?}");
+    }
 }
 
 /// Flux's layout: the base has releases alone, so that no workload is missing.

@@ -254,10 +254,20 @@ fn a_command_over_stdin_says_that_the_file_is_unused_and_the_others_do_not_look(
         assert!(ran.stderr.contains(note), "{command} {ran:?}");
     }
     assert_eq!(folder.run_with(&["inject"], WEB).stdout, injected());
+    // Helm hides what is no error.
+    let stream = folder.run_with(&[], WEB);
+    assert_eq!((stream.code, &*stream.stdout), (Some(2), ""));
+    assert_eq!(
+        stream.stderr,
+        "error: agent-injector.yaml is not used for a stream without a command; add `--config=agent-injector.yaml`, in Helm as \
+         `--post-renderer-args=--config=agent-injector.yaml`, or `--no-config` for the defaults\n"
+    );
+    let chosen = folder.run_with(&["--config=agent-injector.yaml"], WEB);
+    assert_eq!((chosen.code, &*chosen.stdout), (Some(0), WEB));
+    assert_eq!(folder.run_with(&["--no-config"], WEB).stdout, injected());
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
     for (arguments, input) in [
-        (&[][..], WEB),
-        (&[], list),
+        (&[][..], list),
         (&["inject", "-"], list),
         (&["uninject", "-"], WEB),
         (&["inject", "--no-config", "-"], WEB),

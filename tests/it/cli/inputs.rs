@@ -82,11 +82,13 @@ fn a_walked_file_that_is_no_manifest_is_passed_by_and_a_named_one_is_an_error() 
     let ran = folder.run(&["inject", "-i", "."]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(
-        ran.stderr.matches("warning[unreadable-file]").count(),
+        ran.stderr.matches("info[unreadable-file]").count(),
         2,
         "{}",
         ran.stderr
     );
+    let strict = folder.run(&["inject", "--strict", "--diff", "."]);
+    assert_eq!(strict.code, Some(0), "{strict:?}");
     assert_eq!(folder.run(&["inject", "odd.yaml"]).code, Some(2));
     let latin1 = folder.run(&["inject", "latin1.yaml"]);
     assert_eq!(latin1.code, Some(2));
@@ -97,6 +99,23 @@ fn a_walked_file_that_is_no_manifest_is_passed_by_and_a_named_one_is_an_error() 
         "{}",
         latin1.stderr
     );
+}
+
+#[test]
+fn a_manifest_that_is_no_utf8_is_skipped_where_errors_are() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    std::fs::write(folder.path("old.yaml"), b"kind: Pod # caf\xe9\n").unwrap();
+    let skip = "--set=onError=skip";
+    assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(2));
+    let printed = folder.run(&["inject", skip, "."]);
+    assert_eq!(printed.code, Some(2), "it would be missing: {printed:?}");
+    let ran = folder.run(&["inject", "-i", skip, "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let warning = "warning[unreadable-file]: skipped a file that is not text: not UTF-8: byte 0xe9";
+    assert!(ran.stderr.contains(warning), "{ran:?}");
+    assert!(folder.read("web.yaml").contains("mackerel-container-agent"));
+    let strict = folder.run(&["inject", "--strict", "-i", skip, "."]);
+    assert_eq!(strict.code, Some(2), "{strict:?}");
 }
 
 #[test]
@@ -282,8 +301,8 @@ fn a_list_that_selects_nothing_in_a_directory_is_reported_with_its_place() {
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     assert_eq!(run(&["--strict", "deploy"]).code, Some(2));
+    assert!(run(&["deploy/web.yaml"]).stderr.contains(warning));
     let is_silent = |arguments: &[&str]| !run(arguments).stderr.contains("matches no pod template");
-    assert!(is_silent(&["deploy/web.yaml"]));
     assert!(is_silent(&["--set", "injection=disabled", "deploy"]));
     assert!(is_silent(&[
         "--set",
@@ -302,4 +321,85 @@ fn a_list_that_selects_nothing_in_a_directory_is_reported_with_its_place() {
     let note = "info: --set #2: `select.kinds` matches no pod template of the input\n";
     assert!(other.stderr.contains(note), "{}", other.stderr);
     assert_eq!(other.code, Some(0));
+}
+
+#[test]
+fn an_exclusion_of_nothing_is_noted_in_a_directory() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let set = "--set=select.exclude=[{name: wbe}, {name: web}]";
+    let note = "info: --set #1: `select.exclude[0]` leaves out no pod template of the input\n";
+    let of_directory = folder.run(&["inject", "--check", "--strict", set, "."]);
+    assert_eq!(of_directory.code, Some(0), "{of_directory:?}");
+    assert!(of_directory.stderr.contains(note), "{of_directory:?}");
+    assert!(!of_directory.stderr.contains("exclude[1]"));
+    let of_file = folder.run(&["inject", "--check", "--strict", set, "web.yaml"]);
+    assert!(!of_file.stderr.contains("leaves out"), "{of_file:?}");
+}
+
+/// Each way into the program, with one letter left out or another one in its place.
+#[test]
+fn a_misspelt_namespace_is_a_warning_through_each_door() {
+    let web = WEB.replace(
+        "  name: web\nspec",
+        "  name: web\n  namespace: shop-a\nspec",
+    );
+    let item = web.trim_end().replace('\n', "\n    ");
+    let call = |namespace: &str| {
+        format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\n  \
+             kind: AgentInjector\n  spec: {{select: {{namespaces: [{namespace}]}}}}\nitems:\n  - {item}\n"
+        )
+    };
+    let folder = Folder::with(&[]);
+    let message = "`select.namespaces` matches no pod template of the input";
+    for (namespace, is_misspelt) in [("shp-a", true), ("shop-b", false), ("blog", false)] {
+        let set = format!("--set=select.namespaces=[{namespace}]");
+        let ran = [
+            folder.run_with(&[&set], &web),
+            folder.run_with(&["inject", "--check", &set, "-"], &web),
+            folder.run_with(&[], call(namespace)),
+        ];
+        for ran in ran {
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+            let is_warned = ran.stderr.contains("warning[nothing-selected]");
+            assert_eq!(is_warned, is_misspelt, "{namespace} {ran:?}");
+            assert!(ran.stderr.contains(message), "{ran:?}");
+        }
+        let results = folder.run_with(&[], call(namespace)).stdout;
+        assert_eq!(results.contains("nothing-selected"), is_misspelt);
+    }
+}
+
+#[test]
+fn a_function_or_post_renderer_that_removes_agents_warns() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    folder.run(&["inject", "-i", "web.yaml"]);
+    let web = folder.read("web.yaml");
+    let item = web.trim_end().replace('\n', "\n    ");
+    let call =
+        format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n  - {item}\n");
+    let removes = "--set=select.kinds=[CronJob]";
+    for (arguments, input, is_warned) in [
+        (&[removes][..], &web, true),
+        (&[removes], &call, true),
+        (&[], &web, false),
+        (&["inject", removes, "-"], &web, false),
+        (&["uninject", "-"], &call, false),
+    ] {
+        let ran = folder.run_with(arguments, input);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let warning =
+            "warning[agents-removed]: the input has 1 agent that this configuration does not want";
+        assert_eq!(
+            ran.stderr.contains(warning),
+            is_warned,
+            "{arguments:?} {ran:?}"
+        );
+    }
+    assert!(
+        folder
+            .run_with(&[removes], &call)
+            .stdout
+            .contains("reason: agents-removed")
+    );
 }
