@@ -3,7 +3,6 @@
 
 use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText, namespace_of};
-use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
 use crate::manifest::related::RelatedKind;
@@ -18,11 +17,7 @@ const HELP: &str = "set `automountServiceAccountToken: false` on the pod templat
 /// The most workloads that a message names.
 const MAX_WORKLOADS: usize = 5;
 
-pub(super) fn remarks(
-    inputs: &[ProcessedText<'_>],
-    objects: &Objects<'_>,
-    config: &Config,
-) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut groups: Vec<WorkloadGroup<'_>> = Vec::new();
     let mut known: HashMap<GroupKey, usize> = HashMap::new();
@@ -31,7 +26,7 @@ pub(super) fn remarks(
             let Some(account) = outcome.token_of() else {
                 continue;
             };
-            let namespace = namespace_of(outcome, config);
+            let namespace = namespace_of(outcome, input.config);
             let find = |namespace| {
                 let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
                 accounts.first().copied()

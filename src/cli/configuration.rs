@@ -43,7 +43,7 @@ pub fn of_current_folder(
 }
 
 /// Loads the configuration file that was found.
-fn found(
+pub fn found(
     path: &Path,
     reader: ConfigReader,
     common: &Common,
@@ -81,7 +81,7 @@ pub fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
     ))
 }
 
-fn current_folder() -> anyhow::Result<PathBuf> {
+pub fn current_folder() -> anyhow::Result<PathBuf> {
     let current = std::env::current_dir();
     current.map_err(|error| anyhow::anyhow!("the current directory: {}", io_message(&error)))
 }

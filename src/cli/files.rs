@@ -12,13 +12,13 @@ use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
-use crate::config::{InjectionMode, KIND, OnError};
+use crate::config::{Config, InjectionMode, KIND, OnError};
 use crate::diagnostic::shell_word;
 use crate::inject::totals::plural;
 use crate::inject::{Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -42,15 +42,17 @@ pub fn run(
     let mut reader = FileReader {
         kustomizations: Kustomizations::read(discovered),
         session: Session::new(run, messages),
-        shared: SharedWork::default(),
+        shared: HashMap::new(),
         has_resources: false,
         with_templates: BTreeSet::new(),
         renaming: None,
         moving: BTreeSet::new(),
     };
     for file in &discovered.files {
+        reader.session.use_nearest(Some(parent(&file.canonical)));
         reader.read(file)?;
     }
+    reader.session.end_nearest()?;
     let FileReader {
         kustomizations,
         mut session,
@@ -167,7 +169,7 @@ fn note_rendered_elsewhere<'k>(
 /// Returns the command that says the same about what kustomize builds of a folder.
 fn with_k(session: &Session<'_>, folder: &Path) -> String {
     let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
-    let options = configuration_options(session.run.common);
+    let options = configuration_options(session.run);
     format!(
         "`mackerel-agent-injector {command}{options} -k {}`",
         shell_word(&folder)
@@ -191,7 +193,8 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
-    shared: SharedWork,
+    /// By configuration.
+    shared: HashMap<*const Config, SharedWork>,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
     /// The canonical folders of files with pod templates.
@@ -240,7 +243,8 @@ impl FileReader<'_> {
             cut: None,
         };
         let options = run.options_for(&text);
-        let mut injection = inject_templates(input, run.config, options, &mut self.shared);
+        let shared = self.shared.entry(run.config).or_default();
+        let mut injection = inject_templates(input, run.config, options, shared);
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();
         if has_templates {

@@ -26,8 +26,8 @@ struct Applied {
 /// Maximum size of a file that the user has not named.
 const MAX_FOUND: u64 = 1 << 20;
 
-const HELP: &str =
-    "run the command once for each, or use `--config FILE`, or `--no-config` for the defaults";
+const HELP: &str = "run the command once for each, or use `--config FILE`, `--no-config` for the defaults, or `inject --nearest-config` for the nearest \
+                    configuration of each file";
 
 /// Returns the configuration file that applies to all paths. `discovered` are the configuration files among and below them;
 /// `current` is the current folder.

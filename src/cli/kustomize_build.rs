@@ -6,7 +6,8 @@ use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::relative;
 use crate::cli::input::{canonical, io_message, text};
 use crate::cli::messages::Messages;
-use crate::cli::run::{RunContext, RunRequest};
+use crate::cli::nearest_config::NearestConfigs;
+use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
 use crate::cli::transformer::{self, Transformer};
 use crate::cli::{AlreadyReported, Exit, configuration};
@@ -15,7 +16,7 @@ use crate::diagnostic::shell_word;
 use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
 use crate::report::{Finding, Reason};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -33,7 +34,7 @@ pub fn run(
             "`-k` needs a directory with a kustomization, such as `-k overlays/production`"
         );
     }
-    let (mut kustomizations, mut known) = (Vec::new(), HashSet::new());
+    let (mut kustomizations, mut known) = (Vec::new(), BTreeSet::new());
     for folder in folders {
         if !known.insert(canonical(folder)) {
             continue;
@@ -47,9 +48,20 @@ pub fn run(
             );
         }
     }
-    let config = configuration::of_paths(folders, &DiscoveredFiles::default(), common, messages)?;
-    let mut session = Session::new(RunContext::new(request, common, &config), messages);
-    let mut shared = SharedWork::default();
+    let (config, nearest);
+    let run = match request.config_search {
+        ConfigSearch::Same => {
+            let discovered = DiscoveredFiles::default();
+            config = configuration::of_paths(folders, &discovered, common, messages)?;
+            RunContext::new(request, common, &config)
+        }
+        ConfigSearch::Nearest => {
+            let folders = known.iter().map(PathBuf::as_path);
+            nearest = NearestConfigs::load(folders, common, messages)?;
+            RunContext::with_nearest(request, common, &nearest)
+        }
+    };
+    let mut session = Session::new(run, messages);
     for (folder, kustomization) in kustomizations {
         let text = built(folder, &build.kustomize_args, session.messages)?;
         let input = Input {
@@ -58,7 +70,9 @@ pub fn run(
             cut: None,
         };
         let options = session.run.options_for(&text);
-        let injection = inject_templates(input, &config, options, &mut shared);
+        session.use_nearest(Some(&canonical(folder)));
+        let config = session.run.config;
+        let injection = inject_templates(input, config, options, &mut SharedWork::default());
         let name = build_name(folder);
         if has_no_resources(&injection) {
             let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
@@ -70,6 +84,7 @@ pub fn run(
         let kustomization = kustomization.to_string_lossy().into_owned();
         session.add(folder, Source::Build { kustomization }, text, injection);
     }
+    session.end_nearest()?;
     session.check_related();
     session.finish()
 }

@@ -1,6 +1,5 @@
 //! The command that makes the changes which `--check` reports, with the options of the check, for a shell.
 
-use crate::cli::args::Common;
 use crate::cli::configuration;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diagnostic::shell_word;
@@ -10,7 +9,8 @@ use crate::report::Reason;
 use std::collections::HashSet;
 
 /// Returns the options of a run that give its configuration, each behind a blank, for another command that is to say the same.
-pub fn configuration_options(common: &Common) -> String {
+pub fn configuration_options(run: RunContext<'_>) -> String {
+    let common = run.common;
     let mut options = String::new();
     let mut add = |name: &str, value: &str| options += &format!(" {name}={}", shell_word(value));
     if let Some(file) = configuration::file(common) {
@@ -24,6 +24,9 @@ pub fn configuration_options(common: &Common) -> String {
     }
     if common.no_config {
         options += " --no-config";
+    }
+    if run.nearest.is_some() {
+        options += " --nearest-config";
     }
     options
 }
@@ -57,7 +60,7 @@ impl Mend {
         };
         let force = (run.options.hand_edits == HandEdits::Overwrite).then_some("--force");
         words.extend([adopt, force].into_iter().flatten().map(str::to_owned));
-        let command = words.join(" ") + &configuration_options(run.common);
+        let command = words.join(" ") + &configuration_options(run);
         Some(Self { command })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - `args`, `usage`: arguments, and help for wrong ones
 //! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
-//! - `configuration`, `find_config`: the configuration of a run
+//! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
 //! - `files`, `stdin`: a run over files, a run over stdin
 //! - `kustomize_build`, `transformer`: a run over what kustomize builds, the only one that starts a program
 //! - `status`: a run over living pods
@@ -28,6 +28,7 @@ mod kustomizations;
 mod kustomize_build;
 mod mend;
 mod messages;
+mod nearest_config;
 mod output;
 mod policy;
 mod reason_page;
@@ -51,8 +52,10 @@ use args::{
     Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, ExplainFormat, InjectArgs,
     LOG_FILE_VARIABLE, Output,
 };
+use find_config::parent;
 use messages::{Messages, Verbosity};
-use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
+use nearest_config::NearestConfigs;
+use run::{ConfigSearch, EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::panic::{self, AssertUnwindSafe};
@@ -149,6 +152,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
         Command::Inject {
             arguments,
             adopt,
+            nearest_config,
             build,
         } => {
             let mut request = request(&arguments, Direction::Inject)?;
@@ -156,6 +160,16 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             if request.build.is_some() && arguments.in_place {
                 anyhow::bail!(
                     "`-i` cannot be used with `-k`: no file has what kustomize builds; use `inject -i` on the files, or `inject -k DIR` without `-i`"
+                );
+            }
+            if nearest_config {
+                request.config_search = ConfigSearch::Nearest;
+            }
+            if let (true, OutputMode::CheckReport(ExplainFormat::Json)) =
+                (nearest_config, request.mode)
+            {
+                anyhow::bail!(
+                    "`--nearest-config` cannot be used with `--output json`, which names the settings of one configuration"
                 );
             }
             request.options.foreign_agents = match adopt {
@@ -182,6 +196,7 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
                     explanations: Explanations::Keep,
                     ..Options::default()
                 },
+                ..RunRequest::default()
             };
             return run_on_paths("explain", request, common, messages);
         }
@@ -238,9 +253,9 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     }
     Ok(RunRequest {
         paths: &arguments.read.paths,
-        build: None,
         mode,
         options,
+        ..RunRequest::default()
     })
 }
 
@@ -280,6 +295,12 @@ fn run_on_paths(
     }
     let paths = request.paths;
     let discovered = discover::files(paths);
+    if request.config_search == ConfigSearch::Nearest {
+        let folders = discovered.files.iter().map(|file| parent(&file.canonical));
+        let nearest = NearestConfigs::load(folders, common, messages)?;
+        let run = RunContext::with_nearest(request, common, &nearest);
+        return files::run(paths, &discovered, run, messages);
+    }
     // `uninject` needs no settings, so it must not fail for those of a file that it finds.
     let config = match request.options.direction {
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,

@@ -30,10 +30,10 @@ impl Session<'_> {
         match session.run.mode {
             OutputMode::Manifests => session.print_manifests(),
             OutputMode::InPlace => session.change_files(),
-            OutputMode::Diff => session.print_changes(&[ProcessedFile::diff]),
-            OutputMode::Patches => session.print_changes(&[ProcessedFile::patches]),
+            OutputMode::Diff => session.print_changes(&[|file| file.diff()]),
+            OutputMode::Patches => session.print_changes(&[|file| file.patches()]),
             OutputMode::Check => session.print_check(&[]),
-            OutputMode::CheckAndDiff => session.print_check(&[ProcessedFile::diff]),
+            OutputMode::CheckAndDiff => session.print_check(&[|file| file.diff()]),
             OutputMode::CheckReport(format) => session.print_check_report(format),
             OutputMode::Explanation(request) => session.print_explanation(request),
             OutputMode::Permissions => session.print_permissions(),
@@ -156,9 +156,9 @@ impl Session<'_> {
 
     /// Prints the list of the changes, without `-q`, and what else is asked for.
     fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
-        let mut printers = Vec::new();
+        let mut printers: Vec<Printer> = Vec::new();
         if self.messages.verbosity() != Verbosity::Errors {
-            printers.push(ProcessedFile::list as Printer);
+            printers.push(|file| file.list());
         }
         printers.extend(others);
         let exit = self.print_changes(&printers)?;

@@ -1,6 +1,7 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
 use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
+use crate::cli::nearest_config::NearestConfigs;
 use crate::config::Config;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Options, Tense};
@@ -99,6 +100,17 @@ pub struct RunRequest<'a> {
     pub build: Option<&'a BuildArgs>,
     pub mode: OutputMode<'a>,
     pub options: Options,
+    pub config_search: ConfigSearch,
+}
+
+/// The configuration files that a run looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ConfigSearch {
+    /// One for all inputs.
+    #[default]
+    Same,
+    /// The nearest one of each input.
+    Nearest,
 }
 
 /// Arguments and configuration of a run.
@@ -107,6 +119,8 @@ pub struct RunContext<'c> {
     pub mode: OutputMode<'c>,
     pub options: Options,
     pub config: &'c Config,
+    /// The configurations of the inputs, if each may have its own.
+    pub nearest: Option<&'c NearestConfigs>,
     pub common: &'c Common,
     /// The files and folders of the run; none for stdin and `-k`.
     pub paths: &'c [PathBuf],
@@ -128,11 +142,24 @@ impl<'c> RunContext<'c> {
                 ..request.options
             },
             config,
+            nearest: None,
             common,
             paths: match request.build {
                 None => request.paths,
                 Some(_) => &[],
             },
+        }
+    }
+
+    /// Returns the context of a run with a configuration for each input.
+    pub fn with_nearest(
+        request: RunRequest<'c>,
+        common: &'c Common,
+        nearest: &'c NearestConfigs,
+    ) -> Self {
+        Self {
+            nearest: Some(nearest),
+            ..Self::new(request, common, &nearest.defaults)
         }
     }
 

@@ -3,32 +3,35 @@
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::configuration;
+use crate::cli::find_config::FILE_NAME;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
-use crate::config::{OnError, Origin};
+use crate::config::{Config, OnError, Origin};
 use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
+use crate::inject::totals::plural;
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
 use crate::options::Direction;
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
 
 /// A text that the end of the run writes, or whose resources it checks.
-pub(super) struct ProcessedFile {
+pub(super) struct ProcessedFile<'r> {
     pub(super) path: PathBuf,
     /// The path in messages.
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) text: String,
     injection: Injection,
+    config: &'r Config,
 }
 
 /// The source of a text.
@@ -67,9 +70,9 @@ impl Source {
 }
 
 /// A function that prints the changes of a text.
-pub(super) type Printer = fn(&ProcessedFile) -> serde_json::Result<String>;
+pub(super) type Printer = fn(&ProcessedFile<'_>) -> serde_json::Result<String>;
 
-impl ProcessedFile {
+impl ProcessedFile<'_> {
     pub(super) fn edits(&self) -> &[Edit] {
         &self.injection.edits
     }
@@ -143,6 +146,7 @@ impl ProcessedFile {
             name: &self.name,
             text: &self.text,
             injection: &self.injection,
+            config: self.config,
             built_namespace: self.source.built_namespace(),
         }
     }
@@ -152,13 +156,15 @@ impl ProcessedFile {
 pub(super) struct Session<'r> {
     pub(super) run: RunContext<'r>,
     pub(super) messages: &'r mut Messages,
-    pub(super) files: Vec<ProcessedFile>,
+    pub(super) files: Vec<ProcessedFile<'r>>,
     /// Objects that must exist for the injected pods.
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
     /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
     pub(super) without_namespace: usize,
+    /// The first input with pod templates that has no configuration, where others have one.
+    without_config: Option<String>,
     /// The namespaces of templates to which the builds of kustomizations give other names.
     pub(super) renamed_namespaces: HashSet<String>,
 }
@@ -172,7 +178,43 @@ impl<'r> Session<'r> {
             requirements: Vec::new(),
             grants: Grants::default(),
             without_namespace: 0,
+            without_config: None,
             renamed_namespaces: HashSet::new(),
+        }
+    }
+
+    /// Takes the configuration nearest to a folder, if there are several; without a folder, or where it has none, the defaults.
+    pub(super) fn use_nearest(&mut self, folder: Option<&Path>) {
+        if let Some(nearest) = self.run.nearest {
+            let found = folder.and_then(|folder| nearest.of(folder));
+            self.run.config = found.map_or(&nearest.defaults, |found| &found.config);
+        }
+    }
+
+    /// Ends the use of several configurations: names each with its pod templates, or the input that has none.
+    pub(super) fn end_nearest(&mut self) -> io::Result<()> {
+        self.use_nearest(None);
+        let Some(nearest) = self.run.nearest else {
+            return Ok(());
+        };
+        let mut templates: HashMap<*const Config, usize> = HashMap::new();
+        for file in &self.files {
+            *templates.entry(file.config).or_default() += file.injection.outcomes.len();
+        }
+        let names = nearest.all.iter().map(|one| {
+            let count = templates.get(&std::ptr::from_ref(&one.config));
+            let count = plural(count.copied().unwrap_or_default(), "pod template");
+            format!("{} ({count})", one.name)
+        });
+        let names: Vec<String> = names.collect();
+        if !names.is_empty() {
+            self.messages.set_found_configuration(&names.join(", "));
+        }
+        match self.without_config.take() {
+            Some(name) => self.messages.error(format!(
+                "{name} has no configuration, and other files have one; with `--nearest-config`, each pod template needs one: add a file {FILE_NAME}"
+            )),
+            None => Ok(()),
         }
     }
 
@@ -243,7 +285,15 @@ impl<'r> Session<'r> {
             Source::Build { .. } => build_name(path),
             Source::Stdin | Source::File { .. } => path.to_string_lossy().into_owned(),
         };
+        let config = self.run.config;
+        if let Some(nearest) = self.run.nearest
+            && std::ptr::eq(config, &nearest.defaults)
+            && !(nearest.all.is_empty() || injection.outcomes.is_empty())
+        {
+            self.without_config.get_or_insert_with(|| name.clone());
+        }
         self.files.push(ProcessedFile {
+            config,
             path: path.to_owned(),
             name,
             source,
@@ -284,12 +334,27 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
         }
-        let texts = self.texts();
-        let namespaces = checks::unmatched_namespaces(&texts, self.run.config);
-        let mut unmatched: Vec<Unmatched> = namespaces.into_iter().collect();
-        let is_build = |file: &ProcessedFile| matches!(file.source, Source::Build { .. });
-        if self.run.paths.iter().any(|path| path.is_dir()) || self.files.iter().any(is_build) {
-            unmatched.extend(checks::idle_selection(&texts, self.run.config));
+        let mut by_config: HashMap<*const Config, Vec<ProcessedText<'_>>> = HashMap::new();
+        for text in self.texts() {
+            by_config.entry(text.config).or_default().push(text);
+        }
+        let is_build = |file: &ProcessedFile<'_>| matches!(file.source, Source::Build { .. });
+        let is_whole =
+            self.run.paths.iter().any(|path| path.is_dir()) || self.files.iter().any(is_build);
+        let nearest = self
+            .run
+            .nearest
+            .into_iter()
+            .flat_map(|nearest| &nearest.all);
+        let configs = nearest.map(|nearest| &nearest.config);
+        let mut unmatched = Vec::new();
+        for config in std::iter::once(self.run.config).chain(configs) {
+            let texts = by_config.get(&std::ptr::from_ref(config));
+            let texts = texts.map_or(&[][..], Vec::as_slice);
+            unmatched.extend(checks::unmatched_namespaces(texts, config));
+            if is_whole {
+                unmatched.extend(checks::idle_selection(texts, config));
+            }
         }
         for Unmatched { origin, finding } in unmatched {
             if finding.is_note {
@@ -337,7 +402,7 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return;
         }
-        let checked = checks::check_inputs(&self.texts(), self.run.config);
+        let checked = checks::check_inputs(&self.texts());
         self.requirements = checked.requirements;
         let (renamed, mut known) = (&self.renamed_namespaces, HashSet::new());
         self.requirements.retain_mut(|requirement| {

@@ -121,13 +121,70 @@ fn different_configurations_are_an_error_that_names_both() {
             let ran = folder.run(&[&[command], paths].concat());
             let expected = format!(
                 "error: different configurations: {named}; run the command once for each, \
-                 or use `--config FILE`, or `--no-config` for the defaults\n"
+                 or use `--config FILE`, `--no-config` for the defaults, or `inject --nearest-config` for the nearest configuration of each file\n"
             );
             assert_eq!((ran.code, ran.stderr), (Some(2), expected), "{command}");
         }
     }
     assert_eq!(folder.run(&["inject", "--check", "a"]).code, Some(0));
     assert_eq!(folder.run(&["inject", "--check", "c"]).code, Some(1));
+}
+
+/// Each directory comes out as by a run of its own.
+#[test]
+fn with_nearest_config_each_file_has_its_own() {
+    let on_host = WEB.replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
+    let ignoring = format!("{MEMO}  warnings: {{ignore: [host-network]}}\n");
+    let folder = Folder::with(&[
+        ("a/agent-injector.yaml", ANNOTATED),
+        ("a/web.yaml", &on_host),
+        ("b/agent-injector.yaml", &ignoring),
+        ("b/deep/web.yaml", &on_host),
+        ("c/agent-injector.yaml", MEMO),
+        ("c/api.yaml", &on_host),
+        ("mkdocs.yml", "site_name: shop\n"),
+    ]);
+    let check = ["inject", "--check", "--nearest-config", "."];
+    let checked = folder.run(&check);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    let summary = "2 would be injected, 1 skipped (not-requested), 1 without pod template, 1 warning; no file was changed; configuration: \
+                   a/agent-injector.yaml (1 pod template), b/agent-injector.yaml (1 pod template), c/agent-injector.yaml (1 pod template)\n";
+    assert!(checked.stderr.contains(summary), "{checked:?}");
+    assert_eq!(
+        checked.stderr.matches("warning[host-network]").count(),
+        1,
+        "{checked:?}"
+    );
+    let command = "`mackerel-agent-injector inject -i --nearest-config .`";
+    assert!(checked.stderr.contains(command), "{checked:?}");
+    let alone = folder.run(&["inject", "b"]).stdout;
+
+    let inject = ["inject", "-i", "--nearest-config", "."];
+    assert_eq!(folder.run(&inject).code, Some(0));
+    assert_eq!(folder.read("a/web.yaml"), on_host);
+    assert_eq!(folder.read("b/deep/web.yaml"), alone);
+    assert_eq!(folder.run(&check).code, Some(0));
+
+    folder.write("d/web.yaml", WEB);
+    let without = folder.run(&inject);
+    assert_eq!(without.code, Some(2), "{without:?}");
+    assert!(
+        without
+            .stderr
+            .starts_with("error: d/web.yaml has no configuration, and other files have one;"),
+        "{without:?}"
+    );
+    assert_eq!(folder.read("d/web.yaml"), WEB);
+    folder.write("agent-injector.yaml", ANNOTATED);
+    assert_eq!(folder.run(&check).code, Some(0));
+
+    for more in [&["--config", "a/agent-injector.yaml"][..], &["-o", "json"]] {
+        let refused = folder.run(&[&check[..], more].concat());
+        assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
+    }
+    let mut command = folder.command(&check);
+    command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "a/agent-injector.yaml");
+    assert_eq!(crate::program::ran(command, b"").code, Some(2));
 }
 
 #[test]

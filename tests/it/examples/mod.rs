@@ -61,7 +61,7 @@ enum Us {
 
 const KUSTOMIZE: Program = Program::Pinned("kustomize", "5.8.");
 
-pub(crate) const EXAMPLES: [Example; 17] = [
+pub(crate) const EXAMPLES: [Example; 19] = [
     of("files/expected.diff", &[], Shows::Printed("")),
     of("kustomize/expected.diff", &[KUSTOMIZE], Shows::Rendered),
     of(
@@ -98,6 +98,8 @@ pub(crate) const EXAMPLES: [Example; 17] = [
     ),
     of("github-actions/expected.diff", &[], Shows::Printed("")),
     of("jobs/expected.diff", &[], Shows::Printed("")),
+    of("organizations/expected.one.diff", &[], Shows::Printed("")),
+    of("organizations/expected.two.diff", &[], Shows::Printed("")),
     of("plugin/expected.diff", &[KUSTOMIZE], Shows::Rendered),
     of("eks-fargate/expected.diff", &[], Shows::Printed("")),
     of("gke-autopilot/expected.diff", &[], Shows::Printed("")),

@@ -332,6 +332,18 @@ fn k_gives_what_a_pipe_gives() {
                 .stderr
                 .contains("`mackerel-agent-injector rbac -k DIR`")
         );
+        let other = user.path("fleet/test");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join("kustomization.yaml"), "resources: [../base]\n").unwrap();
+        let never = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: annotated}\n";
+        fs::write(other.join("agent-injector.yaml"), never).unwrap();
+        let both = ["inject", "--check", "-k", "fleet/prod", "fleet/test"];
+        assert_eq!(user.tries(injector, &both).code, 2);
+        let nearest = user.tries(injector, &[&both[..], &["--nearest-config"]].concat());
+        assert_eq!(nearest.code, 1);
+        let counted = "fleet/test/agent-injector.yaml (1 pod template)";
+        assert!(nearest.stderr.contains(counted), "{}", nearest.stderr);
+        fs::remove_dir_all(&other).unwrap();
         let rbac = user.runs(injector, &["rbac", "-k", "fleet/prod"]);
         assert!(rbac.contains("namespace: shop"), "{rbac}");
         let explanation = user.runs(injector, &["explain", "-k", "fleet/prod"]);

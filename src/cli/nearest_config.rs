@@ -1,0 +1,71 @@
+//! The configurations of a run with `--nearest-config`: each input has the one that is found from its folder.
+
+use crate::cli::args::{CONFIG_VARIABLE, Common};
+use crate::cli::messages::Messages;
+use crate::cli::{configuration, find_config};
+use crate::config::{Config, ConfigReader};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The configurations of a run.
+#[derive(Debug)]
+pub struct NearestConfigs {
+    /// The configuration of an input that finds none.
+    pub defaults: Config,
+    /// In the order of the inputs.
+    pub all: Vec<FoundConfig>,
+    /// The indices of the configurations, by canonical folder.
+    by_folder: HashMap<PathBuf, Option<usize>>,
+}
+
+/// A configuration and the name of its file.
+#[derive(Debug)]
+pub struct FoundConfig {
+    pub name: String,
+    pub config: Config,
+}
+
+impl NearestConfigs {
+    /// Loads the configurations of canonical folders.
+    pub fn load<'p>(
+        folders: impl Iterator<Item = &'p Path>,
+        common: &Common,
+        messages: &mut Messages,
+    ) -> anyhow::Result<Self> {
+        if configuration::file(common).is_some() {
+            anyhow::bail!(
+                "`--nearest-config` cannot be used with {CONFIG_VARIABLE}; unset the variable"
+            );
+        }
+        let current = configuration::current_folder()?;
+        let mut nearest = Self {
+            defaults: configuration::base(ConfigReader::Manifests, common, messages)?,
+            all: Vec::new(),
+            by_folder: HashMap::new(),
+        };
+        let mut by_file: HashMap<PathBuf, usize> = HashMap::new();
+        for folder in folders {
+            if nearest.by_folder.contains_key(folder) {
+                continue;
+            }
+            let file = find_config::in_or_above(folder, &current)?;
+            let mut index = file.as_ref().and_then(|file| by_file.get(file)).copied();
+            if let (Some(file), None) = (file, index) {
+                let name = file.to_string_lossy().into_owned();
+                let config = configuration::found(&file, ConfigReader::Manifests, common, messages);
+                index = Some(nearest.all.len());
+                by_file.insert(file, nearest.all.len());
+                let config = config?;
+                nearest.all.push(FoundConfig { name, config });
+            }
+            nearest.by_folder.insert(folder.to_owned(), index);
+        }
+        Ok(nearest)
+    }
+
+    /// Returns the configuration of a canonical folder.
+    pub fn of(&self, folder: &Path) -> Option<&FoundConfig> {
+        let index = self.by_folder.get(folder).copied().flatten();
+        self.all.get(index?)
+    }
+}
