@@ -274,7 +274,8 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        let built_namespace = self.kustomizations.namespace_of(file).map(str::to_owned);
+        let build = self.kustomizations.build_of(file);
+        let built_namespace = build.and_then(|build| build.namespace).map(str::to_owned);
         let source = Source::File {
             state,
             built_namespace,
@@ -285,18 +286,22 @@ impl FileReader<'_> {
 
     /// Notes the namespaces of templates to which kustomize gives other names.
     fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
-        let excluded = outcomes
-            .iter()
-            .filter(|outcome| outcome.decision.reason == Reason::NamespaceExcluded);
-        for namespace in excluded.filter_map(|outcome| outcome.identity.namespace.as_ref()) {
-            let moving = self.kustomizations.moving(file, namespace);
-            self.moving.extend(moving.map(Path::to_owned));
+        let Some(build) = self.kustomizations.build_of(file) else {
+            return;
+        };
+        let moves = |outcome: &Outcome| {
+            let own = outcome.identity.namespace.as_deref();
+            outcome.decision.reason == Reason::NamespaceExcluded
+                && build.first_namespace.is_some_and(|name| own != Some(name))
+        };
+        if outcomes.iter().any(moves) {
+            self.moving.insert(build.first.to_owned());
         }
         for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
             if let Some(namespace) = &subject.namespace
-                && let Some(folder) = self.kustomizations.renaming(file, namespace)
+                && build.namespace != Some(namespace)
             {
-                self.renaming.get_or_insert_with(|| folder.to_owned());
+                self.renaming.get_or_insert_with(|| build.first.to_owned());
                 self.session.renamed_namespaces.insert(namespace.clone());
             }
         }

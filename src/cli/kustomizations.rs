@@ -37,6 +37,17 @@ struct BuiltNames {
     layer: usize,
 }
 
+/// The values of [`BuiltNames`].
+#[derive(Debug, Clone, Copy)]
+pub struct Build<'k> {
+    /// The namespace; none if there are several, or other names change.
+    pub namespace: Option<&'k str>,
+    /// The namespace that the first of the kustomizations sets.
+    pub first_namespace: Option<&'k str>,
+    /// The folder of the first of the kustomizations.
+    pub first: &'k Path,
+}
+
 /// A kustomization.
 #[derive(Debug)]
 struct Layer {
@@ -150,26 +161,15 @@ impl Kustomizations {
             })
     }
 
-    /// Returns the namespace that all builds of a file give it.
-    pub fn namespace_of(&self, file: &InputFile) -> Option<&str> {
+    /// Returns what the builds that use a file make of its names, if they change them.
+    pub fn build_of(&self, file: &InputFile) -> Option<Build<'_>> {
         let built = self.built.get(file.canonical.as_os_str())?;
-        built.namespace.as_deref()
-    }
-
-    /// Returns the folder of the first kustomization whose build gives a resource of a file other names.
-    pub fn renaming(&self, file: &InputFile, namespace: &str) -> Option<&Path> {
-        let built = self.built.get(file.canonical.as_os_str())?;
-        let is_other = built.namespace.as_deref() != Some(namespace);
-        let layer = self.layers.get(built.layer).filter(|_| is_other)?;
-        Some(parent(&layer.path))
-    }
-
-    /// Returns the folder of the first kustomization whose build puts a file into another namespace.
-    pub fn moving(&self, file: &InputFile, namespace: &str) -> Option<&Path> {
-        let built = self.built.get(file.canonical.as_os_str())?;
-        let layer = self.layers.get(built.layer)?;
-        let other = layer.content.namespace.as_deref()?;
-        (other != namespace).then(|| parent(&layer.path))
+        let first = self.layers.get(built.layer)?;
+        Some(Build {
+            namespace: built.namespace.as_deref(),
+            first_namespace: first.content.namespace.as_deref(),
+            first: parent(&first.path),
+        })
     }
 
     /// Returns the folders of the input with a kustomization that has charts, or resources outside of the input.

@@ -135,7 +135,8 @@ fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow
         }
     }
     if !output.status.success() {
-        anyhow::bail!("{name}: {}", output.status);
+        anyhow::ensure!(!words.is_empty(), "{name}: {}", output.status);
+        return Err(AlreadyReported.into());
     }
     match text(output.stdout) {
         Ok(text) => Ok(text),

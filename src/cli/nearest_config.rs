@@ -5,6 +5,7 @@ use crate::cli::messages::Messages;
 use crate::cli::{configuration, find_config};
 use crate::config::{Config, ConfigReader};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 /// The configurations of a run.
@@ -49,15 +50,18 @@ impl NearestConfigs {
                 continue;
             }
             let file = find_config::in_or_above(folder, &current)?;
-            let mut index = file.as_ref().and_then(|file| by_file.get(file)).copied();
-            if let (Some(file), None) = (file, index) {
-                let name = file.to_string_lossy().into_owned();
-                let config = configuration::found(&file, ConfigReader::Manifests, common, messages);
-                index = Some(nearest.all.len());
-                by_file.insert(file, nearest.all.len());
-                let config = config?;
-                nearest.all.push(FoundConfig { name, config });
-            }
+            let index = match file.map(|file| by_file.entry(file)) {
+                None => None,
+                Some(Entry::Occupied(known)) => Some(*known.get()),
+                Some(Entry::Vacant(new)) => {
+                    let (file, reader) = (new.key(), ConfigReader::Manifests);
+                    nearest.all.push(FoundConfig {
+                        name: file.to_string_lossy().into_owned(),
+                        config: configuration::found(file, reader, common, messages)?,
+                    });
+                    Some(*new.insert(nearest.all.len() - 1))
+                }
+            };
             nearest.by_folder.insert(folder.to_owned(), index);
         }
         Ok(nearest)

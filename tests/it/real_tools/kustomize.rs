@@ -363,6 +363,7 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
     let inject = ["inject", "-k", "fleet/prod"];
     let refused = user.tries(injector, &inject);
     assert_eq!((refused.code, &*refused.stdout), (2, ""));
+    assert_eq!(refused.stderr.matches("error: ").count(), 1);
     assert!(
         refused
             .stderr
