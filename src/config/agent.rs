@@ -7,8 +7,9 @@ use crate::config::role::Role;
 use crate::config::violation::Violation;
 use crate::mackerel::names::{CONFIG_FOLDER, Volume};
 use k8s_openapi::api::core::v1::{
-    Capabilities, EnvFromSource, EnvVar, Lifecycle, Probe, ResourceRequirements, SeccompProfile,
-    SecurityContext, Volume as PodVolume, VolumeMount,
+    Capabilities, ConfigMapVolumeSource, EmptyDirVolumeSource, EnvFromSource, EnvVar,
+    HostPathVolumeSource, Lifecycle, PersistentVolumeClaimVolumeSource, Probe,
+    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ pub(crate) struct AgentSettings {
     /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds; the API server refuses a pod whose `terminationGracePeriodSeconds` is less. Default: none.
     pub(crate) lifecycle: Option<Lifecycle>,
     /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `emptyDir`, `persistentVolumeClaim` or `hostPath` (refused by Pod Security "restricted"). Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, so that the pod starts without them. A list, replaced as a whole. Default: none.
-    pub(crate) volumes: Vec<PodVolume>,
+    pub(crate) volumes: Vec<AgentVolume>,
     /// Mounts of `agent.volumes`, else of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
     pub(crate) volume_mounts: Vec<VolumeMount>,
     /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
@@ -72,6 +73,23 @@ pub(crate) struct AgentSettings {
     pub(crate) token: AgentToken,
     /// The agent's scratch space, an emptyDir at /var/tmp. `null`: none. Then the agent adds no local storage to the pod; it keeps the host's id in memory, and plugins that keep state do not work.
     pub(crate) tmp: Option<Tmp>,
+}
+
+/// A Kubernetes Volume with the sources that agents use. The type of Kubernetes has some thirty, and made the program a tenth larger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentVolume {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_map: Option<ConfigMapVolumeSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    empty_dir: Option<EmptyDirVolumeSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_path: Option<HostPathVolumeSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persistent_volume_claim: Option<PersistentVolumeClaimVolumeSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<SecretVolumeSource>,
 }
 
 impl Default for AgentSettings {

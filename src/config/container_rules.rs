@@ -1,6 +1,7 @@
 //! The rules of Kubernetes' validation that `agent` can break, beyond the types of the fields. Behind the webhook, a container that
 //! breaks one keeps every pod from being created.
 
+use crate::config::agent::AgentVolume;
 use crate::config::checked::{MetadataName, matches};
 use crate::config::kubernetes::{PATHS, pointer, quantity};
 use crate::config::layers::join;
@@ -11,9 +12,7 @@ use crate::diagnostic::closest::closest;
 use crate::mackerel::names::Volume;
 use crate::manifest::dotted_path::escape;
 use crate::manifest::quantity::nanos;
-use k8s_openapi::api::core::v1::{
-    EnvVar, ResourceRequirements, SecurityContext, Volume as PodVolume, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
@@ -43,7 +42,7 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     }
     let known = Volume::KNOWN;
     let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
-    for (index, PodVolume { name, .. }) in agent.volumes.iter().enumerate() {
+    for (index, AgentVolume { name, .. }) in agent.volumes.iter().enumerate() {
         let taken = Violation::new(format!("has the name of another volume: `{name}`"));
         let taken = taken.with_help("use another `name`");
         rules.breaks(

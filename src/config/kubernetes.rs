@@ -41,11 +41,6 @@ pub(super) fn is_amount(path: &str) -> bool {
 /// their grammar. Then adds what Kubernetes checks beyond the types.
 pub(super) fn narrow(schema: &mut Json, path: &str) {
     tidy(schema, true);
-    if path == "agent.volumes" {
-        let fields = schema.pointer_mut("/items/properties");
-        let fields = fields.and_then(Json::as_object_mut).into_iter();
-        fields.for_each(|it| it.retain(|name, _| name == "name" || SOURCES.contains(&&**name)));
-    }
     json_patch::merge(schema, &narrowing(path));
 }
 
@@ -229,15 +224,6 @@ fn lifecycle() -> Json {
     json!({"properties": {"postStart": hook, "preStop": hook, "stopSignal": null}})
 }
 
-/// The kinds of volumes that the agent may have.
-const SOURCES: [&str; 5] = [
-    "configMap",
-    "emptyDir",
-    "hostPath",
-    "persistentVolumeClaim",
-    "secret",
-];
-
 fn volume() -> Json {
     let mode = json!({"maximum": 0o777});
     let file =
@@ -264,7 +250,14 @@ fn volume() -> Json {
         r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i|[eE][0-9]+)?",
         "for example `64Mi`",
     );
-    json!({"required": ["name"], "anyOf": one_of(&SOURCES), "properties": {
+    let sources = [
+        "configMap",
+        "emptyDir",
+        "hostPath",
+        "persistentVolumeClaim",
+        "secret",
+    ];
+    json!({"required": ["name"], "anyOf": one_of(&sources), "properties": {
         "name": text("[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`"),
         "configMap": object("name"),
         "secret": object("secretName"),
