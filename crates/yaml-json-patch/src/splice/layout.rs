@@ -63,8 +63,6 @@ pub(crate) struct Examples {
     pub(super) spellings: BTreeMap<NodeId, Spelling>,
     /// The quoting of strings in brackets; none where no string shows it.
     pub(super) brackets: BTreeMap<NodeId, Option<Context>>,
-    /// True where a comma is behind the last element; none where the elements have no lines of their own.
-    pub(super) commas: BTreeMap<NodeId, Option<bool>>,
 }
 
 impl Examples {

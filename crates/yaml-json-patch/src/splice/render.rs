@@ -288,10 +288,6 @@ pub(super) struct Brackets {
     pub(crate) comma: &'static str,
     /// `: ` or `:`
     pub(crate) colon: &'static str,
-    /// `,` behind the last of elements on lines of their own, as KYAML has it, or nothing.
-    pub(crate) trailing_comma: &'static str,
-    /// New lists of mappings are written as `[{`.
-    pub(crate) cuddles: bool,
     /// Elements on lines of their own; none: all on one line.
     pub(crate) lines: Option<OwnLines>,
 }
@@ -306,16 +302,6 @@ pub(crate) struct OwnLines {
     pub(crate) line_break: &'static str,
     /// Collections inside are written over several lines too.
     pub(crate) deep: bool,
-    /// The elements are mappings of a cuddled list: `[{`, and `}, {` between them. `prefix` is that of the `}`.
-    pub(crate) cuddled: bool,
-}
-
-impl OwnLines {
-    /// The white space before the bracket that closes the collection.
-    pub(crate) fn outer(&self) -> String {
-        let outer = self.prefix.strip_suffix(&self.step);
-        outer.unwrap_or_default().to_owned()
-    }
 }
 
 impl Brackets {
@@ -324,24 +310,6 @@ impl Brackets {
         self.lines.as_ref().map_or_else(String::new, |lines| {
             [lines.line_break, &lines.prefix, &lines.step.repeat(level)].concat()
         })
-    }
-
-    /// True if a list of such items is written as `[{`.
-    pub(crate) fn cuddles(&self, items: &[Content<'_>]) -> bool {
-        let is_mapping = |item: &Content<'_>| match item.parts() {
-            Parts::Members(members) => !members.is_empty(),
-            _ => false,
-        };
-        let is_deep = |lines: &OwnLines| lines.deep && (self.cuddles || lines.cuddled);
-        self.lines.as_ref().is_some_and(is_deep) && items.iter().all(is_mapping)
-    }
-
-    /// The text between two elements.
-    pub(crate) fn between(&self) -> String {
-        match &self.lines {
-            Some(lines) if !lines.cuddled => format!(",{}", self.lead(0)),
-            _ => self.comma.to_owned(),
-        }
     }
 
     pub(crate) fn member(
@@ -371,13 +339,8 @@ impl Brackets {
                 return Ok(text.unwrap_or_default());
             }
             Parts::Items(items) => {
-                let is_cuddled = !items.is_empty() && self.cuddles(&items);
-                let item_level = if is_cuddled { level } else { level + 1 };
                 for item in items {
-                    elements.push(self.value(item, item_level, at)?);
-                }
-                if is_cuddled {
-                    return Ok(["[", &elements.join(self.comma), "]"].concat());
+                    elements.push(self.value(item, level + 1, at)?);
                 }
                 ["[", self.pads[0], "]"]
             }
@@ -401,7 +364,6 @@ impl Brackets {
                     open,
                     &lead,
                     &elements.join(&format!(",{lead}")),
-                    self.trailing_comma,
                     &self.lead(level),
                     close,
                 ]

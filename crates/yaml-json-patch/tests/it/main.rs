@@ -13,7 +13,6 @@ mod corpus;
 #[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod editor;
-mod editor_properties;
 mod every_place;
 mod generator;
 mod independent_readers;

@@ -202,28 +202,3 @@ fn the_whole_document() {
         .gives("# only a comment\na: 1");
     given("a: 1\n").replace("", json!("x")).gives("x\n");
 }
-
-#[test]
-fn kyaml_keeps_its_commas_quotes_and_cuddled_lists() {
-    let text = "{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n}\n";
-    given(text)
-        .add("/spec/containers/-", json!({"name": "b", "args": ["x"]}))
-        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }, {\n      name: \"b\",\n      args: [\n        \"x\",\n      ],\n    }],\n    volumes: [],\n  },\n}\n")
-        .and_without(&["/spec/containers/1"]);
-    given(text)
-        .add("/spec/containers/0", json!({"name": "b"}))
-        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"b\",\n    }, {\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n}\n")
-        .and_without(&["/spec/containers/0"]);
-    given(text)
-        .add("/spec/volumes/-", json!({"name": "v", "emptyDir": {}}))
-        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [{\n      name: \"v\",\n      emptyDir: {},\n    }],\n  },\n}\n")
-        .and_without(&["/spec/volumes/0"]);
-    given(text)
-        .add("/metadata", json!({"labels": {"a": "b"}, "list": [{"c": 1}]}))
-        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n  metadata: {\n    labels: {\n      a: \"b\",\n    },\n    list: [{\n      c: 1,\n    }],\n  },\n}\n")
-        .and_without(&["/metadata"]);
-    given("a: [\n  x,\n  y,\n]\n")
-        .add("/a/-", json!("z"))
-        .gives("a: [\n  x,\n  y,\n  z,\n]\n")
-        .and_without(&["/a/2"]);
-}
