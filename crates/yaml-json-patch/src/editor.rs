@@ -195,7 +195,8 @@ impl Editor {
     /// Adds a member behind the one that has the name `previous`.
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no member `previous`, or one of the new name is there already.
+    /// [`Error::Splice`] when there is no member `previous`, or one of the new name is there already. Also where the text ends in a
+    /// block scalar without a line break, which nothing can follow.
     pub fn insert_after(
         &mut self,
         path: impl Path,
@@ -205,10 +206,15 @@ impl Editor {
         let path = self.pointer(&path)?;
         let previous = with_last(&path, previous);
         self.expect_present(&previous)?;
-        let next = splice::next_name(&read(&self.edited.text)?, &previous)
+        let tree = read(&self.edited.text)?;
+        let next = splice::next_name(&tree, &previous)
             .map_err(|error| self.edited.in_original(error.into()))?;
         match next {
             Some(next) => self.insert_before(path.as_str(), &next, value),
+            None if splice::ends_in_open_block_scalar(&tree) => {
+                let error = ErrorKind::OpenBlockScalar.at(self.edited.text.len());
+                Err(self.edited.in_original(error.into()))
+            }
             None => {
                 self.expect_absent(&path)?;
                 self.insert(path.as_str(), value)
@@ -255,7 +261,8 @@ impl Editor {
         Ok(Some(comment).filter(|comment| !comment.is_empty()))
     }
 
-    /// Writes the comment of a member or an item, instead of the one that it may have. An empty text removes it.
+    /// Writes the comment of a member or an item, instead of the one that it may have. An empty text removes it. At the end of a line,
+    /// several lines become one.
     ///
     /// ```
     /// use yaml_json_patch::{CommentPlace, Editor};
@@ -270,7 +277,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no such value, or other values share its lines.
+    /// [`Error::Splice`] when there is no such value, other values share its lines, or the text has a control character.
     pub fn set_comment(
         &mut self,
         path: impl Path,
@@ -278,6 +285,15 @@ impl Editor {
         text: &str,
     ) -> Result<&mut Self, Error> {
         let path = self.pointer(&path)?;
+        // YAML has neither, or not all readers take it for a part of the line.
+        let is_unfit = |character: &char| {
+            let breaks = ['\u{2028}', '\u{2029}', '\u{feff}', '\u{fffe}', '\u{ffff}'];
+            character.is_control() && *character != '\t' || breaks.contains(character)
+        };
+        if let Some(unfit) = text.lines().flat_map(str::chars).find(is_unfit) {
+            let detail = format!("a comment cannot have the character {unfit:?}");
+            return Err(ErrorKind::Layout.at(0).saying(detail).into());
+        }
         let tree = read(&self.edited.text)?;
         let edit = self.at_comment(&tree, &path, place)?.edit(&tree, text);
         self.edited = self.edited.commented(&self.original, edit)?;

@@ -1,6 +1,6 @@
 //! The editor: comments that go along, places of new members, anchors, and errors that say what is there.
 
-use yaml_json_patch::{AnchorPolicy, Editor, Position};
+use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position};
 
 #[track_caller]
 fn removed(text: &str, path: &str, expected: &str) {
@@ -118,4 +118,38 @@ fn a_test_says_what_it_found() {
         "operation 0 (path `/a/b`): `/a/b` is 1, not 2"
     );
     assert_eq!(Position::of(text, error.offset()).to_string(), "2:6");
+}
+
+#[test]
+fn a_comment_cannot_end_its_line() {
+    let text = "a: 1\n";
+    let mut editor = Editor::new(text).unwrap();
+    for comment in ["x\ry: 2", "x\u{85}y: 2", "x\u{2028}y: 2", "\0"] {
+        for place in [CommentPlace::LineEnd, CommentPlace::Above] {
+            let error = editor.set_comment("/a", place, comment).unwrap_err();
+            assert!(
+                error.to_string().starts_with("a comment cannot have"),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(editor.finish().unwrap(), text);
+    editor
+        .set_comment("/a", CommentPlace::Above, "x\r\ny: 2")
+        .unwrap();
+    assert_eq!(editor.finish().unwrap(), "# x\n# y: 2\na: 1\n");
+}
+
+#[test]
+fn nothing_goes_behind_a_block_that_has_no_end() {
+    let text = "a: 1\nb: |\n  x";
+    let mut editor = Editor::new(text).unwrap();
+    let error = editor.insert_after("/c", "b", 2).map(drop).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("the text ends inside a block scalar")
+    );
+    editor.insert_after("/c", "a", 2).unwrap();
+    assert_eq!(editor.finish().unwrap(), "a: 1\nc: 2\nb: |\n  x");
 }
