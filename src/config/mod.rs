@@ -68,7 +68,7 @@ pub(crate) use checked::{MetadataName, Namespace, ObjectName};
 pub(crate) use container_rules::amount_path;
 pub use example::example;
 pub use origin::Origin;
-pub(crate) use role::{LABEL as LABEL_REFERENCE, NAMESPACE as NAMESPACE_REFERENCE, Role, RolePart};
+pub(crate) use role::{LABEL as LABEL_REFERENCE, NAMESPACE as NAMESPACE_REFERENCE, Role};
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,

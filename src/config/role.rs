@@ -64,9 +64,13 @@ macro_rules! part {
 texts! { Role: "pattern" = concat!("^", part!(), ":", part!(), "$"); }
 
 impl Role {
-    /// Returns the service and the role.
-    pub(crate) fn parts(&self) -> [&RolePart; 2] {
-        [&self.service, &self.role]
+    /// Returns the keys of the labels that it refers to.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        let parts = [&self.service, &self.role].into_iter();
+        parts.filter_map(|part| match part {
+            RolePart::Label(key) => Some(key.as_str()),
+            RolePart::Name(_) | RolePart::Namespace => None,
+        })
     }
 
     /// Returns true for a name that Mackerel takes. The API refuses others, and the agent then exits.

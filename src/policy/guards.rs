@@ -1,6 +1,6 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::config::{Config, Platform, Qos, Role, RolePart};
+use crate::config::{Config, Platform, Qos, Role};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};
 use crate::manifest::qos;
@@ -98,30 +98,18 @@ fn about_annotations(config: &Config) -> [Guard; 5] {
     ]
 }
 
-/// Returns the conditions on the namespace and labels to which roles refer.
-fn about_roles(roles: &[Role]) -> Vec<Guard> {
-    let mut guards = Vec::new();
-    let parts = roles.iter().flat_map(Role::parts);
-    if parts.clone().any(|part| *part == RolePart::Namespace) {
-        let condition = "size(request.namespace) > 1".to_owned();
-        let message = "Mackerel does not take the namespace in `agent.roles`";
-        guards.push(Guard::undecided("hasNamespaceOfRoles", condition, message));
+/// Returns the condition on the labels to which roles refer.
+fn about_roles(roles: &[Role]) -> Option<Guard> {
+    let labels: BTreeSet<&str> = roles.iter().flat_map(Role::labels).collect();
+    if labels.is_empty() {
+        return None;
     }
-    let labels: BTreeSet<&str> = parts
-        .filter_map(|part| match part {
-            RolePart::Label(key) => Some(key.as_str()),
-            RolePart::Name(_) | RolePart::Namespace => None,
-        })
-        .collect();
-    if !labels.is_empty() {
-        let labels = cel::strings(&Vec::from_iter(labels));
-        let condition = format!(
-            "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
-        );
-        let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
-        guards.push(Guard::undecided("hasLabelsOfRoles", condition, message));
-    }
-    guards
+    let labels = cel::strings(&Vec::from_iter(labels));
+    let condition = format!(
+        "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
+    );
+    let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
+    Some(Guard::undecided("hasLabelsOfRoles", condition, message))
 }
 
 /// Returns the conditions on names, on the lists to which the engine may add more than the agent, and on the class of the pod.
