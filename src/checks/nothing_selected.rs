@@ -3,7 +3,7 @@
 
 use crate::checks::{ProcessedText, namespace_of};
 use crate::config::{Config, InjectionMode};
-use crate::diagnostic::closest::closest;
+use crate::diagnostic::closest::is_within;
 use crate::inject::Outcome;
 use crate::report::{Cause, Finding, Reason};
 use std::collections::{BTreeSet, HashSet};
@@ -32,11 +32,8 @@ pub fn unmatched_namespaces(texts: &[ProcessedText<'_>], config: &Config) -> Opt
         return None;
     }
     let near = patterns.iter().find_map(|pattern| {
-        let others = namespaces.iter().copied();
-        closest(
-            &pattern.0,
-            others.filter(|name| stem(name) != stem(&pattern.0)),
-        )
+        let mut others = namespaces.iter();
+        others.find(|name| is_misspelt(&pattern.0, name))
     });
     let mut unmatched = unmatched("select.namespaces", "matches", config);
     if let Some(name) = near {
@@ -93,6 +90,11 @@ fn unmatched(path: &str, verb: &str, config: &Config) -> Unmatched {
     }
 }
 
+/// Returns true if a name may be meant by another one. With two edits, `prod-eu` would be `prod-us`.
+fn is_misspelt(name: &str, other: &str) -> bool {
+    is_within(1, name, other) && stem(name) != stem(other)
+}
+
 /// Returns a name without digits and parts of one letter: `team-a` and `team-b`, `shop1` and `shop2` are alike on purpose.
 fn stem(name: &str) -> Vec<String> {
     let parts = name.split('-');
@@ -102,18 +104,20 @@ fn stem(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::stem;
+    use super::is_misspelt;
 
     #[test]
-    fn names_that_count_or_enumerate_have_one_stem() {
-        for (one, other, are_alike) in [
-            ("team-a", "team-b", true),
-            ("shop1", "shop2", true),
-            ("shop-1", "shop", true),
-            ("shop-prod", "shop-prd", false),
-            ("shop", "shpo", false),
+    fn names_that_count_enumerate_or_differ_in_a_word_are_no_slips() {
+        for (one, other, expected) in [
+            ("team-a", "team-b", false),
+            ("shop1", "shop2", false),
+            ("shop-1", "shop", false),
+            ("prod-eu", "prod-us", false),
+            ("shop-prod", "shop-prod-eu", false),
+            ("shop-prod", "shop-prd", true),
+            ("shop", "shpo", true),
         ] {
-            assert_eq!(stem(one) == stem(other), are_alike, "{one} {other}");
+            assert_eq!(is_misspelt(one, other), expected, "{one} {other}");
         }
     }
 }

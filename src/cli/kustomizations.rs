@@ -78,10 +78,24 @@ impl Kustomizations {
         for layer in layers {
             kustomizations.add(layer);
         }
+        let components = kustomizations.renaming_components();
+        for layer in &mut kustomizations.layers {
+            let uses_one = layer.used().any(|path| components.contains(&path));
+            layer.content.renames |= uses_one;
+        }
         for layer in 0..kustomizations.layers.len() {
             kustomizations.give_names(layer);
         }
         kustomizations
+    }
+
+    /// Returns the canonical folders of Components that give other names to the resources of their users.
+    fn renaming_components(&self) -> HashSet<PathBuf> {
+        let components = self.layers.iter().filter(|layer| {
+            let content = &layer.content;
+            content.is_component && (content.renames || content.namespace.is_some())
+        });
+        components.map(|layer| layer.folder.clone()).collect()
     }
 
     /// Gives the names that a kustomization sets to what it uses, and to what that uses. The names of a file change twice at most: they
@@ -228,7 +242,7 @@ impl Layer {
         })
     }
 
-    /// Returns true if it gives its resources other names. A Component gives them to those of its users, which no real one does.
+    /// Returns true if it gives its resources other names. A Component gives them to those of its users.
     fn changes_names(&self) -> bool {
         let content = &self.content;
         !content.is_component && (content.renames || content.namespace.is_some())

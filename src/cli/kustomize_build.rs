@@ -127,16 +127,20 @@ fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow
     };
     let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
     let words = String::from_utf8_lossy(&output.stderr);
-    for line in words.lines().filter(|line| !line.is_empty()) {
-        let line = format!("{name}: {line}");
-        match output.status.success() {
-            true => messages.note_line(&line)?,
-            false => messages.error(line)?,
-        }
+    let mut words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
+    // The last line says why; those above may show a long object.
+    let error = words.pop_if(|_| !output.status.success());
+    for line in words {
+        messages.note_line(&format!("{name}: {line}"))?;
     }
     if !output.status.success() {
-        anyhow::ensure!(!words.is_empty(), "{name}: {}", output.status);
-        return Err(AlreadyReported.into());
+        let status = output.status.to_string();
+        let error = error.unwrap_or(&status);
+        let help = match error.contains("--enable-helm") {
+            true => "; add `--kustomize-args=--enable-helm`",
+            false => "",
+        };
+        anyhow::bail!("{name}: {error}{help}");
     }
     match text(output.stdout) {
         Ok(text) => Ok(text),

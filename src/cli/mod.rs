@@ -283,6 +283,10 @@ fn run_on_paths(
         return kustomize_build::run(build, request, common, messages);
     }
     if reads_stdin(request.paths)? {
+        anyhow::ensure!(
+            request.config_search == ConfigSearch::Same,
+            "`--nearest-config` needs files; for stdin, use `--config`"
+        );
         if matches!(request.mode, OutputMode::InPlace) {
             anyhow::bail!(
                 "`-i` requires files; name at least one, or omit `-i` to write to stdout"

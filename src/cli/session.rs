@@ -11,6 +11,7 @@ use crate::config::{Config, OnError, Origin};
 use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
+use crate::inject::severity::SeverityPolicy;
 use crate::inject::totals::plural;
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
@@ -288,7 +289,11 @@ impl<'r> Session<'r> {
         let config = self.run.config;
         if let Some(nearest) = self.run.nearest
             && std::ptr::eq(config, &nearest.defaults)
-            && !(nearest.all.is_empty() || injection.outcomes.is_empty())
+            && !nearest.all.is_empty()
+            && injection
+                .outcomes
+                .iter()
+                .any(|outcome| outcome.decision.reason.class() != Class::Skipped)
         {
             self.without_config.get_or_insert_with(|| name.clone());
         }
@@ -351,17 +356,20 @@ impl<'r> Session<'r> {
         for config in std::iter::once(self.run.config).chain(configs) {
             let texts = by_config.get(&std::ptr::from_ref(config));
             let texts = texts.map_or(&[][..], Vec::as_slice);
-            unmatched.extend(checks::unmatched_namespaces(texts, config));
+            let namespaces = checks::unmatched_namespaces(texts, config);
+            unmatched.extend(namespaces.map(|found| (config, found)));
             if is_whole {
-                unmatched.extend(checks::idle_selection(texts, config));
+                let idle = checks::idle_selection(texts, config).into_iter();
+                unmatched.extend(idle.map(|found| (config, found)));
             }
         }
-        for Unmatched { origin, finding } in unmatched {
+        for (config, Unmatched { origin, finding }) in unmatched {
             if finding.is_note {
                 let line = format!("info: {origin}: {}", finding.message);
                 self.messages.note_line(&line)?;
             } else {
-                self.add_about(&origin, finding)?;
+                let policy = SeverityPolicy::of(config, self.run.options);
+                self.messages.add_about(&origin, finding, policy)?;
             }
         }
         Ok(())

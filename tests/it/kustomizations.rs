@@ -599,6 +599,27 @@ fn rbac_says_nothing_where_the_build_keeps_the_names_of_the_files() {
     }
 }
 
+/// Its user is named, which can be built.
+#[test]
+fn rbac_warns_where_a_component_gives_other_names() {
+    for names in ["namespace: b", "namePrefix: b-"] {
+        let component = format!("kind: Component\n{names}\n");
+        let folder = Folder::with(&[
+            ("component/kustomization.yaml", &component),
+            (
+                "over/kustomization.yaml",
+                "resources: [web.yaml]\ncomponents: [../component]\n",
+            ),
+            ("over/web.yaml", &manifest_in("shop")),
+        ]);
+        let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
+        assert!(
+            rbac.stderr.contains("[kustomize-names]") && rbac.stderr.contains("-k over`"),
+            "{names} {rbac:?}"
+        );
+    }
+}
+
 /// It cannot be built alone.
 #[test]
 fn a_component_is_not_named_for_k() {

@@ -165,6 +165,14 @@ fn with_nearest_config_each_file_has_its_own() {
     assert_eq!(folder.read("b/deep/web.yaml"), alone);
     assert_eq!(folder.run(&check).code, Some(0));
 
+    // No configuration could want an agent there.
+    let system = WEB.replace(
+        "metadata:\n  name",
+        "metadata:\n  namespace: kube-system\n  name",
+    );
+    folder.write("system/web.yaml", &system);
+    assert_eq!(folder.run(&check).code, Some(0), "{system}");
+
     folder.write("d/web.yaml", WEB);
     let without = folder.run(&inject);
     assert_eq!(without.code, Some(2), "{without:?}");

@@ -2,9 +2,8 @@
 
 use super::equal::{corpus_pods, generated_pods, subjects};
 use super::tally::Tally;
-use super::{Policy, Settings, agents, plain_pod};
+use super::{Policy, Settings, plain_pod};
 use crate::configs::configurations;
-use crate::kubernetes::cluster::{ApiVerdict, Run};
 use crate::laws::configuration;
 use std::fs;
 
@@ -112,19 +111,5 @@ fn valid_configurations() {
         };
         assert_eq!(name, "metadata-belongs-to-the-tool.yaml");
         assert!(why.starts_with("error: `injection` is `disabled`"), "{why}");
-    }
-}
-
-#[test]
-fn pods_in_a_namespace_that_is_no_role_are_left_alone() {
-    let settings = Settings::of_sets(&["agent.roles=[$(namespace):web]"]);
-    let Some(policy) = Policy::apply("policy-roles", &settings) else {
-        return;
-    };
-    let (short, labels) = ("r", serde_json::json!({"policy": policy.namespace}));
-    policy.cluster.namespace(short, &labels);
-    match policy.cluster.create(Run::Dry, short, &plain_pod()) {
-        ApiVerdict::Accepted { object, .. } => assert_eq!(agents(&object), 0),
-        ApiVerdict::Refused(why) => panic!("{why}"),
     }
 }
