@@ -7,7 +7,7 @@ use crate::manifest::pod_template::{ContainerList, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{NodeId, NullSource, Operation, Style};
+use yaml_json_patch::{NodeId, NullSource, Operation, Style, to_json};
 
 impl PatchTarget<'_, '_> {
     /// Removes everything that the record names, and restores parents that were null or absent. `kept` are annotations that have just
@@ -70,8 +70,11 @@ impl Removal<'_, '_> {
         if self.record.map_or(self.has_status, Record::added_status) {
             keys.insert(0, Annotation::Status.key());
         }
-        keys.retain(|key| self.target.child(annotations, key).is_some());
-        let only_injected = self.members(annotations) == keys.len() && kept.is_empty();
+        let is_own = |key: &str| self.target.child(annotations, key).is_some();
+        // One that a merge key brings cannot be removed: the editor refuses it.
+        keys.retain(|key| is_own(key) || self.is_merged(annotations, key));
+        let are_own = keys.iter().all(|key| is_own(key));
+        let only_injected = are_own && self.members(annotations) == keys.len() && kept.is_empty();
         if only_injected {
             let only_annotations = self.members(self.target.template.metadata) == 1;
             if only_annotations
@@ -88,6 +91,12 @@ impl Removal<'_, '_> {
             let path = format!("/metadata/annotations/{}", escape(key));
             self.builder.remove(&path);
         }
+    }
+
+    /// Returns true if a merge key brings the member.
+    fn is_merged(&self, mapping: Option<NodeId>, key: &str) -> bool {
+        let json = mapping.and_then(|node| to_json(self.target.tree, node).ok());
+        json.is_some_and(|json| json.get(key).is_some())
     }
 
     /// Returns the number of members of a mapping.
