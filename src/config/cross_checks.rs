@@ -258,8 +258,13 @@ fn referred_variables(config: &Config, found: &mut Vec<Conflict>) {
         } else if !REFERABLE.contains(&&**name) {
             continue;
         }
-        for (setting, _) in variables() {
+        // The agent's pattern is written with each `$` escaped, and Kubernetes reads `$$(NAME)` as text.
+        for (setting, variable) in variables() {
+            if variable.form == VariableForm::IgnorePattern {
+                continue;
+            }
             let text = setting.get(&config.spec).unwrap_or_default();
+            let text = text.replace("$$", "");
             if references.iter().any(|reference| text.contains(reference)) {
                 let item = format!("agent.env[{index}]");
                 let path = setting.path;
