@@ -1,5 +1,5 @@
 //! `nothing-selected`: namespaces of `select` that match no pod template of the input. A misspelt name would select nothing in silence.
-//! Of a whole input, kinds and exclusions are looked at, too.
+//! A directory and a build also tell which kinds and exclusions of `select` match nothing.
 
 use crate::checks::{ProcessedText, namespace_of};
 use crate::config::{Config, InjectionMode};
