@@ -12,12 +12,13 @@ use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
-use crate::config::{Config, InjectionMode, KIND, OnError};
+use crate::config::{InjectionMode, KIND, OnError};
 use crate::diagnostic::shell_word;
 use crate::inject::totals::plural;
-use crate::inject::{Input, Outcome, SharedWork, asks_for_nothing, inject_templates};
+use crate::inject::{Input, Outcome, Row, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,13 +33,6 @@ pub fn run(
     for error in &discovered.errors {
         messages.error(error)?;
     }
-    for folder in &discovered.chart_templates {
-        let reason = Reason::HelmTemplate;
-        let help = "to inject it, render the chart first, for example with `helm template`";
-        let message = format!("skipped: {}", reason.sentence());
-        let finding = Finding::about_input(reason, message).with_help(help);
-        messages.add_about(&folder.to_string_lossy(), finding, run.severity_policy())?;
-    }
     let mut reader = FileReader {
         kustomizations: Kustomizations::read(discovered),
         session: Session::new(run, messages),
@@ -48,11 +42,20 @@ pub fn run(
         renaming: None,
         moving: BTreeSet::new(),
     };
+    for folder in &discovered.chart_templates {
+        let reason = Reason::HelmTemplate;
+        let help = "to inject it, render the chart first, for example with `helm template`";
+        let message = format!("skipped: {}", reason.sentence());
+        let finding = Finding::about_input(reason, message).with_help(help);
+        reader.session.use_nearest(parent(&canonical(folder)));
+        reader
+            .session
+            .add_about(&folder.to_string_lossy(), finding)?;
+    }
     for file in &discovered.files {
-        reader.session.use_nearest(Some(parent(&file.canonical)));
+        reader.session.use_nearest(parent(&file.canonical));
         reader.read(file)?;
     }
-    reader.session.end_nearest()?;
     let FileReader {
         kustomizations,
         mut session,
@@ -82,9 +85,11 @@ pub fn run(
         let is_unexplained = !has_resources && !session.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
             let message = without_resources(folder, discovered);
+            session.use_nearest(&canonical(folder));
             session.warn(folder, Reason::NoResources, message)?;
         }
     }
+    session.report_nearest()?;
     session.check_related();
     session.finish()
 }
@@ -100,8 +105,16 @@ fn report_annotations(
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
-    for place in kustomizations.annotations() {
-        session.add_about(&place, finding.clone())?;
+    for annotation in kustomizations.annotations() {
+        session.use_nearest(annotation.folder);
+        let row = session
+            .run
+            .severity_policy()
+            .row(annotation.file, Cow::Owned(finding.clone()));
+        session.messages.add(Row {
+            place: Some(annotation.place),
+            ..row
+        })?;
     }
     Ok(())
 }
@@ -141,6 +154,7 @@ fn report_rendered_elsewhere<'k>(
             "no pod template: the kustomization has charts, or resources from outside of the input";
         let finding = Finding::about_input(Reason::RenderedElsewhere, message)
             .with_help(format!("use {}", with_k(session, folder)));
+        session.use_nearest(&path);
         session.add_about(&folder.to_string_lossy(), finding)?;
     }
     Ok(others)
@@ -193,8 +207,8 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 struct FileReader<'r> {
     kustomizations: Kustomizations,
     session: Session<'r>,
-    /// By configuration.
-    shared: HashMap<*const Config, SharedWork>,
+    /// By the index of the configuration.
+    shared: HashMap<Option<usize>, SharedWork>,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
     /// The canonical folders of files with pod templates.
@@ -243,7 +257,7 @@ impl FileReader<'_> {
             cut: None,
         };
         let options = run.options_for(&text);
-        let shared = self.shared.entry(run.config).or_default();
+        let shared = self.shared.entry(self.session.nearest).or_default();
         let mut injection = inject_templates(input, run.config, options, shared);
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();

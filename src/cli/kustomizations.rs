@@ -6,7 +6,7 @@ use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
 use crate::cli::transformer::kustomization_in;
 use crate::config::API_VERSION;
-use crate::diagnostic::LineCounter;
+use crate::diagnostic::{LineCounter, Position};
 use crate::mackerel::annotations::PREFIX;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -46,6 +46,16 @@ pub struct Build<'k> {
     pub first_namespace: Option<&'k str>,
     /// The folder of the first of the kustomizations.
     pub first: &'k Path,
+}
+
+/// An annotation of this program that a kustomization sets.
+#[derive(Debug)]
+pub struct SetAnnotation<'k> {
+    /// The canonical folder of the kustomization.
+    pub folder: &'k Path,
+    /// The file with the annotation: the kustomization, or a patch.
+    pub file: String,
+    pub place: Position,
 }
 
 /// A kustomization.
@@ -209,7 +219,7 @@ impl Kustomizations {
 
     /// Returns the place of the first annotation of this program that each kustomization sets, itself or by a file that it names as a
     /// patch. One that runs this program as a transformer does so behind its patches.
-    pub fn annotations(&self) -> impl Iterator<Item = String> {
+    pub fn annotations(&self) -> impl Iterator<Item = SetAnnotation<'_>> {
         let layers = self.layers.iter().filter(|layer| !layer.injects());
         layers.filter_map(Layer::annotation)
     }
@@ -262,21 +272,23 @@ impl Layer {
         })
     }
 
-    fn annotation(&self) -> Option<String> {
-        annotation_place(&self.path, &self.text).or_else(|| {
+    fn annotation(&self) -> Option<SetAnnotation<'_>> {
+        let annotation = |path: &Path, text: &str| {
+            let offset = annotation_offset(text)?;
+            Some(SetAnnotation {
+                folder: &self.folder,
+                file: path.to_string_lossy().into_owned(),
+                place: LineCounter::new(text.as_bytes()).position(offset),
+            })
+        };
+        annotation(&self.path, &self.text).or_else(|| {
             self.content.patch_files.iter().find_map(|file| {
                 let path = canonical(&self.folder.join(&file.path));
                 let text = read_found(&path, &self.root).ok()?.text;
-                annotation_place(&relative(&path, Path::new(".")), &text)
+                annotation(&relative(&path, Path::new(".")), &text)
             })
         })
     }
-}
-
-/// Returns the place of the first annotation of this program in a file.
-fn annotation_place(path: &Path, text: &str) -> Option<String> {
-    let offset = annotation_offset(text)?;
-    Some(place(path, &mut LineCounter::new(text.as_bytes()), offset))
 }
 
 /// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where

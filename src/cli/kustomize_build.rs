@@ -10,7 +10,7 @@ use crate::cli::nearest_config::NearestConfigs;
 use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
 use crate::cli::transformer::{self, Transformer};
-use crate::cli::{AlreadyReported, Exit, configuration};
+use crate::cli::{Exit, configuration};
 use crate::config::KIND;
 use crate::diagnostic::shell_word;
 use crate::inject::{Input, SharedWork, inject_templates};
@@ -63,14 +63,16 @@ pub fn run(
     };
     let mut session = Session::new(run, messages);
     for (folder, kustomization) in kustomizations {
-        let text = built(folder, &build.kustomize_args, session.messages)?;
+        let Some(text) = built(folder, &build.kustomize_args, session.messages)? else {
+            continue;
+        };
         let input = Input {
             text: &text,
             patch: None,
             cut: None,
         };
         let options = session.run.options_for(&text);
-        session.use_nearest(Some(&canonical(folder)));
+        session.use_nearest(&canonical(folder));
         let config = session.run.config;
         let injection = inject_templates(input, config, options, &mut SharedWork::default());
         let name = build_name(folder);
@@ -84,7 +86,7 @@ pub fn run(
         let kustomization = kustomization.to_string_lossy().into_owned();
         session.add(folder, Source::Build { kustomization }, text, injection);
     }
-    session.end_nearest()?;
+    session.report_nearest()?;
     session.check_related();
     session.finish()
 }
@@ -102,8 +104,13 @@ fn kustomization_of(folder: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Returns what kustomize prints for a folder; kubectl, if there is no kustomize.
-fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow::Result<String> {
+/// Returns what kustomize prints for a folder; kubectl, if there is no kustomize. Nothing is returned for a build that fails, whose error
+/// is reported.
+fn built(
+    folder: &Path,
+    arguments: &[String],
+    messages: &mut Messages,
+) -> anyhow::Result<Option<String>> {
     let name = build_name(folder);
     let programs = [("kustomize", "build"), ("kubectl", "kustomize")];
     let mut outputs = programs.iter().map(|(program, command)| {
@@ -140,13 +147,14 @@ fn built(folder: &Path, arguments: &[String], messages: &mut Messages) -> anyhow
             true => "; add `--kustomize-args=--enable-helm`",
             false => "",
         };
-        anyhow::bail!("{name}: {error}{help}");
+        messages.error(format!("{name}: {error}{help}"))?;
+        return Ok(None);
     }
     match text(output.stdout) {
-        Ok(text) => Ok(text),
+        Ok(text) => Ok(Some(text)),
         Err(error) => {
             messages.unreadable(&name, &error)?;
-            Err(AlreadyReported.into())
+            Ok(None)
         }
     }
 }

@@ -52,7 +52,6 @@ use args::{
     Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, ExplainFormat, InjectArgs,
     LOG_FILE_VARIABLE, Output,
 };
-use find_config::parent;
 use messages::{Messages, Verbosity};
 use nearest_config::NearestConfigs;
 use run::{ConfigSearch, EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
@@ -300,8 +299,7 @@ fn run_on_paths(
     let paths = request.paths;
     let discovered = discover::files(paths);
     if request.config_search == ConfigSearch::Nearest {
-        let folders = discovered.files.iter().map(|file| parent(&file.canonical));
-        let nearest = NearestConfigs::load(folders, common, messages)?;
+        let nearest = NearestConfigs::load(discovered.all_folders(), common, messages)?;
         let run = RunContext::with_nearest(request, common, &nearest);
         return files::run(paths, &discovered, run, messages);
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct NearestConfigs {
     /// The configuration of an input that finds none.
-    pub defaults: Config,
+    defaults: Config,
     /// In the order of the inputs.
     pub all: Vec<FoundConfig>,
     /// The indices of the configurations, by canonical folder.
@@ -67,9 +67,14 @@ impl NearestConfigs {
         Ok(nearest)
     }
 
-    /// Returns the configuration of a canonical folder.
-    pub fn of(&self, folder: &Path) -> Option<&FoundConfig> {
-        let index = self.by_folder.get(folder).copied().flatten();
-        self.all.get(index?)
+    /// Returns the index of the configuration of a canonical folder.
+    pub fn of(&self, folder: &Path) -> Option<usize> {
+        self.by_folder.get(folder).copied().flatten()
+    }
+
+    /// Returns the configuration with an index; without one, the defaults.
+    pub fn config(&self, index: Option<usize>) -> &Config {
+        let found = index.and_then(|index| self.all.get(index));
+        found.map_or(&self.defaults, |found| &found.config)
     }
 }

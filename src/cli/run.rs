@@ -159,8 +159,19 @@ impl<'c> RunContext<'c> {
     ) -> Self {
         Self {
             nearest: Some(nearest),
-            ..Self::new(request, common, &nearest.defaults)
+            ..Self::new(request, common, nearest.config(None))
         }
+    }
+
+    /// Returns the configurations of the run with their indices: that of all inputs, or the defaults and those that were found.
+    pub fn configs(self) -> impl Iterator<Item = (Option<usize>, &'c Config)> {
+        let nearest = self.nearest.into_iter();
+        let found = nearest.flat_map(|nearest| nearest.all.iter().enumerate());
+        let found = found.map(|(index, found)| (Some(index), &found.config));
+        let own = self
+            .nearest
+            .map_or(self.config, |nearest| nearest.config(None));
+        std::iter::once((None, own)).chain(found)
     }
 
     /// Returns the options for one text. Without `--threads`, all processors work on a long one.

@@ -33,6 +33,8 @@ pub(super) struct ProcessedFile<'r> {
     pub(super) text: String,
     injection: Injection,
     config: &'r Config,
+    /// The index of the configuration among those of `--nearest-config`.
+    nearest: Option<usize>,
 }
 
 /// The source of a text.
@@ -164,6 +166,8 @@ pub(super) struct Session<'r> {
     pub(super) grants: Grants,
     /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
     pub(super) without_namespace: usize,
+    /// The index of the configuration in use among those of `--nearest-config`.
+    pub(super) nearest: Option<usize>,
     /// The first input with pod templates that has no configuration, where others have one.
     without_config: Option<String>,
     /// The namespaces of templates to which the builds of kustomizations give other names.
@@ -179,33 +183,32 @@ impl<'r> Session<'r> {
             requirements: Vec::new(),
             grants: Grants::default(),
             without_namespace: 0,
+            nearest: None,
             without_config: None,
             renamed_namespaces: HashSet::new(),
         }
     }
 
-    /// Takes the configuration nearest to a folder, if there are several; without a folder, or where it has none, the defaults.
-    pub(super) fn use_nearest(&mut self, folder: Option<&Path>) {
+    /// Takes the configuration nearest to a canonical folder, if there are several; where it has none, the defaults.
+    pub(super) fn use_nearest(&mut self, folder: &Path) {
         if let Some(nearest) = self.run.nearest {
-            let found = folder.and_then(|folder| nearest.of(folder));
-            self.run.config = found.map_or(&nearest.defaults, |found| &found.config);
+            self.nearest = nearest.of(folder);
+            self.run.config = nearest.config(self.nearest);
         }
     }
 
-    /// Ends the use of several configurations: names each with its pod templates, or the input that has none.
-    pub(super) fn end_nearest(&mut self) -> io::Result<()> {
-        self.use_nearest(None);
+    /// Names each of several configurations with its pod templates, and the input that has none.
+    pub(super) fn report_nearest(&mut self) -> io::Result<()> {
         let Some(nearest) = self.run.nearest else {
             return Ok(());
         };
-        let mut templates: HashMap<*const Config, usize> = HashMap::new();
+        let mut templates: HashMap<Option<usize>, usize> = HashMap::new();
         for file in &self.files {
-            *templates.entry(file.config).or_default() += file.injection.outcomes.len();
+            *templates.entry(file.nearest).or_default() += file.injection.outcomes.len();
         }
-        let names = nearest.all.iter().map(|one| {
-            let count = templates.get(&std::ptr::from_ref(&one.config));
-            let count = plural(count.copied().unwrap_or_default(), "pod template");
-            format!("{} ({count})", one.name)
+        let names = nearest.all.iter().enumerate().map(|(index, one)| {
+            let count = templates.get(&Some(index)).copied().unwrap_or_default();
+            format!("{} ({})", one.name, plural(count, "pod template"))
         });
         let names: Vec<String> = names.collect();
         if !names.is_empty() {
@@ -286,9 +289,8 @@ impl<'r> Session<'r> {
             Source::Build { .. } => build_name(path),
             Source::Stdin | Source::File { .. } => path.to_string_lossy().into_owned(),
         };
-        let config = self.run.config;
         if let Some(nearest) = self.run.nearest
-            && std::ptr::eq(config, &nearest.defaults)
+            && self.nearest.is_none()
             && !nearest.all.is_empty()
             && injection
                 .outcomes
@@ -298,7 +300,8 @@ impl<'r> Session<'r> {
             self.without_config.get_or_insert_with(|| name.clone());
         }
         self.files.push(ProcessedFile {
-            config,
+            config: self.run.config,
+            nearest: self.nearest,
             path: path.to_owned(),
             name,
             source,
@@ -339,23 +342,17 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
         }
-        let mut by_config: HashMap<*const Config, Vec<ProcessedText<'_>>> = HashMap::new();
-        for text in self.texts() {
-            by_config.entry(text.config).or_default().push(text);
+        let mut by_config: HashMap<Option<usize>, Vec<ProcessedText<'_>>> = HashMap::new();
+        for file in &self.files {
+            let texts = by_config.entry(file.nearest).or_default();
+            texts.push(file.processed_text());
         }
         let is_build = |file: &ProcessedFile<'_>| matches!(file.source, Source::Build { .. });
         let is_whole =
             self.run.paths.iter().any(|path| path.is_dir()) || self.files.iter().any(is_build);
-        let nearest = self
-            .run
-            .nearest
-            .into_iter()
-            .flat_map(|nearest| &nearest.all);
-        let configs = nearest.map(|nearest| &nearest.config);
         let mut unmatched = Vec::new();
-        for config in std::iter::once(self.run.config).chain(configs) {
-            let texts = by_config.get(&std::ptr::from_ref(config));
-            let texts = texts.map_or(&[][..], Vec::as_slice);
+        for (index, config) in self.run.configs() {
+            let texts = by_config.get(&index).map_or(&[][..], Vec::as_slice);
             let namespaces = checks::unmatched_namespaces(texts, config);
             unmatched.extend(namespaces.map(|found| (config, found)));
             if is_whole {
@@ -400,6 +397,8 @@ impl<'r> Session<'r> {
             options: self.run.options,
             input: match self.files.first().map(|file| &file.source) {
                 Some(Source::Build { .. }) => "-k DIR",
+                // `rbac` names its objects after one configuration.
+                _ if self.run.nearest.is_some() => "--config FILE PATH...",
                 _ => "PATH...",
             },
         }

@@ -10,12 +10,12 @@ use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{Config, ConfigReader, KIND};
 use crate::diagnostic::{Diagnostic, Place, shell_word};
 use crate::engine::inject;
-use crate::inject::Injection;
 use crate::inject::totals::plural;
+use crate::inject::{Injection, Outcome};
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Direction;
 use crate::post_renderer;
-use crate::report::{Finding, Reason};
+use crate::report::{Cause, Finding, Reason};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -73,9 +73,12 @@ pub fn run(
 
 /// Warns of agents that a function or post-renderer removes.
 fn warn_of_removals(injection: &mut Injection) {
-    let outcomes = injection.outcomes.iter();
-    let removed = outcomes.filter(|outcome| outcome.decision.reason == Reason::Removed);
-    let agents = match removed.count() {
+    // A template may opt out by itself.
+    let is_by_setting = |outcome: &&Outcome| {
+        outcome.decision.reason == Reason::Removed
+            && matches!(outcome.cause, Some(Cause::Setting(_)))
+    };
+    let agents = match injection.outcomes.iter().filter(is_by_setting).count() {
         0 => return,
         count => plural(count, "agent"),
     };

@@ -170,7 +170,7 @@ impl<'i> Row<'i> {
     pub fn place_in_file(&self) -> Option<Position> {
         match self.finding.reason {
             Reason::UnreadableFile => Some(self.place.unwrap_or_else(start)),
-            _ => self.review_place().filter(|_| self.subject.is_in_text()),
+            _ => self.review_place(),
         }
     }
 

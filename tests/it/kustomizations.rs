@@ -220,6 +220,11 @@ fn the_annotation_of_an_overlay_is_warned_of_whatever_is_decided() {
     }
     let help = "= help: inject the output of `kustomize build` instead";
     assert!(folder.run(&["inject", "--diff", "."]).stderr.contains(help));
+    let report = folder
+        .run(&["inject", "--check", "-o", "github", "."])
+        .stdout;
+    let place = "::warning file=overlay/patch.yaml,line=";
+    assert!(report.contains(place), "{report}");
     let explained = folder.run(&["explain", "-o", "json", "."]).stdout;
     assert!(
         explained.contains("\"kustomize-annotation\""),

@@ -129,7 +129,7 @@ impl<'t> Painter<'t> {
                 Some(Place::of_lines(name, row.text.as_bytes(), range))
             }
             _ if name.is_empty() => None,
-            _ => Some(Place::of_whole(name)),
+            _ => Some(Place::of_whole(row.place_text())),
         };
         if resource.is_some() {
             let note = format!("in {}", row.resource_and_field());

@@ -21,6 +21,12 @@ spec:
   agent: {memo: shop}
 ";
 
+/// Opts out the workloads of its build.
+const OPTING_OUT: &str = "\
+commonAnnotations:
+  agent-injector.contrib.mackerel.io/inject: \"false\"
+";
+
 const FOUND: &str = "configuration: agent-injector.yaml\n";
 
 #[test]
@@ -134,12 +140,15 @@ fn different_configurations_are_an_error_that_names_both() {
 #[test]
 fn with_nearest_config_each_file_has_its_own() {
     let on_host = WEB.replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
-    let ignoring = format!("{MEMO}  warnings: {{ignore: [host-network]}}\n");
+    let ignored = "host-network, kustomize-annotation, no-resources";
+    let ignoring = format!("{MEMO}  warnings: {{ignore: [{ignored}]}}\n");
     let folder = Folder::with(&[
         ("a/agent-injector.yaml", ANNOTATED),
         ("a/web.yaml", &on_host),
         ("b/agent-injector.yaml", &ignoring),
         ("b/deep/web.yaml", &on_host),
+        ("b/overlay/kustomization.yaml", OPTING_OUT),
+        ("b/empty/notes.txt", ""),
         ("c/agent-injector.yaml", MEMO),
         ("c/api.yaml", &on_host),
         ("mkdocs.yml", "site_name: shop\n"),
@@ -147,7 +156,7 @@ fn with_nearest_config_each_file_has_its_own() {
     let check = ["inject", "--check", "--nearest-config", "."];
     let checked = folder.run(&check);
     assert_eq!(checked.code, Some(1), "{checked:?}");
-    let summary = "2 would be injected, 1 skipped (not-requested), 1 without pod template, 1 warning; no file was changed; configuration: \
+    let summary = "2 would be injected, 1 skipped (not-requested), 2 without pod template, 1 warning; no file was changed; configuration: \
                    a/agent-injector.yaml (1 pod template), b/agent-injector.yaml (1 pod template), c/agent-injector.yaml (1 pod template)\n";
     assert!(checked.stderr.contains(summary), "{checked:?}");
     assert_eq!(
@@ -157,7 +166,12 @@ fn with_nearest_config_each_file_has_its_own() {
     );
     let command = "`mackerel-agent-injector inject -i --nearest-config .`";
     assert!(checked.stderr.contains(command), "{checked:?}");
-    let alone = folder.run(&["inject", "b"]).stdout;
+    let alone = folder.run(&["inject", "b/deep"]).stdout;
+    let in_b = folder.run(&[&check[..], &["b/empty"]].concat()).stderr;
+    assert!(
+        !in_b.contains("kustomize-annotation") && !in_b.contains("no-resources"),
+        "{in_b}"
+    );
 
     let inject = ["inject", "-i", "--nearest-config", "."];
     assert_eq!(folder.run(&inject).code, Some(0));
@@ -183,6 +197,9 @@ fn with_nearest_config_each_file_has_its_own() {
         "{without:?}"
     );
     assert_eq!(folder.read("d/web.yaml"), WEB);
+    folder.write("e/agent-injector.yaml", ANNOTATED);
+    let others = ["inject", "--check", "--nearest-config", "d", "e"];
+    assert_eq!(folder.run(&others).code, Some(2), "no manifest in e");
     folder.write("agent-injector.yaml", ANNOTATED);
     assert_eq!(folder.run(&check).code, Some(0));
 

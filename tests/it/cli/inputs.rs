@@ -379,10 +379,17 @@ fn a_function_or_post_renderer_that_removes_agents_warns() {
     let call =
         format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n  - {item}\n");
     let removes = "--set=select.kinds=[CronJob]";
+    let annotation = "agent-injector.contrib.mackerel.io/inject: \"false\"";
+    let opts_out = web.replace(
+        "annotations:\n",
+        &format!("annotations:\n        {annotation}\n"),
+    );
+    assert_ne!(opts_out, web);
     for (arguments, input, is_warned) in [
         (&[removes][..], &web, true),
         (&[removes], &call, true),
         (&[], &web, false),
+        (&[], &opts_out, false),
         (&["inject", removes, "-"], &web, false),
         (&["uninject", "-"], &call, false),
     ] {

@@ -372,6 +372,17 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
         "{}",
         refused.stderr
     );
+    // The author of a pull request sees the report alone.
+    let report = ["inject", "--check", "-o", "github", "-k", "fleet/prod"];
+    let report = user.tries(injector, &report);
+    assert_eq!(report.code, 2);
+    assert!(
+        report
+            .stdout
+            .starts_with("::error title=error::kustomize build fleet/prod: Error: "),
+        "{}",
+        report.stdout
+    );
     let option = "--kustomize-args=--load-restrictor=LoadRestrictionsNone";
     user.runs(injector, &[&inject[..], &[option]].concat());
     let in_place = user.tries(injector, &["inject", "-i", "-k", "fleet/prod"]);
