@@ -135,14 +135,23 @@ fn built(
     let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let mut words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
-    // The last line says why; those above may show a long object.
-    let error = words.pop_if(|_| !output.status.success());
+    words.dedup();
+    // Warnings are above an error, which may have several lines.
+    let start = match output.status.success() {
+        true => words.len(),
+        false => words
+            .iter()
+            .rposition(|line| line.starts_with("Error:"))
+            .unwrap_or_default(),
+    };
+    let mut error = words.split_off(start).join(" ");
     for line in words {
         messages.note_line(&format!("{name}: {line}"))?;
     }
     if !output.status.success() {
-        let status = output.status.to_string();
-        let error = error.unwrap_or(&status);
+        if error.is_empty() {
+            error = output.status.to_string();
+        }
         let help = match error.contains("--enable-helm") {
             true => "; add `--kustomize-args=--enable-helm`",
             false => "",

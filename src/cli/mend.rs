@@ -1,4 +1,5 @@
-//! The command that makes the changes which `--check` reports, with the options of the check, for a shell.
+//! Commands that messages name, with the options of the run, for a shell: the one that makes the changes which `--check` reports, and
+//! the one that prints the permissions.
 
 use crate::cli::configuration;
 use crate::cli::run::{OutputMode, RunContext};
@@ -31,6 +32,35 @@ pub fn configuration_options(run: RunContext<'_>) -> String {
     options
 }
 
+/// Returns the command that prints the permissions for the same input. It names its objects after one configuration.
+pub fn rbac_command(run: RunContext<'_>) -> String {
+    let mut command = "mackerel-agent-injector rbac".to_owned();
+    if run.nearest.is_some() {
+        return command + " --config FILE PATH...";
+    }
+    command += &configuration_options(run);
+    if let Some(build) = run.build {
+        for argument in &build.kustomize_args {
+            command += &format!(" --kustomize-args={}", shell_word(argument));
+        }
+        command += " -k";
+    }
+    let paths = run.paths.iter().filter(|path| path.as_os_str() != "-");
+    let paths: Vec<_> = paths.map(|path| path.to_string_lossy()).collect();
+    if paths.is_empty() {
+        return command + " -";
+    }
+    with_paths(command, paths.iter().map(|path| &**path))
+}
+
+fn with_paths<'p>(mut command: String, paths: impl IntoIterator<Item = &'p str>) -> String {
+    for path in paths {
+        command.push(' ');
+        command += &shell_word(path);
+    }
+    command
+}
+
 /// The command without its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mend {
@@ -44,7 +74,8 @@ impl Mend {
             run.mode,
             OutputMode::Check | OutputMode::CheckAndDiff | OutputMode::CheckReport(_)
         );
-        if !is_check || run.paths.iter().all(|path| path.as_os_str() == "-") {
+        let reads_stdin = run.paths.iter().all(|path| path.as_os_str() == "-");
+        if !is_check || reads_stdin || run.build.is_some() {
             return None;
         }
         let mut words = vec!["mackerel-agent-injector".to_owned()];
@@ -66,12 +97,7 @@ impl Mend {
 
     /// Returns the command for these paths.
     pub fn command<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> String {
-        let mut command = self.command.clone();
-        for path in paths {
-            command.push(' ');
-            command += &shell_word(path);
-        }
-        command
+        with_paths(self.command.clone(), paths)
     }
 
     /// Adds the command to the first change of each file that has the same reason.

@@ -139,12 +139,7 @@ impl Session<'_> {
         if self.has_errors() {
             return self.fail(Ending::NoChangesPrinted);
         }
-        let mut changes = String::new();
-        for file in &self.files {
-            for print in printers {
-                changes += &print(file)?;
-            }
-        }
+        let changes = self.changes(printers)?;
         if let (Some(mend), true) = (Mend::of(self.run), !changes.is_empty()) {
             let command = mend.command(self.path_names());
             self.messages
@@ -154,11 +149,27 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints the list of the changes, without `-q`, and what else is asked for.
+    fn changes(&self, printers: &[Printer]) -> serde_json::Result<String> {
+        let mut changes = String::new();
+        for file in &self.files {
+            for print in printers {
+                changes += &print(file)?;
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Prints the list of the changes, without `-q`, and what else is asked for. Errors hold back a diff, which may be applied, and not
+    /// the list.
     fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
         let mut printers: Vec<Printer> = Vec::new();
         if self.messages.verbosity() != Verbosity::Errors {
             printers.push(|file| file.list());
+        }
+        if self.has_errors() && others.is_empty() {
+            let list = self.changes(&printers)?;
+            self.end_with(Ending::NoChangesPrinted, || Ok(stdout::write([&*list])?))?;
+            return Ok(Exit::Trouble);
         }
         printers.extend(others);
         let exit = self.print_changes(&printers)?;
@@ -187,6 +198,8 @@ impl Session<'_> {
         if let (ExplainFormat::Github | ExplainFormat::Gitlab, Some(mend)) = (format, &mend) {
             mend.add_to(&mut explanation.rows);
         }
+        // With an error, the command would change nothing.
+        let mend = mend.filter(|_| !self.has_errors());
         let mend = mend.map(|mend| mend.command(self.path_names()));
         let report = formatted(&explanation, format, mend.as_deref())?;
         let (ending, exit) = if self.has_errors() {

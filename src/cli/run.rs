@@ -122,8 +122,10 @@ pub struct RunContext<'c> {
     /// The configurations of the inputs, if each may have its own.
     pub nearest: Option<&'c NearestConfigs>,
     pub common: &'c Common,
-    /// The files and folders of the run; none for stdin and `-k`.
+    /// The files and folders of the run; `-` or none for stdin.
     pub paths: &'c [PathBuf],
+    /// For `-k`: kustomize builds the folders.
+    pub build: Option<&'c BuildArgs>,
 }
 
 /// Bytes of a text for which further threads are worth it.
@@ -144,10 +146,8 @@ impl<'c> RunContext<'c> {
             config,
             nearest: None,
             common,
-            paths: match request.build {
-                None => request.paths,
-                Some(_) => &[],
-            },
+            paths: request.paths,
+            build: request.build,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::configuration;
 use crate::cli::find_config::FILE_NAME;
 use crate::cli::input::{FileState, canonical};
+use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::{Config, OnError, Origin};
@@ -347,9 +348,7 @@ impl<'r> Session<'r> {
             let texts = by_config.entry(file.nearest).or_default();
             texts.push(file.processed_text());
         }
-        let is_build = |file: &ProcessedFile<'_>| matches!(file.source, Source::Build { .. });
-        let is_whole =
-            self.run.paths.iter().any(|path| path.is_dir()) || self.files.iter().any(is_build);
+        let is_whole = self.run.paths.iter().any(|path| path.is_dir());
         let mut unmatched = Vec::new();
         for (index, config) in self.run.configs() {
             let texts = by_config.get(&index).map_or(&[][..], Vec::as_slice);
@@ -395,12 +394,7 @@ impl<'r> Session<'r> {
             texts: self.texts(),
             requirements: &self.requirements,
             options: self.run.options,
-            input: match self.files.first().map(|file| &file.source) {
-                Some(Source::Build { .. }) => "-k DIR",
-                // `rbac` names its objects after one configuration.
-                _ if self.run.nearest.is_some() => "--config FILE PATH...",
-                _ => "PATH...",
-            },
+            rbac_command: rbac_command(self.run),
         }
     }
 

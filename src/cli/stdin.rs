@@ -241,7 +241,7 @@ fn answer_call(
         texts: vec![processed],
         requirements: &injection.requirements,
         options,
-        input: "PATH...",
+        rbac_command: "mackerel-agent-injector rbac PATH...".to_owned(),
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -239,10 +239,12 @@ fn start() -> Position {
     LineCounter::new(b"").position(0)
 }
 
-/// Returns the rows with the errors first, then the warnings, each in the order of the inputs.
+/// Returns the rows with the errors first, then the warnings, each in the order of the inputs. Of the errors, those that are no missing
+/// change are first: they hold back every change.
 #[must_use]
 pub fn errors_first<'r, 'i>(rows: impl IntoIterator<Item = &'r Row<'i>>) -> Vec<&'r Row<'i>> {
     let mut rows: Vec<&Row<'_>> = rows.into_iter().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.severity));
+    let holds_back = |row: &Row<'_>| row.severity == Severity::Error && !row.is_change();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.severity, holds_back(row))));
     rows
 }

@@ -1,6 +1,6 @@
 //! The KRM function: wiring only.
 
-use crate::program::{Folder, NEEDED, Ran, WEB, ran};
+use crate::program::{Folder, Ran, WEB, needed, ran};
 use serde_json::{Value, json};
 
 /// A call for WEB as kpt makes it.
@@ -42,7 +42,7 @@ fn a_call_is_answered_with_the_agent_and_a_result_and_a_second_one_with_the_same
         );
         assert_eq!(result["field"], json!({"path": "spec.template"}));
         assert_eq!(result["file"], json!({"path": "deploy.yaml", "index": 0}));
-        assert_eq!(first.stderr, format!("1 injected\n{NEEDED}"));
+        assert_eq!(first.stderr, format!("1 injected\n{}", needed("PATH...")));
         let second = folder.run_with(args, &first.stdout);
         assert_eq!(second.stdout, first.stdout);
     }

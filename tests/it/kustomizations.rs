@@ -134,7 +134,7 @@ fn remarks(folder: &Folder, args: &[&str]) -> Vec<String> {
     let stderr = folder.run(&[&["inject", "--diff"], args].concat()).stderr;
     stderr
         .lines()
-        .filter(|line| line.contains("[kustomize-annotation]"))
+        .filter(|line| line.contains("[kustomize-annotation]: "))
         .map(str::to_owned)
         .collect()
 }

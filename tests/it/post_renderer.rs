@@ -1,6 +1,6 @@
 //! Helm's post-renderer: wiring only.
 
-use crate::program::{Folder, NEEDED, WEB};
+use crate::program::{Folder, WEB, needed};
 
 const HOOK: &str = "\
 ---
@@ -40,7 +40,7 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
     );
     assert_eq!(
         ran.stderr,
-        format!("1 injected, 1 skipped (hook)\n{NEEDED}")
+        format!("1 injected, 1 skipped (hook)\n{}", needed("-"))
     );
 }
 

@@ -22,9 +22,13 @@ spec:
           image: \"web:1\"
 ";
 
-/// The end of a report of a run that injects the agent.
-pub(crate) const NEEDED: &str = "required in the namespace of the pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
-     required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it\n";
+/// Returns the end of a report of a run that injects the agent, which names the command `rbac` with its arguments.
+pub(crate) fn needed(arguments: &str) -> String {
+    format!(
+        "required in the namespace of the pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
+         required: RBAC for the agents; `mackerel-agent-injector rbac {arguments}` prints it\n"
+    )
+}
 
 /// A folder with files, and the program run in it.
 pub(crate) struct Folder(tempfile::TempDir);

@@ -63,8 +63,8 @@ pub struct RunEnd<'r> {
     /// Objects that must exist for the pods.
     pub requirements: &'r [Requirement],
     pub options: Options,
-    /// The input of the command that prints the permissions: `PATH...`
-    pub input: &'static str,
+    /// The command that prints the permissions.
+    pub rbac_command: String,
 }
 
 impl RunEnd<'_> {
@@ -263,10 +263,11 @@ impl Messages {
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
-            let command = format!("mackerel-agent-injector rbac {}", end.input);
-            lines.push(format!(
-                "required: RBAC for the agents; `{command}` prints it"
-            ));
+            let line = format!(
+                "required: RBAC for the agents; `{}` prints it",
+                end.rbac_command
+            );
+            lines.push(visible(&line).into_owned());
         }
         lines
     }

@@ -463,7 +463,7 @@ fn a_configuration_of_another_name_is_not_ignored_silently() {
             .contains(&format!("info{UNUSED}conf/mackerel-agent.yaml\n")),
         "{ran:?}"
     );
-    assert!(!ran.stderr.contains("conf/staging.yaml"), "{ran:?}");
+    assert!(!ran.stderr.contains("--> conf/staging.yaml"), "{ran:?}");
     let ran = folder.run(&["inject", "--strict", "--no-config", "."]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(

@@ -1,7 +1,7 @@
 //! Messages on stderr and in the log file.
 
 use super::{BROKEN, CONFIG_MAP, injected};
-use crate::program::{Folder, NEEDED, WEB, ran};
+use crate::program::{Folder, WEB, needed, ran};
 
 #[test]
 fn changes_that_an_error_holds_back_are_not_reported() {
@@ -151,8 +151,9 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
         "{log}"
     );
     let expected = format!(
-        "1 would be injected, 1 without pod template; no file was changed\n{NEEDED}\
-         error: no/such.yaml: no such file or directory\n1 error\n"
+        "1 would be injected, 1 without pod template; no file was changed\n{}\
+         error: no/such.yaml: no such file or directory\n1 error\n",
+        needed("web.yaml settings.yaml")
     );
     assert_eq!(lines[1..], expected.lines().collect::<Vec<_>>());
 }
@@ -213,11 +214,14 @@ fn the_summary_says_where_the_manifests_went() {
     let ran = folder.run(&["inject", "web.yaml"]);
     assert_eq!(
         ran.stderr,
-        format!("1 injected; printed to stdout (`-i` changes the files)\n{NEEDED}")
+        format!(
+            "1 injected; printed to stdout (`-i` changes the files)\n{}",
+            needed("web.yaml")
+        )
     );
     assert_eq!(
         folder.run_with(&["inject", "-"], WEB).stderr,
-        format!("1 injected\n{NEEDED}")
+        format!("1 injected\n{}", needed("-"))
     );
     assert_eq!(folder.read("web.yaml"), WEB);
     folder.write("web.yaml", &injected());
@@ -360,4 +364,24 @@ fn a_record_that_no_later_run_could_read_is_not_written() {
     assert_eq!(short.code, Some(0), "{short:?}");
     let back = Folder::with(&[]).run_with(&["uninject", "-"], &short.stdout);
     assert_eq!((back.code, &*back.stdout), (Some(0), WEB));
+}
+
+/// The author of a pull request sees what is missing beside what is wrong.
+#[test]
+fn a_check_lists_the_changes_beside_an_error_and_names_no_command_that_would_fail() {
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
+    let checked = folder.run(&["inject", "--check", "."]);
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    assert!(
+        checked.stdout.starts_with("a.yaml:1:1: ") && checked.stdout.lines().count() == 1,
+        "{checked:?}"
+    );
+    let diff = folder.run(&["inject", "--check", "--diff", "."]);
+    assert_eq!((diff.code, &*diff.stdout), (Some(2), ""));
+    let table = folder
+        .run(&["inject", "--check", "-o", "markdown", "."])
+        .stdout;
+    let uneditable = table.find("| b.yaml:").unwrap();
+    assert!(uneditable < table.find("agent-missing").unwrap(), "{table}");
+    assert!(!table.contains("inject -i"), "{table}");
 }

@@ -9,7 +9,7 @@ mod inputs;
 mod messages;
 mod other_commands;
 
-use crate::program::{Folder, NEEDED, Ran, WEB, ran};
+use crate::program::{Folder, Ran, WEB, needed, ran};
 use std::process::{Command, Stdio};
 
 const BROKEN: &str = "apiVersion: apps/v1\nkind: Deployment\nspec: [\n";
@@ -45,7 +45,10 @@ fn in_place_touches_only_files_that_change() {
         Ran {
             code: Some(0),
             stdout: String::new(),
-            stderr: format!("1 injected, 1 without pod template; 1 file changed\n{NEEDED}")
+            stderr: format!(
+                "1 injected, 1 without pod template; 1 file changed\n{}",
+                needed("a")
+            )
         }
     );
     assert_eq!(folder.read("a/web.yaml"), injected());
@@ -369,7 +372,8 @@ fn several_inputs_are_one_stream() {
     assert_eq!(
         ran.stderr,
         format!(
-            "1 injected, 2 without pod template; printed to stdout (`-i` changes the files)\n{NEEDED}"
+            "1 injected, 2 without pod template; printed to stdout (`-i` changes the files)\n{}",
+            needed(".")
         )
     );
 }
@@ -474,7 +478,9 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
         adopted.stderr
     );
     assert!(
-        adopted.stderr.ends_with(&format!("\n1 adopted\n{NEEDED}")),
+        adopted
+            .stderr
+            .ends_with(&format!("\n1 adopted\n{}", needed("-"))),
         "{}",
         adopted.stderr
     );

@@ -326,11 +326,14 @@ fn k_gives_what_a_pipe_gives() {
         let head = "kustomize build fleet/prod, no patch for files:\n--- a/fleet/prod\n+++ b/fleet/prod\n@@ ";
         assert!(diff.starts_with(head), "{diff}");
         let twice = ["inject", "--check", "-k", "fleet/prod", "./fleet/prod/"];
-        assert_eq!(user.tries(injector, &twice).stderr, check.stderr);
+        let by_both = check
+            .stderr
+            .replace("rbac -k fleet/prod", "rbac -k fleet/prod ./fleet/prod/");
+        assert_eq!(user.tries(injector, &twice).stderr, by_both);
         assert!(
             check
                 .stderr
-                .contains("`mackerel-agent-injector rbac -k DIR`")
+                .contains("`mackerel-agent-injector rbac -k fleet/prod`")
         );
         let other = user.path("fleet/test");
         fs::create_dir_all(&other).unwrap();
