@@ -45,10 +45,11 @@ pub struct DiscoveredFiles {
 }
 
 impl DiscoveredFiles {
-    /// Returns the canonical folders of the input: of its files, and those that were walked.
+    /// Returns the canonical folders of the input: those that were walked, each behind the one above it, and those of its files.
     pub fn all_folders(&self) -> impl Iterator<Item = &Path> {
         let of_files = self.files.iter().map(|file| parent(&file.canonical));
-        of_files.chain(self.folders.iter().map(PathBuf::as_path))
+        let walked = self.folders.iter().map(PathBuf::as_path);
+        walked.chain(of_files)
     }
 
     /// Adds a file that is a manifest or a configuration.
@@ -139,7 +140,12 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
             }
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {
                 let below = entry.path().strip_prefix(folder).unwrap_or(Path::new(""));
-                discovered.folders.push(root.join(below));
+                // The folder itself would end with a slash, so that it has another name as a string.
+                let path = match below.as_os_str().is_empty() {
+                    true => root.clone(),
+                    false => root.join(below),
+                };
+                discovered.folders.push(path);
             }
             Ok(_) => {}
             Err(error) => discovered.errors.push(walk_message(&error)),
@@ -209,9 +215,9 @@ fn is_templates_of_chart(templates: &Path) -> bool {
         && chart.is_some_and(|chart| chart.join("Chart.yaml").is_file())
 }
 
-/// Returns true for a file in such a folder.
+/// Returns true for the canonical path of a file in such a folder.
 pub fn is_chart_template(file: &Path) -> bool {
-    canonical(file).parent().is_some_and(is_chart_templates)
+    file.parent().is_some_and(is_chart_templates)
 }
 
 /// Returns true for a file with the extension of a manifest.

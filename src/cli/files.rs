@@ -7,7 +7,7 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
-use crate::cli::kustomizations::Kustomizations;
+use crate::cli::kustomizations::{Build, Kustomizations, RenderedElsewhere};
 use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
@@ -39,7 +39,7 @@ pub fn run(
         shared: HashMap::new(),
         has_resources: false,
         with_templates: BTreeSet::new(),
-        renaming: None,
+        renaming: Renaming::default(),
         moving: BTreeSet::new(),
     };
     for folder in &discovered.chart_templates {
@@ -66,8 +66,8 @@ pub fn run(
         ..
     } = reader;
     report_annotations(&kustomizations, &mut session)?;
-    report_other_names(renaming.as_deref(), &mut session)?;
-    let elsewhere = kustomizations.rendered_elsewhere(discovered);
+    report_other_names(renaming, &mut session)?;
+    let elsewhere = kustomizations.rendered_elsewhere();
     // A folder stands right before what is below it.
     let has_template = |folder: &Path| {
         let mut from_folder = with_templates.range(folder.to_owned()..);
@@ -75,11 +75,8 @@ pub fn run(
             .next()
             .is_some_and(|one| one.starts_with(folder))
     };
-    let others = report_rendered_elsewhere(&elsewhere, has_template, &mut session)?;
-    note_rendered_elsewhere(
-        moving.iter().map(PathBuf::as_path).chain(others),
-        &mut session,
-    )?;
+    let others = report_rendered_elsewhere(elsewhere, has_template, &mut session)?;
+    note_rendered_elsewhere(&others, &moving, &mut session)?;
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.has_errors();
@@ -106,7 +103,7 @@ fn report_annotations(
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
     for annotation in kustomizations.annotations() {
-        session.use_nearest(annotation.folder);
+        session.use_nearest(&annotation.folder);
         let row = session
             .run
             .severity_policy()
@@ -119,73 +116,100 @@ fn report_annotations(
     Ok(())
 }
 
-/// Warns of what `rbac` prints for files to which kustomize gives other names, once.
-fn report_other_names(renaming: Option<&Path>, session: &mut Session<'_>) -> io::Result<()> {
-    let (Some(folder), OutputMode::Permissions) = (renaming, session.run.mode) else {
+/// Warns of what `rbac` prints for files to which kustomize gives other names, once. If it prints nothing since namespaces are
+/// missing, that error names the command.
+fn report_other_names(renaming: Renaming, session: &mut Session<'_>) -> io::Result<()> {
+    if !matches!(session.run.mode, OutputMode::Permissions) {
+        return Ok(());
+    }
+    if session.without_namespace > 0 {
+        session.rbac_of_build = renaming.missing.map(|build| with_k(session, &build));
+        return Ok(());
+    }
+    let Some(build) = renaming.given else {
         return Ok(());
     };
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
     let finding = Finding::about_input(Reason::KustomizeNames, message)
-        .with_help(format!("use {}", with_k(session, folder)));
-    session.add_about(&folder.to_string_lossy(), finding)
+        .with_help(format!("use {}", with_k(session, &build)));
+    session.add_about(&build.folder.to_string_lossy(), finding)
 }
 
 /// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template. Returns
 /// the others.
-fn report_rendered_elsewhere<'k>(
-    elsewhere: &[&'k Path],
+fn report_rendered_elsewhere(
+    elsewhere: Vec<RenderedElsewhere>,
     has_template: impl Fn(&Path) -> bool,
     session: &mut Session<'_>,
-) -> io::Result<Vec<&'k Path>> {
-    let mut others = Vec::new();
+) -> io::Result<Vec<RenderedElsewhere>> {
     if session.run.options.direction == Direction::Uninject {
-        return Ok(others);
+        return Ok(Vec::new());
     }
     let paths = session.run.paths.iter();
     let named: HashSet<PathBuf> = paths.map(|path| canonical(path)).collect();
-    for folder in elsewhere {
-        let path = canonical(folder);
-        if !named.contains(&path) || has_template(&path) {
-            others.push(*folder);
-            continue;
-        }
-        let message =
-            "no pod template: the kustomization has charts, or resources from outside of the input";
+    let (silent, others): (Vec<_>, _) = elsewhere
+        .into_iter()
+        .partition(|one| named.contains(&one.folder) && !has_template(&one.folder));
+    for one in silent {
+        let causes = causes(std::slice::from_ref(&one), false);
+        let message = format!("no pod template: the kustomization has {causes}");
         let finding = Finding::about_input(Reason::RenderedElsewhere, message)
-            .with_help(format!("use {}", with_k(session, folder)));
-        session.use_nearest(&path);
-        session.add_about(&folder.to_string_lossy(), finding)?;
+            .with_help(format!("use {}", with_k(session, &one.build)));
+        session.use_nearest(&one.folder);
+        session.add_about(&one.build.folder.to_string_lossy(), finding)?;
     }
     Ok(others)
 }
 
 /// Notes kustomizations whose builds have more pod templates, or select others, in one line.
-fn note_rendered_elsewhere<'k>(
-    folders: impl Iterator<Item = &'k Path>,
+fn note_rendered_elsewhere(
+    others: &[RenderedElsewhere],
+    moving: &BTreeSet<Build>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
-    let folders: BTreeSet<&Path> = folders.collect();
-    let Some(first) = folders.first() else {
+    let builds = others.iter().map(|one| &one.build).chain(moving);
+    let builds: BTreeSet<&Build> = builds.collect();
+    let Some(first) = builds.first() else {
         return Ok(());
     };
-    let names: Vec<_> = folders.iter().map(|path| path.to_string_lossy()).collect();
-    let more = if names.len() > 3 { ", …" } else { "" };
+    let names = builds.iter().map(|build| build.folder.to_string_lossy());
+    let names: Vec<_> = names.take(3).collect();
+    let more = if builds.len() > 3 { ", …" } else { "" };
     let line = format!(
-        "info: rendered elsewhere: {} with charts, resources from outside of the input, or another namespace for excluded pod templates: {}{more}; use {}",
-        plural(names.len(), "kustomization"),
-        names[..names.len().min(3)].join(", "),
+        "info: rendered elsewhere: {} with {}: {}{more}; use {}",
+        plural(builds.len(), "kustomization"),
+        causes(others, !moving.is_empty()),
+        names.join(", "),
         with_k(session, first)
     );
     session.messages.note_line(&line)
 }
 
-/// Returns the command that says the same about what kustomize builds of a folder.
-fn with_k(session: &Session<'_>, folder: &Path) -> String {
-    let (command, folder) = (session.run.mode.command(), folder.to_string_lossy());
+/// `charts or resources from outside of the input`
+fn causes(elsewhere: &[RenderedElsewhere], moves: bool) -> String {
+    let has_charts = elsewhere.iter().any(|one| one.has_charts);
+    let takes_others = elsewhere.iter().any(|one| one.takes_others);
+    let causes = [
+        (has_charts, "charts"),
+        (takes_others, "resources from outside of the input"),
+        (moves, "another namespace for excluded pod templates"),
+    ];
+    let causes = causes.iter().filter(|(is_there, _)| *is_there);
+    let causes: Vec<&str> = causes.map(|(_, cause)| *cause).collect();
+    causes.join(" or ")
+}
+
+/// Returns the command that says the same about what kustomize builds.
+fn with_k(session: &Session<'_>, build: &Build) -> String {
+    let (command, folder) = (session.run.mode.command(), build.folder.to_string_lossy());
     let options = configuration_options(session.run);
+    let helm = match build.needs_helm {
+        true => " --kustomize-args=--enable-helm",
+        false => "",
+    };
     format!(
-        "`mackerel-agent-injector {command}{options} -k {}`",
+        "`mackerel-agent-injector {command}{options}{helm} -k {}`",
         shell_word(&folder)
     )
 }
@@ -203,6 +227,15 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
     }
 }
 
+/// The first builds that give templates other names.
+#[derive(Default)]
+struct Renaming {
+    /// For a template with a namespace.
+    given: Option<Build>,
+    /// For one without.
+    missing: Option<Build>,
+}
+
 /// Reads files into a session.
 struct FileReader<'r> {
     kustomizations: Kustomizations,
@@ -213,10 +246,9 @@ struct FileReader<'r> {
     has_resources: bool,
     /// The canonical folders of files with pod templates.
     with_templates: BTreeSet<PathBuf>,
-    /// The folder of the first kustomization that gives a template other names.
-    renaming: Option<PathBuf>,
-    /// The folders of kustomizations that move a template out of an excluded namespace.
-    moving: BTreeSet<PathBuf>,
+    renaming: Renaming,
+    /// The builds that move a template out of an excluded namespace.
+    moving: BTreeSet<Build>,
 }
 
 impl FileReader<'_> {
@@ -277,7 +309,7 @@ impl FileReader<'_> {
         {
             self.session.report_configuration(&file.path, &text)?;
         }
-        help_with_other_file(&file.path, &text, &mut injection.findings);
+        help_with_other_file(file, &text, &mut injection.findings);
         let mut findings = injection.findings.iter();
         let unreadable = findings.find(|finding| finding.reason == Reason::Uneditable);
         if let Some(unreadable) = unreadable
@@ -288,8 +320,8 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        let build = self.kustomizations.build_of(file);
-        let built_namespace = build.and_then(|build| build.namespace).map(str::to_owned);
+        let names = self.kustomizations.names_of(file);
+        let built_namespace = names.and_then(|names| names.namespace).map(str::to_owned);
         let source = Source::File {
             state,
             built_namespace,
@@ -300,24 +332,36 @@ impl FileReader<'_> {
 
     /// Notes the namespaces of templates to which kustomize gives other names.
     fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
-        let Some(build) = self.kustomizations.build_of(file) else {
+        let Some(names) = self.kustomizations.names_of(file) else {
             return;
         };
         let moves = |outcome: &Outcome| {
             let own = outcome.identity.namespace.as_deref();
             outcome.decision.reason == Reason::NamespaceExcluded
-                && build.first_namespace.is_some_and(|name| own != Some(name))
+                && names.first_namespace.is_some_and(|name| own != Some(name))
         };
         if outcomes.iter().any(moves) {
-            self.moving.insert(build.first.to_owned());
+            self.moving.insert(names.first.clone());
         }
         for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
-            if let Some(namespace) = &subject.namespace
-                && build.namespace != Some(namespace)
-            {
-                self.renaming.get_or_insert_with(|| build.first.to_owned());
-                self.session.renamed_namespaces.insert(namespace.clone());
+            let own = subject.namespace.as_deref();
+            if own.is_some() && own == names.namespace || own.or(names.first_namespace).is_none() {
+                continue;
             }
+            // The build that keeps the namespace says nothing else than the file.
+            let other = names
+                .other
+                .as_ref()
+                .filter(|_| own == names.first_namespace);
+            let build = other.unwrap_or(&names.first);
+            let known = match own {
+                Some(_) => &mut self.renaming.given,
+                None => &mut self.renaming.missing,
+            };
+            known.get_or_insert_with(|| build.clone());
+            self.session
+                .renamed_namespaces
+                .extend(subject.namespace.clone());
         }
     }
 
@@ -345,8 +389,9 @@ fn may_be_other(file: &InputFile, text: &str) -> bool {
 }
 
 /// Gives findings about a file that probably is no manifest, such as a template of a chart, a better help.
-fn help_with_other_file(path: &Path, text: &str, findings: &mut [Finding]) {
-    let is_template = discover::is_chart_template(path);
+fn help_with_other_file(file: &InputFile, text: &str, findings: &mut [Finding]) {
+    let is_template =
+        file.found_by == FoundBy::Name && discover::is_chart_template(&file.canonical);
     let mut findings = findings
         .iter_mut()
         .filter(|finding| is_template || finding.has_general_help)
@@ -358,8 +403,8 @@ fn help_with_other_file(path: &Path, text: &str, findings: &mut [Finding]) {
         false => "if the file is a manifest, correct it",
     };
     // Whether a file looks like a manifest is asked once: it may be long, and each of its documents unreadable.
-    let is_other = |path| !(discover::is_manifest(path) && looks_like_manifest(text));
-    if findings.peek().is_some() && (is_template || is_other(path)) {
+    let is_other = || !(discover::is_manifest(&file.path) && looks_like_manifest(text));
+    if findings.peek().is_some() && (is_template || is_other()) {
         findings.for_each(|finding| finding.help = Some(help.to_owned()));
     }
 }

@@ -48,13 +48,11 @@ pub fn for_paths(
             });
         }
     }
-    for file in discovered {
-        applied.push(Applied {
-            path: parent(file).to_owned(),
-            file: Some(canonical(file)),
-        });
-    }
-    let mut applied = applied.into_iter();
+    let discovered = discovered.iter().map(|file| Applied {
+        path: parent(file).to_owned(),
+        file: Some(canonical(file)),
+    });
+    let mut applied = applied.into_iter().chain(discovered);
     let Some(first) = applied.next() else {
         return Ok(None);
     };
@@ -79,6 +77,13 @@ fn sentence(applied: &Applied, current: &Path) -> String {
 pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let file = canonical_in_or_above(folder, current)?;
     Ok(file.map(|file| relative(&file, current)))
+}
+
+/// Returns true for a folder that has a file of these names, or is the root of a repository. Others have the configuration of the folder
+/// above them.
+pub fn ends_search(folder: &Path) -> bool {
+    let mut names = FILE_NAMES.iter().chain(&[".git"]);
+    names.any(|name| folder.join(name).symlink_metadata().is_ok())
 }
 
 fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
@@ -131,10 +136,13 @@ pub fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
     })
 }
 
-/// Reads a file that the user has not named, below a root that is a canonical path. A link may lead to a device, which has no end, or to
-/// the secrets of the user.
+/// Reads a file that the user has not named, in a canonical folder, below a root that is a canonical path. A link may lead to a device,
+/// which has no end, or to the secrets of the user.
 pub fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
-    let target = path.canonicalize()?;
+    let target = match path.symlink_metadata()?.is_symlink() {
+        true => path.canonicalize()?,
+        false => path.to_owned(),
+    };
     let metadata = target.metadata()?;
     if target.starts_with(root) && metadata.is_file() && metadata.len() <= MAX_FOUND {
         return read_file(&target);

@@ -18,6 +18,7 @@ mod args;
 mod concatenate;
 mod configuration;
 mod discover;
+mod entry_path;
 mod files;
 mod find_config;
 mod generate;

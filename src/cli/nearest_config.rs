@@ -49,6 +49,13 @@ impl NearestConfigs {
             if nearest.by_folder.contains_key(folder) {
                 continue;
             }
+            let above = folder
+                .parent()
+                .and_then(|above| nearest.by_folder.get(above));
+            if let Some(index) = above.copied().filter(|_| !find_config::ends_search(folder)) {
+                nearest.by_folder.insert(folder.to_owned(), index);
+                continue;
+            }
             let file = find_config::in_or_above(folder, &current)?;
             let index = match file.map(|file| by_file.entry(file)) {
                 None => None,

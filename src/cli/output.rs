@@ -272,7 +272,11 @@ impl Session<'_> {
         if self.without_namespace > 0 {
             let templates = plural(self.without_namespace, "pod template");
             let message = format!("cannot print the permissions: {templates} without a namespace");
-            let help = "set `--namespace` or `spec.namespace`; if a kustomization sets it, use `rbac -k DIR`";
+            let mut help = "set `--namespace` or `spec.namespace`".to_owned();
+            if self.run.build.is_none() {
+                let command = self.rbac_of_build.as_deref().unwrap_or("`rbac -k DIR`");
+                help += &format!("; if a kustomization sets it, use {command}");
+            }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
             self.messages
                 .add_about("", finding, SeverityPolicy::default())?;

@@ -173,6 +173,8 @@ pub(super) struct Session<'r> {
     without_config: Option<String>,
     /// The namespaces of templates to which the builds of kustomizations give other names.
     pub(super) renamed_namespaces: HashSet<String>,
+    /// The command that prints the permissions for a build which gives templates their namespace.
+    pub(super) rbac_of_build: Option<String>,
 }
 
 impl<'r> Session<'r> {
@@ -187,6 +189,7 @@ impl<'r> Session<'r> {
             nearest: None,
             without_config: None,
             renamed_namespaces: HashSet::new(),
+            rbac_of_build: None,
         }
     }
 

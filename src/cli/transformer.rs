@@ -1,5 +1,6 @@
 //! A configuration of this program under `transformers` of a kustomization: its build injects the agent itself.
 
+use crate::cli::entry_path::entry_path;
 use crate::cli::find_config::{read_found, root};
 use crate::cli::input::canonical;
 use crate::config::API_VERSION;
@@ -28,10 +29,12 @@ pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
             continue;
         };
         for entry in kustomization.transformers {
-            let path = canonical(&folder.join(&entry));
             if entry.contains(API_VERSION) {
                 return Some(Transformer::Inline);
-            } else if has_configuration(&path, root, &mut seen) {
+            }
+            if let Some(path) = entry_path(&folder, &entry)
+                && has_configuration(&path, root, &mut seen)
+            {
                 return Some(match path.is_dir() {
                     true => Transformer::Folder(path),
                     false => Transformer::File(path),
@@ -39,7 +42,7 @@ pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
             }
         }
         let used = kustomization.resources.iter();
-        let used = used.map(|entry| canonical(&folder.join(entry)));
+        let used = used.filter_map(|entry| entry_path(&folder, entry));
         folders.extend(used.filter(|path| bases.insert(path.clone())));
     }
     None
@@ -54,7 +57,7 @@ fn has_configuration(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> b
         }
         if let Some(kustomization) = kustomization_in(&path, root) {
             let used = kustomization.resources.iter();
-            paths.extend(used.map(|entry| canonical(&path.join(entry))));
+            paths.extend(used.filter_map(|entry| entry_path(&path, entry)));
         } else if read_found(&path, root).is_ok_and(|file| file.text.contains(API_VERSION)) {
             return true;
         }
@@ -63,7 +66,7 @@ fn has_configuration(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> b
 }
 
 /// Reads the kustomization of a folder.
-pub fn kustomization_in(folder: &Path, root: &Path) -> Option<Kustomization> {
+fn kustomization_in(folder: &Path, root: &Path) -> Option<Kustomization> {
     let mut files = NAMES.iter().map(|name| folder.join(name));
     let read = files.find_map(|file| read_found(&file, root).ok())?;
     Some(kustomization::read(&read.text))

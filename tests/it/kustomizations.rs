@@ -436,11 +436,15 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
         ),
     ];
     let folder = Folder::with(&files);
-    for named in ["overlays/prod", "charts", "remote"] {
+    for (named, helm) in [
+        ("overlays/prod", ""),
+        ("charts", " --kustomize-args=--enable-helm"),
+        ("remote", ""),
+    ] {
         let ran = folder.run(&["inject", "--check", "--strict", named]);
         assert_eq!(ran.code, Some(2), "{named}: {ran:?}");
         assert!(ran.stderr.contains("error[rendered-elsewhere]"), "{ran:?}");
-        let command = format!("use `mackerel-agent-injector inject --check -k {named}`");
+        let command = format!("use `mackerel-agent-injector inject --check{helm} -k {named}`");
         assert!(ran.stderr.contains(&command), "{ran:?}");
     }
     // Another directory that is named has a pod template.
@@ -452,9 +456,8 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
     assert!(!both.stderr.contains("elsewhere"), "{both:?}");
     let all = folder.run(&["inject", "--check", "--strict", "."]);
     assert_eq!(all.code, Some(1), "{all:?}");
-    let line = "info: rendered elsewhere: 2 kustomizations with charts, resources from outside of the input, or another namespace for \
-                excluded pod templates: charts, remote; \
-                use `mackerel-agent-injector inject --check -k charts`\n";
+    let line = "info: rendered elsewhere: 2 kustomizations with charts or resources from outside of the input: charts, remote; \
+                use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k charts`\n";
     assert!(all.stderr.contains(line), "{all:?}");
 }
 
@@ -471,10 +474,46 @@ fn an_overlay_that_moves_a_base_out_of_kube_system_is_named() {
             ),
         ]);
         let ran = folder.run(&["inject", "--check", "."]);
-        let line = "1 kustomization with charts, resources from outside of the input, or another namespace for excluded pod templates: \
-                    prod; use `mackerel-agent-injector inject --check -k prod`";
+        let line = "1 kustomization with another namespace for excluded pod templates: prod; use `mackerel-agent-injector inject --check -k prod`";
         assert_eq!(ran.stderr.contains(line), is_named, "{namespace} {ran:?}");
     }
+}
+
+/// A part is not named: the user builds the whole, which may need the charts of a part.
+#[test]
+fn the_kustomization_that_uses_another_is_named() {
+    let folder = Folder::with(&[
+        (
+            "prod/kustomization.yaml",
+            "resources: [../web, ../charts]\ncomponents: [../component]\n",
+        ),
+        ("web/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("web/web.yaml", WEB),
+        ("charts/kustomization.yaml", "helmCharts: [{name: redis}]\n"),
+        (
+            "component/kustomization.yaml",
+            "kind: Component\nresources: [github.com/team/app]\n",
+        ),
+    ]);
+    let ran = folder.run(&["inject", "--check", "."]);
+    let line = "info: rendered elsewhere: 1 kustomization with charts or resources from outside of the input: prod; \
+                use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k prod`\n";
+    assert!(ran.stderr.contains(line), "{ran:?}");
+    // `prod` has no pod template, though another named directory has some.
+    let paths = ["prod", "web", "charts", "component"];
+    let ran = folder.run(&[&["inject", "--check", "--strict"][..], &paths].concat());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(
+        ran.stderr.matches("error[rendered-elsewhere]").count(),
+        1,
+        "{ran:?}"
+    );
+    // Outside of the input, there may be anything.
+    let alone = folder.run(&["inject", "--check", "charts"]);
+    assert!(
+        alone.stderr.contains("--enable-helm -k charts`"),
+        "{alone:?}"
+    );
 }
 
 /// Flux's layout: the base has releases alone, so that no workload is missing.
@@ -491,11 +530,18 @@ fn a_base_without_containers_is_not_rendered_elsewhere() {
     let releases = folder.run(&check);
     assert_eq!(releases.code, Some(0), "{releases:?}");
     assert!(!releases.stderr.contains("elsewhere"), "{releases:?}");
-    let folder = Folder::with(&[
-        files[0],
-        ("base/release.yaml", &*manifest_in("shop")),
-        files[2],
-    ]);
+    // The releases of two teams, which also use each other.
+    folder.write("prod/kustomization.yaml", "resources: [../team]\n");
+    folder.write(
+        "team/kustomization.yaml",
+        "resources: [../base, ../other]\n",
+    );
+    folder.write(
+        "other/kustomization.yaml",
+        "resources: [../base, ../team]\n",
+    );
+    assert_eq!(folder.run(&check), releases);
+    folder.write("base/release.yaml", &manifest_in("shop"));
     let workloads = folder.run(&check);
     assert_eq!(workloads.code, Some(2), "{workloads:?}");
     assert!(
@@ -577,6 +623,168 @@ fn rbac_warns_once_where_a_build_changes_names() {
         checked.stderr.contains("required in system: Secret"),
         "{checked:?}"
     );
+}
+
+/// Flux's layout: the namespace is in the base, and the build of an overlay knows it.
+#[test]
+fn rbac_names_the_build_that_knows_a_missing_namespace() {
+    let folder = Folder::with(&[
+        (
+            "base/kustomization.yaml",
+            "namespace: shop\nresources: [web.yaml]\n",
+        ),
+        ("base/web.yaml", WEB),
+        ("prod/kustomization.yaml", "resources: [../base]\n"),
+        (
+            "other/kustomization.yaml",
+            "namespace: other\nresources: [web.yaml]\n",
+        ),
+        ("other/web.yaml", &manifest_in("shop")),
+    ]);
+    let rbac = folder.run(&["rbac", "."]);
+    assert_eq!((rbac.code, &*rbac.stdout), (Some(2), ""), "{rbac:?}");
+    let error = "error[namespace-required]: cannot print the permissions: 1 pod template without a namespace\n\
+                 \x20 = help: set `--namespace` or `spec.namespace`; if a kustomization sets it, use `mackerel-agent-injector rbac -k prod`\n";
+    assert!(rbac.stderr.starts_with(error), "{rbac:?}");
+    assert!(!rbac.stderr.contains("[kustomize-names]"), "{rbac:?}");
+}
+
+/// The first one gives the same as the file.
+#[test]
+fn rbac_names_the_build_that_gives_another_namespace() {
+    let folder = Folder::with(&[
+        ("base/kustomization.yaml", BASE),
+        ("base/web.yaml", &manifest_in("shop")),
+        (
+            "dev/kustomization.yaml",
+            "namespace: shop\nresources: [../base]\n",
+        ),
+        (
+            "prod/kustomization.yaml",
+            "namespace: prod\nresources: [../base]\n",
+        ),
+    ]);
+    let rbac = folder.run(&["rbac", "."]);
+    assert!(rbac.stderr.contains("-k prod`"), "{rbac:?}");
+}
+
+/// The build of `prod` does not change the names of the base, which is enough if those are other ones than in the file.
+#[test]
+fn a_build_that_adds_nothing_gives_the_names_of_its_base() {
+    for (base, dev, own, is_other) in [
+        ("namespace: shop\n", "namespace: dev\n", "dev", true),
+        ("namespace: shop\n", "namespace: dev\n", "shop", true),
+        ("namespace: shop\n", "namespace: shop\n", "shop", false),
+        ("", "namespace: dev\n", "dev", false),
+        ("", "namespace: dev\n", "shop", true),
+    ] {
+        let overlay = |names: &str| format!("{names}resources: [../base]\n");
+        let folder = Folder::with(&[
+            ("base/kustomization.yaml", &format!("{base}{BASE}")),
+            ("base/web.yaml", &manifest_in(own)),
+            ("dev/kustomization.yaml", &overlay(dev)),
+            ("prod/kustomization.yaml", &overlay("")),
+        ]);
+        let stderr = folder.run(&["rbac", "."]).stderr;
+        let named = if own == "dev" { "-k prod`" } else { "-k dev`" };
+        assert_eq!(
+            stderr.contains(named),
+            is_other,
+            "{base} {dev} {own} {stderr}"
+        );
+    }
+}
+
+/// Writes each kustomization, and gives the namespace of the Deployment in the build of `top`.
+fn built_namespace(folder: &Folder, layers: &[(&str, &str)]) -> Option<String> {
+    let kustomize = tools::find("kustomize", "5.8.")?;
+    for (name, text) in layers {
+        folder.write(&format!("{name}/kustomization.yaml"), text);
+    }
+    let mut build = Command::new(&kustomize);
+    let output = build
+        .args(["build", "top"])
+        .current_dir(folder.root())
+        .output();
+    let built = String::from_utf8(output.unwrap().stdout).unwrap();
+    let namespace = built
+        .lines()
+        .find_map(|line| line.strip_prefix("  namespace: "));
+    Some(namespace.unwrap_or_else(|| panic!("{built}")).to_owned())
+}
+
+#[test]
+fn the_believed_namespace_is_that_of_the_build() {
+    const COMPONENT: &str = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n";
+    let component = |text: &str| format!("{COMPONENT}{text}");
+    let base = ("base", "namespace: a\nresources: [web.yaml]\n");
+    for layers in [
+        &[("top", "namespace: b\nresources: [../base]\n"), base][..],
+        &[("top", "resources: [../base]\n"), base],
+        &[
+            ("top", "resources: [../middle]\n"),
+            ("middle", "namespace: c\nresources: [../base]\n"),
+            base,
+        ],
+        &[
+            (
+                "top",
+                "namespace: b\nresources: [../base]\ncomponents: [../one]\n",
+            ),
+            ("one", &component("namespace: c\n")),
+            base,
+        ],
+        &[
+            (
+                "top",
+                "components: [../one, ../two]\nresources: [../base]\n",
+            ),
+            ("one", &component("namespace: c\n")),
+            ("two", &component("components: [../three]\n")),
+            ("three", &component("namespace: d\n")),
+            base,
+        ],
+        &[
+            ("top", "components: [../one]\n"),
+            ("one", &component("namespace: c\nresources: [../base]\n")),
+            base,
+        ],
+    ] {
+        let folder = Folder::with(&[("base/web.yaml", &manifest_in("shop"))]);
+        let Some(namespace) = built_namespace(&folder, layers) else {
+            return;
+        };
+        let rbac = || folder.run(&["rbac", "."]).stderr;
+        assert!(rbac().contains("-k top`"), "{layers:?} {}", rbac());
+        folder.write("base/web.yaml", &manifest_in(&namespace));
+        assert!(
+            !rbac().contains("[kustomize-names]"),
+            "{layers:?} {}",
+            rbac()
+        );
+    }
+}
+
+/// Each uses the next; the names of the outermost count, and the time for each does not grow with the number of folders above.
+#[test]
+fn kustomizations_that_are_nested_by_the_hundreds_are_read() {
+    let folder = Folder::with(&[]);
+    let mut path = String::from("top");
+    for layer in 0..300 {
+        let text = format!(
+            "namespace: a{layer}\nresources: [web.yaml, d, missing.yaml]\ntransformers: [d]\n"
+        );
+        folder.write(&format!("{path}/kustomization.yaml"), &text);
+        folder.write(&format!("{path}/web.yaml"), &manifest_in("a0"));
+        path += "/d";
+    }
+    // Without `transformers`, it would be a configuration that is not used.
+    let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+    folder.write(&format!("{path}/agent.yaml"), config);
+    let rbac = folder.run(&["rbac", "."]);
+    assert_eq!(rbac.code, Some(0), "{rbac:?}");
+    assert!(rbac.stdout.contains("namespace: a0\n"), "{rbac:?}");
+    assert!(!rbac.stderr.contains("warning["), "{rbac:?}");
 }
 
 #[test]

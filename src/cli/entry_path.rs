@@ -1,0 +1,87 @@
+//! The paths in kustomizations, as kustomize finds them: `..` by the text, then the links.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// Links that a path may have, as for Linux.
+const MAX_LINKS: usize = 40;
+
+/// Returns the canonical path of what a kustomization in a canonical folder names; none if there is no such file, as for a URL.
+/// Only the names in the entry are asked for, since a stranger may nest thousands of folders.
+pub fn entry_path(folder: &Path, entry: &str) -> Option<PathBuf> {
+    let mut path = folder.to_owned();
+    let mut names: Vec<OsString> = Vec::new();
+    for component in Path::new(entry).components() {
+        match component {
+            Component::ParentDir if names.pop().is_some() => {}
+            Component::ParentDir => _ = path.pop(),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => path.push(component),
+            Component::Normal(name) => names.push(name.to_owned()),
+        }
+    }
+    names.reverse();
+    let mut links = 0;
+    while let Some(name) = names.pop() {
+        if name == ".." {
+            path.pop();
+            continue;
+        }
+        path.push(&name);
+        if path.symlink_metadata().ok()?.is_symlink() {
+            links += 1;
+            let target = path.read_link().ok().filter(|_| links <= MAX_LINKS)?;
+            path.pop();
+            let target = target.components().rev();
+            let target = target.filter(|component| *component != Component::CurDir);
+            names.extend(target.map(|component| component.as_os_str().to_owned()));
+        }
+    }
+    Some(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::cli::input::canonical;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn an_entry_is_found_by_its_text_and_then_by_links() {
+        let root = tempfile::tempdir().unwrap();
+        let root = canonical(root.path());
+        std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+        std::fs::write(root.join("a/web.yaml"), "").unwrap();
+        for (target, link) in [
+            ("../b/../b/c", "a/b/up"),
+            ("./b", "a/link"),
+            ("loop", "a/loop"),
+        ] {
+            symlink(target, root.join(link)).unwrap();
+        }
+        symlink(root.join("a"), root.join("a/b/absolute")).unwrap();
+        let found = |entry: &str| {
+            let path = entry_path(&root.join("a/b"), entry)?;
+            Some(path.strip_prefix(&root).unwrap().display().to_string())
+        };
+        for (entry, expected) in [
+            ("../web.yaml", Some("a/web.yaml")),
+            (".//c/.", Some("a/b/c")),
+            ("missing/../c", Some("a/b/c")),
+            ("up", Some("a/b/c")),
+            ("up/../c", Some("a/b/c")),
+            ("../link/c", Some("a/b/c")),
+            ("absolute/web.yaml", Some("a/web.yaml")),
+            ("missing", None),
+            ("../loop", None),
+            ("https://example.com/a", None),
+        ] {
+            assert_eq!(found(entry).as_deref(), expected, "{entry}");
+        }
+        let absolute = root.join("a/b/c");
+        assert_eq!(
+            entry_path(Path::new("/"), &absolute.to_string_lossy()),
+            Some(absolute)
+        );
+    }
+}
