@@ -33,6 +33,7 @@ mod apply;
 mod blank_lines;
 mod block;
 mod block_text;
+mod brackets;
 mod cache;
 mod carry;
 mod comment;

@@ -149,6 +149,11 @@ impl<'t> Tree<'t> {
         (!self.nodes.is_empty()).then_some(NodeId(0))
     }
 
+    /// All nodes, each before those in it.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        (0u32..).map(NodeId).take(self.nodes.len())
+    }
+
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }

@@ -172,9 +172,12 @@ impl Removals<'_, '_> {
     /// ```
     fn swallowed(&self, tree: &Tree<'_>) -> Option<usize> {
         let lines = self.lines;
-        // The lines of the scalar itself may go.
-        let last =
-            block_scalar_before(tree, self.start).filter(|last| last.end as usize <= self.start)?;
+        let last = block_scalar_before(tree, self.start)?;
+        // The lines of the scalar itself may go, and a dash ends it.
+        let end = last.end as usize;
+        if end > self.start || !is_blank(lines.slice(end, self.start)) {
+            return None;
+        }
         let header = block_scalar::header(lines.text, last.start as usize);
         let keeps_blanks = header.chomping == Chomping::Keep;
         let has_content = lines.next_line_with_content(header.body) < last.end as usize;
@@ -216,7 +219,11 @@ fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
     };
     let rest = lines.slice(last.end as usize, at);
     block_scalar::header(lines.text, last.start as usize).chomping != Chomping::Strip
-        && rest.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+        && is_blank(rest)
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change.

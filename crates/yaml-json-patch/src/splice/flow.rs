@@ -2,16 +2,14 @@
 
 use super::content::{Content, Name};
 use super::error::{ErrorKind, SpliceError};
-use super::layout::Level;
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
-use super::spelling::{Quotes, Siblings, Spelling};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
-use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{ScalarValue, scalar_value};
+use crate::tree::{Kind, NodeId, Style};
 use serde_json::Value;
+use std::ops::Range;
 
 /// Comma and comment after an element on its line.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +68,10 @@ impl<'t> Writer<'_, 't> {
                         // The style of the old value does not count.
                         let others = replaces_one
                             .then(|| self.brackets(node, &plan.elements, Some(element.value)));
-                        self.replace_element(others.as_ref().unwrap_or(&brackets), element, new)?;
+                        let others = others.as_ref().unwrap_or(&brackets);
+                        if plan.steps.len() > 1 || !self.replace_list(node, element, others, new)? {
+                            self.replace_element(others, element, new)?;
+                        }
                     }
                 }
                 SpliceStep::Insert(new) if last.is_none() => {
@@ -119,22 +120,22 @@ impl<'t> Writer<'_, 't> {
         };
         let brackets = self.beside(brackets, anchor);
         let texts = self.elements_of(&brackets, new, anchor.end)?;
-        let lead = if brackets.lines.is_some() {
-            brackets.lead(0)
-        } else {
-            brackets.comma.trim_start_matches(',').to_owned()
-        };
+        let between = brackets.between();
+        let has_own_lines = brackets.lines.as_ref().is_some_and(|lines| !lines.cuddled);
         let tail = self.tail(anchor.end);
-        let text: String = texts.iter().map(|text| format!(",{lead}{text}")).collect();
+        let text: String = texts
+            .iter()
+            .map(|text| format!("{between}{text}"))
+            .collect();
         match (tail.comment, tail.comma) {
-            (Some(end), Some(_)) if brackets.lines.is_some() => {
+            (Some(end), Some(_)) if has_own_lines => {
                 // `a, # why` keeps its comment; the new lines go below it, with commas of their own.
+                let lead = brackets.lead(0);
                 let text: String = texts.iter().map(|text| format!("{lead}{text},")).collect();
                 self.out.insert(end, text);
             }
             (Some(end), None)
-                if brackets.lines.is_some()
-                    && !self.lines.is_at(self.lines.next_content(end), b',') =>
+                if has_own_lines && !self.lines.is_at(self.lines.next_content(end), b',') =>
             {
                 self.out.insert(anchor.end, ",".to_owned());
                 self.out
@@ -158,10 +159,7 @@ impl<'t> Writer<'_, 't> {
         let brackets = self.beside(brackets, first);
         let texts = self.elements_of(&brackets, new, first.start)?;
         let stays = plan.stays.is_some();
-        let between = match &brackets.lines {
-            Some(_) => format!(",{}", brackets.lead(0)),
-            None => brackets.comma.to_owned(),
-        };
+        let between = brackets.between();
         let mut text = texts.join(&between);
         if stays {
             text.push_str(&between);
@@ -175,25 +173,15 @@ impl<'t> Writer<'_, 't> {
         &mut self,
         node: NodeId,
         plan: &SplicePlan<'_>,
-        brackets: Brackets,
+        mut brackets: Brackets,
     ) -> Result<(), SpliceError> {
         let new = plan.insertions_from(0);
+        if self.tree.kind(node) == Kind::Sequence {
+            let items: Vec<Content<'_>> = new.iter().map(|new| self.content(new)).collect();
+            brackets.fit(&items);
+        }
         let span = self.tree.span(node);
-        let texts = self.elements_of(&brackets, &new, span.start)?;
-        let text = match &brackets.lines {
-            Some(lines) => {
-                let close = lines.prefix.strip_suffix(&lines.step).unwrap_or_default();
-                let lead = brackets.lead(0);
-                [
-                    &lead,
-                    &texts.join(&format!(",{lead}")),
-                    lines.line_break,
-                    close,
-                ]
-                .concat()
-            }
-            None => texts.join(brackets.comma),
-        };
+        let text = brackets.inside(&self.elements_of(&brackets, &new, span.start)?);
         self.out.insert(span.start + 1, text);
         Ok(())
     }
@@ -255,6 +243,32 @@ impl<'t> Writer<'_, 't> {
             }
             _ => self.out.delete(before.end..own.comment.unwrap_or(to.end)),
         }
+    }
+
+    /// Writes a list anew whose only item is replaced, where `[{` comes or goes.
+    fn replace_list(
+        &mut self,
+        node: NodeId,
+        item: &Element,
+        brackets: &Brackets,
+        overlay: &Overlay,
+    ) -> Result<bool, SpliceError> {
+        let span = self.tree.span(node);
+        let inside = span.start + 1..span.end.saturating_sub(1);
+        let around = [inside.start..item.start, item.end..inside.end];
+        let has_comment = |part: Range<usize>| self.lines.slice(part.start, part.end).contains('#');
+        let mut brackets = brackets.clone();
+        let new = [plan::new(None, overlay)];
+        let is_other = self.tree.kind(node) == Kind::Sequence
+            && matches!(overlay, Overlay::New(_) | Overlay::Carried { .. })
+            && !self.tree.has_properties(item.value)
+            && brackets.fit(&[self.content(&new[0])])
+            && !around.into_iter().any(has_comment);
+        if is_other {
+            let items = self.elements_of(&brackets, &new, span.start)?;
+            self.out.replace(inside, brackets.inside(&items));
+        }
+        Ok(is_other)
     }
 
     fn replace_element(
@@ -321,13 +335,10 @@ impl<'t> Writer<'_, 't> {
         };
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
+            (Some(lines), _) if lines.cuddled => Some(lines),
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
                 // The value is one step further out than its elements.
-                let prefix = lines
-                    .prefix
-                    .strip_suffix(&lines.step)
-                    .unwrap_or_default()
-                    .to_owned();
+                let prefix = lines.outer();
                 OwnLines { prefix, ..lines }
             }),
             _ => None,
@@ -351,6 +362,7 @@ impl<'t> Writer<'_, 't> {
     fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
         let mut brackets = brackets.clone();
         brackets.lines = match (brackets.lines, self.lines.indentation(element.start)) {
+            (Some(lines), _) if lines.cuddled => Some(lines),
             (Some(lines), Some(prefix)) => Some(OwnLines {
                 prefix: prefix.to_owned(),
                 ..lines
@@ -358,205 +370,5 @@ impl<'t> Writer<'_, 't> {
             _ => None,
         };
         brackets
-    }
-
-    /// Measures how the collection is written; what it does not show, the brackets around it do.
-    /// `except` goes, and says nothing.
-    pub(super) fn brackets(
-        &mut self,
-        node: NodeId,
-        elements: &[Element],
-        except: Option<NodeId>,
-    ) -> Brackets {
-        let around = self
-            .path
-            .iter()
-            .rev()
-            .map(|level| level.node)
-            .skip_while(|id| *id == node);
-        let around: Vec<NodeId> = around
-            .take_while(|id| self.tree.style(*id) == Style::Flow)
-            .collect();
-        let own = [node];
-        let chain = || own.iter().chain(&around).copied();
-        let (tree, examples) = (self.tree, &mut self.examples.brackets);
-        let shown = quoting(tree, node, except).or_else(|| {
-            around.iter().find_map(|id| {
-                *examples
-                    .entry(*id)
-                    .or_insert_with(|| quoting(tree, *id, None))
-            })
-        });
-        let is_block = |root: &Level| tree.style(root.node) == Style::Block;
-        let place = shown.unwrap_or(match self.path.first() {
-            Some(root) if is_block(root) => Context::Flow,
-            _ => Context::Json,
-        });
-        let tight_colon = chain()
-            .find_map(|id| self.is_colon_tight(id))
-            .unwrap_or(false);
-        let tight_comma = chain()
-            .find_map(|id| self.is_comma_tight(id))
-            .unwrap_or(tight_colon);
-        let mut values = elements.iter().rev().map(|element| element.value);
-        let neighbour = values.find(|value| Some(*value) != except);
-        // The brackets of an element that is replaced alone are those around it.
-        let is_alone = except.is_some() && neighbour.is_none();
-        let padded = || {
-            neighbour
-                .into_iter()
-                .chain(chain().skip(usize::from(is_alone)))
-        };
-        let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
-        let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
-        let strings = own.into_iter().chain(neighbour);
-        let mut quotes = strings.map(|node| Quotes::of_values(tree, Siblings { node, except }));
-        let known = &mut self.examples.spellings;
-        let mut further = around.iter().map(|node| {
-            let (node, except) = (*node, None);
-            let spelling = || Spelling::of(tree, Siblings { node, except });
-            known.entry(node).or_insert_with(spelling).values
-        });
-        let is_shown = |quotes: &Quotes| quotes.are_shown();
-        let quotes = quotes.find(is_shown).or_else(|| further.find(is_shown));
-        Brackets {
-            place,
-            pads,
-            quotes: quotes.unwrap_or_default(),
-            comma: if tight_comma { "," } else { ", " },
-            colon: if tight_colon && place == Context::Json {
-                ":"
-            } else {
-                ": "
-            },
-            lines: self.own_lines_of(node, elements, around.first().copied(), place),
-        }
-    }
-
-    /// The white space inside of the brackets of a collection of that kind.
-    fn pad(&self, node: NodeId, kind: Kind) -> Option<&'static str> {
-        let first = self.tree.children(node).next()?;
-        let open = self.tree.span(node).start + 1;
-        let inside = self.lines.slice(open, self.tree.outer_start(first));
-        let is_shown = self.tree.kind(node) == kind && !inside.contains('\n');
-        is_shown.then_some(if inside.starts_with(' ') { " " } else { "" })
-    }
-
-    fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
-        let (key, value) = self.tree.entries(node).next()?;
-        let colon = self.lines.next_content(self.tree.span(key).end);
-        let start = self.tree.outer_start(value);
-        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end)
-            .then_some(start == colon + 1)
-    }
-
-    fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
-        let mut values = self.tree.entries(node).take(2);
-        let mut items = self.tree.items(node).take(2);
-        let (end, next) = match (values.next(), values.next(), items.next(), items.next()) {
-            (Some((_, value)), Some((key, _)), ..) => (self.tree.span(value).end, key),
-            (_, _, Some(item), Some(next)) => (self.tree.span(item).end, next),
-            _ => return None,
-        };
-        let comma = self.lines.next_content(end);
-        Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
-    }
-
-    fn own_lines_of(
-        &self,
-        node: NodeId,
-        elements: &[Element],
-        around: Option<NodeId>,
-        place: Context,
-    ) -> Option<OwnLines> {
-        let span = self.tree.span(node);
-        if let Some(last) = elements
-            .iter()
-            .rev()
-            .find(|element| self.lines.indentation(element.start).is_some())
-        {
-            let prefix = self.lines.indentation(last.start)?;
-            let step = step(prefix, self.indentation_of_line(span.start));
-            let deep = elements
-                .iter()
-                .rev()
-                .find_map(|element| self.is_deep(element.value))
-                .unwrap_or(place == Context::Json);
-            let line_break = self.lines.break_before(self.lines.start(last.start));
-            return Some(OwnLines {
-                prefix: prefix.to_owned(),
-                step,
-                line_break,
-                deep,
-            });
-        }
-        if !elements.is_empty() || place != Context::Json || span.len() != 2 {
-            return None;
-        }
-        // `{}` below elements on lines of their own.
-        let around = around?;
-        let start = match self.tree.kind(around) {
-            Kind::Mapping => {
-                let own = self.path.last().filter(|level| level.node == node)?;
-                self.tree.outer_start(own.key?)
-            }
-            _ => self.tree.outer_start(node),
-        };
-        let outer = self.lines.indentation(start)?;
-        let further = self.indentation_of_line(self.tree.span(around).start);
-        let step = step(outer, further);
-        let line_break = self.lines.break_before(self.lines.start(start));
-        Some(OwnLines {
-            prefix: [outer, &step].concat(),
-            step,
-            line_break,
-            deep: true,
-        })
-    }
-
-    fn indentation_of_line(&self, at: usize) -> &'t str {
-        let start = self.lines.start(at);
-        self.lines.slice(start, self.lines.skip_blanks(start))
-    }
-
-    fn is_deep(&self, value: NodeId) -> Option<bool> {
-        let first = self
-            .tree
-            .entries(value)
-            .next()
-            .map(|(key, _)| key)
-            .or_else(|| self.tree.items(value).next())?;
-        (self.tree.style(value) == Style::Flow).then(|| {
-            self.lines
-                .indentation(self.tree.outer_start(first))
-                .is_some()
-        })
-    }
-}
-
-/// The white space that an indentation has beyond that of the brackets around it.
-fn step(indentation: &str, around: &str) -> String {
-    match indentation.strip_prefix(around) {
-        Some("") | None => "  ".to_owned(),
-        Some(step) => step.to_owned(),
-    }
-}
-
-/// JSON or YAML, as a string shows it.
-fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<Context> {
-    let quoted = |id: NodeId| match tree.style(id) {
-        Style::DoubleQuoted => Some(Context::Json),
-        Style::SingleQuoted => Some(Context::Flow),
-        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => {
-            Some(Context::Flow)
-        }
-        _ => None,
-    };
-    match tree.kind(node) {
-        Kind::Mapping => tree.entries(node).find_map(|(key, _)| quoted(key)),
-        _ => tree
-            .items(node)
-            .filter(|item| Some(*item) != except)
-            .find_map(quoted),
     }
 }

@@ -4,6 +4,7 @@ use super::lines::Lines;
 use super::spelling::{Siblings, Spelling};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// The layout of new block collections.
@@ -54,6 +55,14 @@ impl Level {
     }
 }
 
+/// An item in brackets that shows how lists of collections are written over several lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListItem {
+    pub(super) node: NodeId,
+    /// It begins on the line of the bracket, or of the item before it: `[{`, `}, {`.
+    pub(super) cuddled: bool,
+}
+
 /// Layouts found below a collection, remembered so that many edits in it search it once.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
@@ -63,6 +72,10 @@ pub(crate) struct Examples {
     pub(super) spellings: BTreeMap<NodeId, Spelling>,
     /// The quoting of strings in brackets; none where no string shows it.
     pub(super) brackets: BTreeMap<NodeId, Option<Context>>,
+    /// True where a comma is behind the last element; none where the elements have no lines of their own.
+    pub(super) commas: BTreeMap<NodeId, Option<bool>>,
+    /// The first item that shows whether lists are written as `[{`.
+    pub(super) list_item: OnceCell<Option<ListItem>>,
 }
 
 impl Examples {

@@ -288,6 +288,10 @@ pub(super) struct Brackets {
     pub(crate) comma: &'static str,
     /// `: ` or `:`
     pub(crate) colon: &'static str,
+    /// `,` behind the last of elements on lines of their own, as KYAML has it, or nothing.
+    pub(crate) trailing_comma: &'static str,
+    /// New lists of mappings are written as `[{`.
+    pub(crate) cuddles: bool,
     /// Elements on lines of their own; none: all on one line.
     pub(crate) lines: Option<OwnLines>,
 }
@@ -302,6 +306,22 @@ pub(crate) struct OwnLines {
     pub(crate) line_break: &'static str,
     /// Collections inside are written over several lines too.
     pub(crate) deep: bool,
+    /// The elements are collections in a list that begins with `[{`, and has `}, {` between them. `prefix` is that of the `}`.
+    pub(crate) cuddled: bool,
+}
+
+impl OwnLines {
+    pub(crate) fn has_tabs(&self) -> bool {
+        [&self.prefix, &self.step]
+            .iter()
+            .any(|white| white.contains('\t'))
+    }
+
+    /// The white space before the bracket that closes the collection.
+    pub(crate) fn outer(&self) -> String {
+        let outer = self.prefix.strip_suffix(&self.step);
+        outer.unwrap_or_default().to_owned()
+    }
 }
 
 impl Brackets {
@@ -310,6 +330,48 @@ impl Brackets {
         self.lines.as_ref().map_or_else(String::new, |lines| {
             [lines.line_break, &lines.prefix, &lines.step.repeat(level)].concat()
         })
+    }
+
+    /// True if a list of such items is written as `[{`: all of them are collections, as in KYAML.
+    fn cuddles(&self, items: &[Content<'_>]) -> bool {
+        let is_collection = |item: &Content<'_>| !matches!(item.parts(), Parts::Scalar);
+        let is_deep = |lines: &OwnLines| lines.deep && (self.cuddles || lines.cuddled);
+        self.lines.as_ref().is_some_and(is_deep) && items.iter().all(is_collection)
+    }
+
+    /// Takes the lines for a list of only these items. Returns true if they are others.
+    pub(crate) fn fit(&mut self, items: &[Content<'_>]) -> bool {
+        let cuddled = self.cuddles(items);
+        let Some(lines) = self.lines.as_mut().filter(|own| own.cuddled != cuddled) else {
+            return false;
+        };
+        lines.prefix = if cuddled {
+            lines.outer()
+        } else {
+            [&*lines.prefix, &lines.step].concat()
+        };
+        lines.cuddled = cuddled;
+        true
+    }
+
+    /// The text between the brackets of a collection with these elements.
+    pub(crate) fn inside(&self, elements: &[String]) -> String {
+        let text = elements.join(&self.between());
+        match self.lines.as_ref().filter(|lines| !lines.cuddled) {
+            Some(lines) => {
+                let (lead, comma, close) = (self.lead(0), self.trailing_comma, lines.outer());
+                [&lead, &text, comma, lines.line_break, &close].concat()
+            }
+            None => text,
+        }
+    }
+
+    /// The text between two elements.
+    pub(crate) fn between(&self) -> String {
+        match &self.lines {
+            Some(lines) if !lines.cuddled => format!(",{}", self.lead(0)),
+            _ => self.comma.to_owned(),
+        }
     }
 
     pub(crate) fn member(
@@ -339,8 +401,13 @@ impl Brackets {
                 return Ok(text.unwrap_or_default());
             }
             Parts::Items(items) => {
+                let is_cuddled = !items.is_empty() && self.cuddles(&items);
+                let item_level = if is_cuddled { level } else { level + 1 };
                 for item in items {
-                    elements.push(self.value(item, level + 1, at)?);
+                    elements.push(self.value(item, item_level, at)?);
+                }
+                if is_cuddled {
+                    return Ok(["[", &elements.join(self.comma), "]"].concat());
                 }
                 ["[", self.pads[0], "]"]
             }
@@ -364,6 +431,7 @@ impl Brackets {
                     open,
                     &lead,
                     &elements.join(&format!(",{lead}")),
+                    self.trailing_comma,
                     &self.lead(level),
                     close,
                 ]

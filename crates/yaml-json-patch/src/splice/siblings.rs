@@ -47,7 +47,14 @@ impl Writer<'_, '_> {
             }
         };
         let name = new.name;
-        let key = name.and_then(|name| spelling.keys.write(name, Context::Block));
+        let is_integer = |name: &str| {
+            name.parse::<u32>()
+                .is_ok_and(|number| number.to_string() == name)
+        };
+        let key = name.and_then(|name| match spelling.integer_keys && is_integer(name) {
+            true => Some(name.to_owned()),
+            false => spelling.keys.write(name, Context::Block),
+        });
         let value = match new.value {
             _ if new.source.is_some() => None,
             Value::String(text) if !text.contains('\n') => {

@@ -19,6 +19,8 @@ pub(super) struct Quotes {
     style: Option<Style>,
     /// Also where none are needed.
     always: bool,
+    /// Others have no quotes.
+    some_plain: bool,
 }
 
 impl Quotes {
@@ -47,6 +49,15 @@ impl Quotes {
         Self {
             style,
             always: needless && count > 1 && !plain,
+            some_plain: plain,
+        }
+    }
+
+    /// The same quotes, also where none are needed, unless another string has none.
+    pub(super) fn everywhere(self) -> Self {
+        Self {
+            always: !self.some_plain,
+            ..self
         }
     }
 
@@ -76,6 +87,8 @@ impl Quotes {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spelling {
     pub(super) keys: Quotes,
+    /// All keys are integers without quotes: ports, or the codes of responses.
+    pub(super) integer_keys: bool,
     pub(super) values: Quotes,
     /// The last of the collections in it, if all of them are of one kind, and in brackets on one line: all items of a list, or two
     /// members and more.
@@ -84,9 +97,11 @@ pub(super) struct Spelling {
 
 impl Spelling {
     pub(super) fn of(tree: &Tree<'_>, siblings: Siblings) -> Self {
-        let keys = tree.entries(siblings.node).map(|(key, _)| key);
+        let keys = || tree.entries(siblings.node).map(|(key, _)| key);
+        let is_integer = |key| matches!(scalar_value(tree, key), Ok(ScalarValue::Int(_)));
         Self {
-            keys: Quotes::of(tree, keys, siblings),
+            keys: Quotes::of(tree, keys(), siblings),
+            integer_keys: keys().all(is_integer),
             values: Quotes::of_values(tree, siblings),
             in_brackets: in_brackets(tree, siblings),
         }

@@ -13,6 +13,7 @@ mod corpus;
 #[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod editor;
+mod editor_properties;
 mod every_place;
 mod generator;
 mod independent_readers;

@@ -81,6 +81,10 @@ fn a_dash_alone_on_its_line() {
     given("list:\n  -\n    name: a\n")
         .add("/list/-", json!({"name": "c"}))
         .gives("list:\n  -\n    name: a\n  - name: c\n");
+    // It ends the text above, so that the comment cannot become a part of it.
+    given("- |\n  text\n-\n  a: 1\n  # about b\n  b: 2\n")
+        .remove("/1/a")
+        .gives("- |\n  text\n-\n  # about b\n  b: 2\n");
 }
 
 #[test]

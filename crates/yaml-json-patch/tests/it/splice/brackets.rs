@@ -202,3 +202,67 @@ fn the_whole_document() {
         .gives("# only a comment\na: 1");
     given("a: 1\n").replace("", json!("x")).gives("x\n");
 }
+
+#[test]
+fn kyaml_keeps_its_commas_quotes_and_cuddled_lists() {
+    let text = "{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n}\n";
+    given(text)
+        .add("/spec/containers/-", json!({"name": "b", "args": ["x"]}))
+        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }, {\n      name: \"b\",\n      args: [\n        \"x\",\n      ],\n    }],\n    volumes: [],\n  },\n}\n")
+        .and_without(&["/spec/containers/1"]);
+    given(text)
+        .add("/spec/containers/0", json!({"name": "b"}))
+        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"b\",\n    }, {\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n}\n")
+        .and_without(&["/spec/containers/0"]);
+    given(text)
+        .add("/spec/volumes/-", json!({"name": "v", "emptyDir": {}}))
+        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [{\n      name: \"v\",\n      emptyDir: {},\n    }],\n  },\n}\n")
+        .and_without(&["/spec/volumes/0"]);
+    given(text)
+        .add("/metadata", json!({"labels": {"a": "b"}, "list": [{"c": 1}]}))
+        .gives("{\n  kind: \"Pod\",\n  spec: {\n    containers: [{\n      name: \"a\",\n    }],\n    volumes: [],\n  },\n  metadata: {\n    labels: {\n      a: \"b\",\n    },\n    list: [{\n      c: 1,\n    }],\n  },\n}\n")
+        .and_without(&["/metadata"]);
+    given("a: [\n  x,\n  y,\n]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [\n  x,\n  y,\n  z,\n]\n")
+        .and_without(&["/a/2"]);
+}
+
+#[test]
+fn kyaml_has_no_scalar_beside_its_cuddled_collections() {
+    given("{\n  kind: \"A\",\n  a: [{\n    b: \"c\",\n  }],\n}\n")
+        .replace("/a/0", json!("d"))
+        .gives("{\n  kind: \"A\",\n  a: [\n    \"d\",\n  ],\n}\n");
+    given("{\n  a: [\n    \"d\",\n  ],\n}\n")
+        .replace("/a/0", json!([1]))
+        .gives("{\n  a: [[\n    1,\n  ]],\n}\n");
+    given("{\n  a: [\n    \"d\",\n  ],\n}\n")
+        .add("/e", json!([{}, "f"]))
+        .gives("{\n  a: [\n    \"d\",\n  ],\n  e: [\n    {},\n    \"f\",\n  ],\n}\n")
+        .and_without(&["/e"]);
+    given("{\n  ingress: [{}],\n}\n")
+        .add("/ingress/-", json!({"from": []}))
+        .gives("{\n  ingress: [{}, {\n    from: [],\n  }],\n}\n")
+        .and_without(&["/ingress/1"]);
+}
+
+#[test]
+fn json_has_cuddled_lists_where_it_has_others() {
+    let text = "{\n  \"a\": [{\n    \"b\": 1\n  }],\n  \"c\": []\n}\n";
+    given(text)
+        .add("/c/-", json!({"d": [{"e": 2}]}))
+        .gives("{\n  \"a\": [{\n    \"b\": 1\n  }],\n  \"c\": [{\n    \"d\": [{\n      \"e\": 2\n    }]\n  }]\n}\n")
+        .and_without(&["/c/0"]);
+    given("{\n  \"a\": [\n    {}\n  ],\n  \"c\": []\n}\n")
+        .add("/c/-", json!({"d": []}))
+        .gives("{\n  \"a\": [\n    {}\n  ],\n  \"c\": [\n    {\n      \"d\": []\n    }\n  ]\n}\n")
+        .and_without(&["/c/0"]);
+}
+
+#[test]
+fn no_tab_is_below_a_word() {
+    given("{\n\tb: [{\n\t\tc: 'd'\n\t}]\n}\n")
+        .add("/b/-", json!({"c": 1}))
+        .gives("{\n\tb: [{\n\t\tc: 'd'\n\t}, {c: 1}]\n}\n")
+        .and_without(&["/b/1"]);
+}

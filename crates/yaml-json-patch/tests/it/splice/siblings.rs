@@ -72,3 +72,19 @@ fn white_space_inside_of_brackets_is_that_of_others() {
         .add("/a/-", json!([2]))
         .gives("a: [ [ 1 ], [ 2 ] ]\n");
 }
+
+#[test]
+fn a_number_among_keys_that_are_numbers_has_no_quotes() {
+    given("200: ok\n404: none\n")
+        .add("/500", json!("broken"))
+        .gives("200: ok\n404: none\n500: broken\n")
+        .and_without(&["/500"]);
+    given("200: ok\nx: none\n")
+        .add("/500", json!("broken"))
+        .gives("200: ok\nx: none\n\"500\": broken\n")
+        .and_without(&["/500"]);
+    given("200: ok\n")
+        .add("/010", json!("broken"))
+        .gives("200: ok\n\"010\": broken\n")
+        .and_without(&["/010"]);
+}

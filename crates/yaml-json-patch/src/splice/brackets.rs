@@ -1,0 +1,339 @@
+//! The style of a collection in brackets, as it and those around it show it.
+
+use super::layout::{Level, ListItem};
+use super::lines::Lines;
+use super::plan::Element;
+use super::render::{Brackets, OwnLines};
+use super::spelling::{Quotes, Siblings, Spelling};
+use super::writer::Writer;
+use crate::quote::Context;
+use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{ScalarValue, scalar_value};
+
+impl<'t> Writer<'_, 't> {
+    /// Measures how the collection is written; what it does not show, the brackets around it do.
+    /// `except` goes, and says nothing.
+    pub(super) fn brackets(
+        &mut self,
+        node: NodeId,
+        elements: &[Element],
+        except: Option<NodeId>,
+    ) -> Brackets {
+        let around = self
+            .path
+            .iter()
+            .rev()
+            .map(|level| level.node)
+            .skip_while(|id| *id == node);
+        let around: Vec<NodeId> = around
+            .take_while(|id| self.tree.style(*id) == Style::Flow)
+            .collect();
+        let own = [node];
+        let chain = || own.iter().chain(&around).copied();
+        let (tree, examples) = (self.tree, &mut self.examples.brackets);
+        let shown = quoting(tree, node, except).or_else(|| {
+            around.iter().find_map(|id| {
+                *examples
+                    .entry(*id)
+                    .or_insert_with(|| quoting(tree, *id, None))
+            })
+        });
+        let is_block = |root: &Level| tree.style(root.node) == Style::Block;
+        let place = shown.unwrap_or(match self.path.first() {
+            Some(root) if is_block(root) => Context::Flow,
+            _ => Context::Json,
+        });
+        let tight_colon = chain()
+            .find_map(|id| self.is_colon_tight(id))
+            .unwrap_or(false);
+        let tight_comma = chain()
+            .find_map(|id| self.is_comma_tight(id))
+            .unwrap_or(tight_colon);
+        let others = elements.iter().filter(|own| Some(own.value) != except);
+        let others: Vec<Element> = others.copied().collect();
+        let neighbour = others.last().map(|element| element.value);
+        // The brackets of an element that is replaced alone are those around it.
+        let is_alone = except.is_some() && others.is_empty();
+        let padded = || {
+            neighbour
+                .into_iter()
+                .chain(chain().skip(usize::from(is_alone)))
+        };
+        let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
+        let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
+        let quotes = self.quotes_in_brackets(own.into_iter().chain(neighbour), &around, except);
+        let is_kyaml = self.has_trailing_commas(node, &others, &around);
+        let cuddles = self.cuddles(except).unwrap_or(is_kyaml);
+        // KYAML opens brackets as JSON does, and all its strings have quotes.
+        let open = if is_kyaml { Context::Json } else { place };
+        // Of an element that is replaced alone, only the place counts.
+        let shown = if others.is_empty() { elements } else { &others };
+        let lines = self
+            .own_lines_of(node, shown, open)
+            .or_else(|| self.cuddled(shown))
+            .or_else(|| self.lines_of_empty(node, shown, open, cuddles));
+        // A tab cannot be below a word without quotes and comma.
+        let may_be_deep =
+            |lines: &OwnLines| lines.deep && (open == Context::Json || !lines.has_tabs());
+        let lines = lines.map(|lines| OwnLines {
+            deep: may_be_deep(&lines),
+            ..lines
+        });
+        Brackets {
+            place,
+            pads,
+            quotes: if is_kyaml {
+                quotes.everywhere()
+            } else {
+                quotes
+            },
+            comma: if tight_comma { "," } else { ", " },
+            colon: if tight_colon && place == Context::Json {
+                ":"
+            } else {
+                ": "
+            },
+            trailing_comma: if is_kyaml { "," } else { "" },
+            cuddles,
+            lines: lines.filter(|lines| lines.deep || !lines.cuddled),
+        }
+    }
+
+    /// The quotes of the first collection that has some.
+    fn quotes_in_brackets(
+        &mut self,
+        own: impl Iterator<Item = NodeId>,
+        around: &[NodeId],
+        except: Option<NodeId>,
+    ) -> Quotes {
+        let (tree, known) = (self.tree, &mut self.examples.spellings);
+        let mut own = own.map(|node| Quotes::of_values(tree, Siblings { node, except }));
+        let mut further = around.iter().map(|node| {
+            let (node, except) = (*node, None);
+            let spelling = || Spelling::of(tree, Siblings { node, except });
+            known.entry(node).or_insert_with(spelling).values
+        });
+        let is_shown = |quotes: &Quotes| quotes.are_shown();
+        let quotes = own.find(is_shown).or_else(|| further.find(is_shown));
+        quotes.unwrap_or_default()
+    }
+
+    /// True if the first collection over several lines has a comma behind its last element: this one, one in it, or one around it.
+    fn has_trailing_commas(
+        &mut self,
+        node: NodeId,
+        elements: &[Element],
+        around: &[NodeId],
+    ) -> bool {
+        let (tree, lines, known) = (self.tree, &self.lines, &mut self.examples.commas);
+        let inside = elements.iter().rev().map(|element| element.value);
+        let mut shown = [node].into_iter().chain(inside);
+        let own = shown.find_map(|node| ends_in_comma(tree, lines, node));
+        let comma = own.or_else(|| {
+            let comma = |node: &NodeId| ends_in_comma(tree, lines, *node);
+            let mut commas = around
+                .iter()
+                .map(|node| *known.entry(*node).or_insert_with(|| comma(node)));
+            commas.find_map(|comma| comma)
+        });
+        comma.unwrap_or(false)
+    }
+
+    /// True if the first list of collections over several lines begins with `[{`, or `[[`; none if there is no such list.
+    fn cuddles(&mut self, except: Option<NodeId>) -> Option<bool> {
+        let (tree, lines) = (self.tree, &self.lines);
+        let first = (*self
+            .examples
+            .list_item
+            .get_or_init(|| list_item(tree, lines, None)))?;
+        let goes = except.is_some_and(|except| {
+            let start = tree.span(first.node).start;
+            tree.span(except).contains(&start)
+        });
+        let shown = if goes {
+            list_item(tree, lines, except)
+        } else {
+            Some(first)
+        };
+        shown.map(|item| item.cuddled)
+    }
+
+    /// The white space inside of the brackets of a collection of that kind.
+    fn pad(&self, node: NodeId, kind: Kind) -> Option<&'static str> {
+        let first = self.tree.children(node).next()?;
+        let open = self.tree.span(node).start + 1;
+        let inside = self.lines.slice(open, self.tree.outer_start(first));
+        let is_shown = self.tree.kind(node) == kind && !inside.contains('\n');
+        is_shown.then_some(if inside.starts_with(' ') { " " } else { "" })
+    }
+
+    fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
+        let (key, value) = self.tree.entries(node).next()?;
+        let colon = self.lines.next_content(self.tree.span(key).end);
+        let start = self.tree.outer_start(value);
+        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end)
+            .then_some(start == colon + 1)
+    }
+
+    fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
+        let mut values = self.tree.entries(node).take(2);
+        let mut items = self.tree.items(node).take(2);
+        let (end, next) = match (values.next(), values.next(), items.next(), items.next()) {
+            (Some((_, value)), Some((key, _)), ..) => (self.tree.span(value).end, key),
+            (_, _, Some(item), Some(next)) => (self.tree.span(item).end, next),
+            _ => return None,
+        };
+        let comma = self.lines.next_content(end);
+        Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
+    }
+
+    /// The lines of a collection whose elements have lines of their own, from the last of them.
+    fn own_lines_of(&self, node: NodeId, elements: &[Element], place: Context) -> Option<OwnLines> {
+        let mut last_first = elements.iter().rev();
+        let last = last_first.find(|element| self.lines.indentation(element.start).is_some())?;
+        let prefix = self.lines.indentation(last.start)?;
+        let mut last_first = elements.iter().rev();
+        let deep = last_first.find_map(|own| is_over_lines(self.tree, &self.lines, own.value));
+        Some(OwnLines {
+            prefix: prefix.to_owned(),
+            step: step(prefix, self.indentation_of_line(self.tree.span(node).start)),
+            line_break: self.lines.break_before(self.lines.start(last.start)),
+            deep: deep.unwrap_or(place == Context::Json),
+            cuddled: false,
+        })
+    }
+
+    /// The lines of a list that is written as `[{`, from the last of its items that shows them.
+    fn cuddled(&self, elements: &[Element]) -> Option<OwnLines> {
+        let is_shown = |item: &&Element| is_deep(self.tree, &self.lines, item.value) == Some(true);
+        let last = elements.iter().rev().find(is_shown)?;
+        let member = self
+            .tree
+            .outer_start(self.tree.children(last.value).next()?);
+        let prefix = self.indentation_of_line(last.end - 1);
+        last.key.is_none().then(|| OwnLines {
+            prefix: prefix.to_owned(),
+            step: step(self.indentation_of_line(member), prefix),
+            line_break: self.lines.break_before(self.lines.start(member)),
+            deep: true,
+            cuddled: true,
+        })
+    }
+
+    /// The lines of `{}` or `[]` among elements on lines of their own; of `[{}]`, too, where lists are written as `[{`.
+    fn lines_of_empty(
+        &self,
+        node: NodeId,
+        elements: &[Element],
+        place: Context,
+        cuddles: bool,
+    ) -> Option<OwnLines> {
+        let span = self.tree.span(node);
+        let is_empty = |item: &Element| {
+            let is_alone = span.start + 1 == item.start && item.end + 1 == span.end;
+            is_alone && is_empty(self.tree, item.value)
+        };
+        let is_cuddled = cuddles && elements.last().is_some_and(is_empty);
+        if place != Context::Json || !(span.len() == 2 || is_cuddled) {
+            return None;
+        }
+        let [.., around, own] = &*self.path else {
+            return None;
+        };
+        let own = own.key.unwrap_or(own.node);
+        let start = self.tree.outer_start(own);
+        let outer = self.lines.indentation(start)?;
+        let further = self.indentation_of_line(self.tree.span(around.node).start);
+        let step = step(outer, further);
+        Some(OwnLines {
+            prefix: if is_cuddled {
+                outer.to_owned()
+            } else {
+                [outer, &step].concat()
+            },
+            step,
+            line_break: self.lines.break_before(self.lines.start(start)),
+            deep: true,
+            cuddled: is_cuddled,
+        })
+    }
+
+    fn indentation_of_line(&self, at: usize) -> &'t str {
+        let start = self.lines.start(at);
+        self.lines.slice(start, self.lines.skip_blanks(start))
+    }
+}
+
+/// True if the elements of a collection in brackets begin on lines of their own.
+fn is_deep(tree: &Tree<'_>, lines: &Lines<'_>, value: NodeId) -> Option<bool> {
+    let first = tree.children(value).next()?;
+    let start = tree.outer_start(first);
+    (tree.style(value) == Style::Flow).then(|| lines.indentation(start).is_some())
+}
+
+/// True for a collection in brackets with a line for each element, also as `[{`.
+fn is_over_lines(tree: &Tree<'_>, lines: &Lines<'_>, value: NodeId) -> Option<bool> {
+    let is_cuddled = |item| is_deep(tree, lines, item) == Some(true);
+    Some(is_deep(tree, lines, value)? || tree.items(value).next().is_some_and(is_cuddled))
+}
+
+/// True for `{}` and `[]`.
+fn is_empty(tree: &Tree<'_>, value: NodeId) -> bool {
+    tree.style(value) == Style::Flow && tree.children(value).next().is_none()
+}
+
+/// The first item of the document that shows it, outside of `except`.
+fn list_item(tree: &Tree<'_>, lines: &Lines<'_>, except: Option<NodeId>) -> Option<ListItem> {
+    let except = except.map(|except| tree.span(except));
+    let stays = |item: &NodeId| {
+        let start = tree.span(*item).start;
+        !except
+            .as_ref()
+            .is_some_and(|except| except.contains(&start))
+    };
+    let is_in_brackets = |node: &NodeId| tree.style(*node) == Style::Flow;
+    let lists = tree.nodes().filter(is_in_brackets);
+    let items = lists.flat_map(|list| tree.items(list)).filter(stays);
+    let mut items = items.filter(is_in_brackets);
+    items.find_map(|node| {
+        let cuddled = lines.indentation(tree.outer_start(node)).is_none();
+        let is_shown = !cuddled || is_deep(tree, lines, node) == Some(true);
+        is_shown.then_some(ListItem { node, cuddled })
+    })
+}
+
+/// True if a comma is behind the last element of a collection over several lines.
+fn ends_in_comma(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Option<bool> {
+    if !is_deep(tree, lines, node)? {
+        return None;
+    }
+    let last = tree.children(node).last()?;
+    Some(lines.is_at(lines.next_content(tree.span(last).end), b','))
+}
+
+/// The white space that an indentation has beyond that of the brackets around it.
+fn step(indentation: &str, around: &str) -> String {
+    match indentation.strip_prefix(around) {
+        Some("") | None => "  ".to_owned(),
+        Some(step) => step.to_owned(),
+    }
+}
+
+/// JSON or YAML, as a string shows it.
+fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<Context> {
+    let quoted = |id: NodeId| match tree.style(id) {
+        Style::DoubleQuoted => Some(Context::Json),
+        Style::SingleQuoted => Some(Context::Flow),
+        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => {
+            Some(Context::Flow)
+        }
+        _ => None,
+    };
+    match tree.kind(node) {
+        Kind::Mapping => tree.entries(node).find_map(|(key, _)| quoted(key)),
+        _ => tree
+            .items(node)
+            .filter(|item| Some(*item) != except)
+            .find_map(quoted),
+    }
+}
