@@ -182,8 +182,7 @@ impl Editor {
         next: &str,
         value: impl Into<Value>,
     ) -> Result<&mut Self, Error> {
-        let path = self.pointer(&path)?;
-        self.expect_present(&with_last(&path, next))?;
+        let path = self.beside(&path, next)?;
         self.expect_absent(&path)?;
         self.carry_out(Operation::InsertBefore {
             path,
@@ -203,11 +202,9 @@ impl Editor {
         previous: &str,
         value: impl Into<Value>,
     ) -> Result<&mut Self, Error> {
-        let path = self.pointer(&path)?;
-        let previous = with_last(&path, previous);
-        self.expect_present(&previous)?;
+        let path = self.beside(&path, previous)?;
         let tree = read(&self.edited.text)?;
-        let next = splice::next_name(&tree, &previous)
+        let next = splice::next_name(&tree, &with_last(&path, previous))
             .map_err(|error| self.edited.in_original(error.into()))?;
         match next {
             Some(next) => self.insert_before(path.as_str(), &next, value),
@@ -233,7 +230,7 @@ impl Editor {
     /// # Errors
     /// [`Error::Splice`] when there is no such member, or one of the new name is there already.
     pub fn rename(&mut self, path: impl Path, name: &str) -> Result<&mut Self, Error> {
-        let from = self.pointer(&path)?;
+        let from = self.element(&path)?;
         let path = with_last(&from, name);
         if path != from {
             self.expect_absent(&path)?;
@@ -246,7 +243,7 @@ impl Editor {
     /// # Errors
     /// [`Error::Splice`] when the value cannot be removed safely.
     pub fn remove(&mut self, path: impl Path) -> Result<bool, Error> {
-        let path = self.pointer(&path)?;
+        let path = self.element(&path)?;
         self.carry_out_if_there(Operation::Remove { path })
     }
 
@@ -352,11 +349,32 @@ impl Editor {
         })
     }
 
-    fn expect_present(&self, path: &Pointer) -> Result<(), Error> {
-        match self.get(path.as_str())? {
-            Some(_) => Ok(()),
-            None => Err(self.nowhere(path)),
+    /// The path of a member or an item, not of the document.
+    fn element(&self, path: &impl Path) -> Result<PointerBuf, Error> {
+        let path = self.pointer(path)?;
+        if path.is_root() {
+            Err(self.nowhere(&path))
+        } else {
+            Ok(path)
         }
+    }
+
+    /// The path of a member that is to be beside another one.
+    fn beside(&self, path: &impl Path, other: &str) -> Result<PointerBuf, Error> {
+        let path = self.element(path)?;
+        let parent = path.parent().unwrap_or(Pointer::root());
+        if let Some(Value::Array(_)) = self.get(parent.as_str())? {
+            let detail = "only a member has a place before or after another one; `insert` puts an item at an index";
+            return Err(ErrorKind::InvalidPointer
+                .at(0)
+                .saying(detail.to_owned())
+                .into());
+        }
+        let other = with_last(&path, other);
+        if self.get(other.as_str())?.is_none() {
+            return Err(self.nowhere(&other));
+        }
+        Ok(path)
     }
 
     fn expect_absent(&self, path: &Pointer) -> Result<(), Error> {

@@ -105,6 +105,9 @@ pub(crate) fn nowhere(tree: &Tree<'_>, path: &Pointer) -> SpliceError {
     }
     let at = tree.alias_target(node);
     let detail = match tree.kind(at) {
+        _ if path.is_root() => {
+            "the path is that of the document, not of a member or an item".to_owned()
+        }
         Kind::Mapping => format!("{} has no `{missing}`", named(&known)),
         Kind::Sequence => {
             let items = tree.items(at).count();

@@ -106,6 +106,26 @@ fn an_error_of_a_path_says_how_far_it_leads() {
     assert_eq!(error.to_string(), "`/a` has no `x`");
     let error = editor.rename("/a", "l").map(drop).unwrap_err();
     assert_eq!(error.to_string(), "`/l` is there already");
+    let document = "the path is that of the document, not of a member or an item";
+    for error in [
+        editor.remove("").map(drop),
+        editor.rename("", "y").map(drop),
+        editor.insert_before("", "a", 1).map(drop),
+        editor.insert_after("", "a", 1).map(drop),
+    ] {
+        assert_eq!(error.unwrap_err().to_string(), document);
+    }
+    for (path, other) in [("/l/1", "0"), ("/l/x", "1"), ("/l/0", "7")] {
+        let before = editor.insert_before(path, other, 1).map(drop).unwrap_err();
+        let after = editor.insert_after(path, other, 1).map(drop).unwrap_err();
+        for error in [before, after] {
+            assert!(
+                error.to_string().starts_with("only a member has a place"),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(editor.finish().unwrap(), text);
 }
 
 #[test]
