@@ -48,8 +48,8 @@ pub(crate) fn is_misspelt_request(key: &str) -> bool {
 /// Returns the key of an annotation that has another prefix: `mackerel.io/inject` -> `agent-injector.contrib.mackerel.io/inject`
 fn with_own_prefix(key: &str) -> Option<String> {
     let (prefix, name) = key.split_once('/')?;
-    let own = [PREFIX, name].concat();
-    (prefix.ends_with(DOMAIN) && Annotation::of(&own).is_some()).then_some(own)
+    let own = prefix.ends_with(DOMAIN).then(|| [PREFIX, name].concat())?;
+    Annotation::of(&own).map(|_| own)
 }
 
 #[cfg(test)]

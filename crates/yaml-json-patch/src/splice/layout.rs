@@ -121,8 +121,21 @@ impl Examples {
 
 /// The value that occurs most often; of several, the one with the greatest weight.
 fn most<W: Ord + Copy, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
+    let mut votes = values.map(|(weight, value)| (value, weight));
+    let (value, mut greatest) = votes.next()?;
+    let mut same = 1;
+    // Most manifests have one layout.
+    let other = loop {
+        match votes.next() {
+            None => return Some(value),
+            Some((next, weight)) if next == value => greatest = greatest.max(weight),
+            Some(other) => break other,
+        }
+        same += 1;
+    };
     // Sorted, since a stranger's list may have thousands of layouts; a map would take longer for the few of others.
-    let mut votes: Vec<(T, W)> = values.map(|(weight, value)| (value, weight)).collect();
+    let first = std::iter::repeat_n((value, greatest), same);
+    let mut votes: Vec<(T, W)> = first.chain([other]).chain(votes).collect();
     votes.sort_unstable();
     let counted = votes.chunk_by(|one, other| one.0 == other.0).map(|same| {
         let (value, greatest) = *same.last()?;

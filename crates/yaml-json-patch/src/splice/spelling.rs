@@ -41,7 +41,7 @@ impl Quotes {
                 }
                 // One that goes counts, too: plain stays plain.
                 Style::Plain => {
-                    plain |= matches!(scalar_value(tree, node), Ok(ScalarValue::Str(_)));
+                    plain = plain || matches!(scalar_value(tree, node), Ok(ScalarValue::Str(_)));
                 }
                 _ => {}
             }
