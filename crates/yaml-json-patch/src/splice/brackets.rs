@@ -1,6 +1,6 @@
 //! The style of a collection in brackets, as it and those around it show it.
 
-use super::layout::{Level, ListItem};
+use super::layout::{Example, Level};
 use super::lines::Lines;
 use super::plan::Element;
 use super::render::{Brackets, OwnLines};
@@ -9,6 +9,7 @@ use super::writer::Writer;
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
+use std::cell::OnceCell;
 
 impl<'t> Writer<'_, 't> {
     /// Measures how the collection is written; what it does not show, the brackets around it do.
@@ -62,23 +63,14 @@ impl<'t> Writer<'_, 't> {
         let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
         let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
         let quotes = self.quotes_in_brackets(own.into_iter().chain(neighbour), &around, except);
-        let is_kyaml = self.has_trailing_commas(node, &others, &around);
-        let cuddles = self.cuddles(except).unwrap_or(is_kyaml);
+        let has_commas = self.has_trailing_commas(except).unwrap_or(false);
+        let cuddles = self.cuddles(except).unwrap_or(has_commas);
         // KYAML opens brackets as JSON does, and all its strings have quotes.
-        let open = if is_kyaml { Context::Json } else { place };
+        let open = if has_commas { Context::Json } else { place };
         // Of an element that is replaced alone, only the place counts.
         let shown = if others.is_empty() { elements } else { &others };
-        let lines = self
-            .own_lines_of(node, shown, open)
-            .or_else(|| self.cuddled(shown))
-            .or_else(|| self.lines_of_empty(node, shown, open, cuddles));
-        // A tab cannot be below a word without quotes and comma.
-        let may_be_deep =
-            |lines: &OwnLines| lines.deep && (open == Context::Json || !lines.has_tabs());
-        let lines = lines.map(|lines| OwnLines {
-            deep: may_be_deep(&lines),
-            ..lines
-        });
+        let lines = self.lines_in_brackets(node, shown, open, cuddles);
+        let is_kyaml = has_commas && lines.is_some();
         Brackets {
             place,
             pads,
@@ -95,7 +87,7 @@ impl<'t> Writer<'_, 't> {
             },
             trailing_comma: if is_kyaml { "," } else { "" },
             cuddles,
-            lines: lines.filter(|lines| lines.deep || !lines.cuddled),
+            lines,
         }
     }
 
@@ -118,44 +110,23 @@ impl<'t> Writer<'_, 't> {
         quotes.unwrap_or_default()
     }
 
-    /// True if the first collection over several lines has a comma behind its last element: this one, one in it, or one around it.
-    fn has_trailing_commas(
-        &mut self,
-        node: NodeId,
-        elements: &[Element],
-        around: &[NodeId],
-    ) -> bool {
-        let (tree, lines, known) = (self.tree, &self.lines, &mut self.examples.commas);
-        let inside = elements.iter().rev().map(|element| element.value);
-        let mut shown = [node].into_iter().chain(inside);
-        let own = shown.find_map(|node| ends_in_comma(tree, lines, node));
-        let comma = own.or_else(|| {
-            let comma = |node: &NodeId| ends_in_comma(tree, lines, *node);
-            let mut commas = around
-                .iter()
-                .map(|node| *known.entry(*node).or_insert_with(|| comma(node)));
-            commas.find_map(|comma| comma)
-        });
-        comma.unwrap_or(false)
+    /// True if a comma is behind the last element of the first collection over several lines.
+    fn has_trailing_commas(&self, except: Option<NodeId>) -> Option<bool> {
+        let (tree, known) = (self.tree, &self.examples.trailing_comma);
+        let is_shown = |node| ends_in_comma(tree, &self.lines, node);
+        first_shown(tree, known, except, || in_brackets(tree), is_shown)
     }
 
-    /// True if the first list of collections over several lines begins with `[{`, or `[[`; none if there is no such list.
-    fn cuddles(&mut self, except: Option<NodeId>) -> Option<bool> {
+    /// True if the first list of collections over several lines begins with `[{` or `[[`.
+    fn cuddles(&self, except: Option<NodeId>) -> Option<bool> {
         let (tree, lines) = (self.tree, &self.lines);
-        let first = (*self
-            .examples
-            .list_item
-            .get_or_init(|| list_item(tree, lines, None)))?;
-        let goes = except.is_some_and(|except| {
-            let start = tree.span(first.node).start;
-            tree.span(except).contains(&start)
-        });
-        let shown = if goes {
-            list_item(tree, lines, except)
-        } else {
-            Some(first)
-        };
-        shown.map(|item| item.cuddled)
+        let items = || in_brackets(tree).flat_map(|list| tree.items(list));
+        first_shown(tree, &self.examples.cuddled, except, items, |item| {
+            let cuddled = lines.indentation(tree.outer_start(item)).is_none();
+            let is_shown = tree.style(item) == Style::Flow
+                && (!cuddled || is_deep(tree, lines, item) == Some(true));
+            is_shown.then_some(cuddled)
+        })
     }
 
     /// The white space inside of the brackets of a collection of that kind.
@@ -185,6 +156,23 @@ impl<'t> Writer<'_, 't> {
         };
         let comma = self.lines.next_content(end);
         Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
+    }
+
+    /// The lines of the elements; none if they are on one line.
+    fn lines_in_brackets(
+        &self,
+        node: NodeId,
+        elements: &[Element],
+        place: Context,
+        cuddles: bool,
+    ) -> Option<OwnLines> {
+        let lines = self
+            .own_lines_of(node, elements, place)
+            .or_else(|| self.cuddled(elements))
+            .or_else(|| self.lines_of_empty(node, elements, place, cuddles))?;
+        // A tab cannot be below a word without quotes and comma.
+        let deep = lines.deep && (place == Context::Json || !lines.has_tabs());
+        (deep || !lines.cuddled).then_some(OwnLines { deep, ..lines })
     }
 
     /// The lines of a collection whose elements have lines of their own, from the last of them.
@@ -282,24 +270,32 @@ fn is_empty(tree: &Tree<'_>, value: NodeId) -> bool {
     tree.style(value) == Style::Flow && tree.children(value).next().is_none()
 }
 
-/// The first item of the document that shows it, outside of `except`.
-fn list_item(tree: &Tree<'_>, lines: &Lines<'_>, except: Option<NodeId>) -> Option<ListItem> {
-    let except = except.map(|except| tree.span(except));
-    let stays = |item: &NodeId| {
-        let start = tree.span(*item).start;
-        !except
-            .as_ref()
-            .is_some_and(|except| except.contains(&start))
+fn in_brackets(tree: &Tree<'_>) -> impl Iterator<Item = NodeId> {
+    tree.nodes().filter(|node| tree.style(*node) == Style::Flow)
+}
+
+/// The style of the first node that shows it, outside of `except`.
+fn first_shown<I: Iterator<Item = NodeId>>(
+    tree: &Tree<'_>,
+    known: &OnceCell<Option<Example>>,
+    except: Option<NodeId>,
+    nodes: impl Fn() -> I,
+    shows: impl Fn(NodeId) -> Option<bool>,
+) -> Option<bool> {
+    let example = |node| {
+        let shown = shows(node)?;
+        Some(Example { node, shown })
     };
-    let is_in_brackets = |node: &NodeId| tree.style(*node) == Style::Flow;
-    let lists = tree.nodes().filter(is_in_brackets);
-    let items = lists.flat_map(|list| tree.items(list)).filter(stays);
-    let mut items = items.filter(is_in_brackets);
-    items.find_map(|node| {
-        let cuddled = lines.indentation(tree.outer_start(node)).is_none();
-        let is_shown = !cuddled || is_deep(tree, lines, node) == Some(true);
-        is_shown.then_some(ListItem { node, cuddled })
-    })
+    let first = (*known.get_or_init(|| nodes().find_map(example)))?;
+    let goes = |node| {
+        let start = tree.span(node).start;
+        except.is_some_and(|except| tree.span(except).contains(&start))
+    };
+    if goes(first.node) {
+        nodes().filter(|node| !goes(*node)).find_map(shows)
+    } else {
+        Some(first.shown)
+    }
 }
 
 /// True if a comma is behind the last element of a collection over several lines.

@@ -55,12 +55,11 @@ impl Level {
     }
 }
 
-/// An item in brackets that shows how lists of collections are written over several lines.
+/// A node, and whether a style is shown by it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ListItem {
+pub(super) struct Example {
     pub(super) node: NodeId,
-    /// It begins on the line of the bracket, or of the item before it: `[{`, `}, {`.
-    pub(super) cuddled: bool,
+    pub(super) shown: bool,
 }
 
 /// Layouts found below a collection, remembered so that many edits in it search it once.
@@ -72,10 +71,10 @@ pub(crate) struct Examples {
     pub(super) spellings: BTreeMap<NodeId, Spelling>,
     /// The quoting of strings in brackets; none where no string shows it.
     pub(super) brackets: BTreeMap<NodeId, Option<Context>>,
-    /// True where a comma is behind the last element; none where the elements have no lines of their own.
-    pub(super) commas: BTreeMap<NodeId, Option<bool>>,
+    /// The first collection that shows whether a comma is behind the last element.
+    pub(super) trailing_comma: OnceCell<Option<Example>>,
     /// The first item that shows whether lists are written as `[{`.
-    pub(super) list_item: OnceCell<Option<ListItem>>,
+    pub(super) cuddled: OnceCell<Option<Example>>,
 }
 
 impl Examples {
