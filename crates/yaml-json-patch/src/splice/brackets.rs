@@ -31,14 +31,18 @@ impl<'t> Writer<'_, 't> {
             .collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
-        let (tree, examples) = (self.tree, &mut self.examples.brackets);
-        let shown = quoting(tree, node, except).or_else(|| {
-            around.iter().find_map(|id| {
-                *examples
-                    .entry(*id)
-                    .or_insert_with(|| quoting(tree, *id, None))
-            })
-        });
+        let has_commas = self.has_trailing_commas(except).unwrap_or(false);
+        let (tree, known) = (self.tree, &mut self.examples.brackets);
+        let mut quoting_of = |id: &NodeId| {
+            let quoting = || quoting(tree, *id, None);
+            *known.entry(*id).or_insert_with(quoting)
+        };
+        // In KYAML, only keys that need quotes have them.
+        let outermost = around.last().filter(|_| has_commas);
+        let shown = outermost
+            .and_then(&mut quoting_of)
+            .or_else(|| quoting(tree, node, except))
+            .or_else(|| around.iter().find_map(quoting_of));
         let is_block = |root: &Level| tree.style(root.node) == Style::Block;
         let place = shown.unwrap_or(match self.path.first() {
             Some(root) if is_block(root) => Context::Flow,
@@ -63,7 +67,6 @@ impl<'t> Writer<'_, 't> {
         let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
         let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
         let quotes = self.quotes_in_brackets(own.into_iter().chain(neighbour), &around, except);
-        let has_commas = self.has_trailing_commas(except).unwrap_or(false);
         let cuddles = self.cuddles(except).unwrap_or(has_commas);
         // KYAML opens brackets as JSON does, and all its strings have quotes.
         let open = if has_commas { Context::Json } else { place };

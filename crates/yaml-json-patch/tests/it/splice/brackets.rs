@@ -229,7 +229,7 @@ fn kyaml_keeps_its_commas_quotes_and_cuddled_lists() {
 }
 
 #[test]
-fn kyaml_has_no_scalar_beside_its_cuddled_collections() {
+fn kyaml_is_as_kubectl_prints_it() {
     given("{\n  kind: \"A\",\n  a: [{\n    b: \"c\",\n  }],\n}\n")
         .replace("/a/0", json!("d"))
         .gives("{\n  kind: \"A\",\n  a: [\n    \"d\",\n  ],\n}\n");
@@ -240,6 +240,10 @@ fn kyaml_has_no_scalar_beside_its_cuddled_collections() {
         .add("/e", json!([{}, "f"]))
         .gives("{\n  a: [\n    \"d\",\n  ],\n  e: [\n    {},\n    \"f\",\n  ],\n}\n")
         .and_without(&["/e"]);
+    given("{\n  kind: \"A\",\n  a: {\n    \"8080\": \"b\",\n  },\n}\n")
+        .add("/a/c", json!("d"))
+        .gives("{\n  kind: \"A\",\n  a: {\n    \"8080\": \"b\",\n    c: \"d\",\n  },\n}\n")
+        .and_without(&["/a/c"]);
     given("{\n  ingress: [{}],\n}\n")
         .add("/ingress/-", json!({"from": []}))
         .gives("{\n  ingress: [{}, {\n    from: [],\n  }],\n}\n")
