@@ -9,6 +9,9 @@ use crate::options::{Direction, ForeignAgents, HandEdits};
 use crate::report::Reason;
 use std::collections::HashSet;
 
+/// Paths that a command names.
+const MAX_PATHS: usize = 20;
+
 /// Returns the options of a run that give its configuration, each behind a blank, for another command that is to say the same.
 pub fn configuration_options(run: RunContext<'_>) -> String {
     let common = run.common;
@@ -53,7 +56,12 @@ pub fn rbac_command(run: RunContext<'_>) -> String {
     with_paths(command, paths.iter().map(|path| &**path))
 }
 
+/// Adds the paths. A shell's `**/*.yaml` may have given hundreds, which no line shows.
 fn with_paths<'p>(mut command: String, paths: impl IntoIterator<Item = &'p str>) -> String {
+    let paths: Vec<&str> = paths.into_iter().collect();
+    if paths.len() > MAX_PATHS {
+        return command + " PATH...";
+    }
     for path in paths {
         command.push(' ');
         command += &shell_word(path);
