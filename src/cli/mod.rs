@@ -1,7 +1,7 @@
 //! The command line: bytes in, bytes out, exit code. It makes no decision about a manifest.
 //!
 //! - `args`, `usage`: arguments, and help for wrong ones
-//! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
+//! - `discover`, `input`, `kustomizations`, `entry_path`: the texts, and which of them are patches
 //! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
 //! - `files`, `stdin`: a run over files, a run over stdin
 //! - `kustomize_build`, `transformer`: a run over what kustomize builds, the only one that starts a program
