@@ -94,6 +94,8 @@ pub fn files(paths: &[PathBuf]) -> DiscoveredFiles {
 /// Adds the files of a folder that are not `seen`.
 fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut DiscoveredFiles) {
     let root = canonical(folder);
+    // The walk shows a link as such.
+    discovered.folders.push(root.clone());
     // The filter below is not applied to the folder itself.
     if is_chart_templates(&root) {
         discovered.chart_templates.push(folder.to_owned());
@@ -138,14 +140,12 @@ fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut Discovered
                     });
                 }
             }
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {
-                let below = entry.path().strip_prefix(folder).unwrap_or(Path::new(""));
-                // The folder itself would end with a slash, so that it has another name as a string.
-                let path = match below.as_os_str().is_empty() {
-                    true => root.clone(),
-                    false => root.join(below),
-                };
-                discovered.folders.push(path);
+            Ok(entry)
+                if entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir()) =>
+            {
+                if let Ok(below) = entry.path().strip_prefix(folder) {
+                    discovered.folders.push(root.join(below));
+                }
             }
             Ok(_) => {}
             Err(error) => discovered.errors.push(walk_message(&error)),

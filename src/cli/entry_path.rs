@@ -1,40 +1,31 @@
 //! The paths in kustomizations, as kustomize finds them: `..` by the text, then the links.
 
-use std::ffi::OsString;
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Links that a path may have, as for Linux.
-const MAX_LINKS: usize = 40;
+/// The canonical paths of links that were followed. A stranger's may be long, and named by many entries.
+pub type Links = HashMap<PathBuf, Option<PathBuf>>;
 
 /// Returns the canonical path of what a kustomization in a canonical folder names; none if there is no such file, as for a URL.
 /// Only the names in the entry are asked for, since a stranger may nest thousands of folders.
-pub fn entry_path(folder: &Path, entry: &str) -> Option<PathBuf> {
-    let mut path = folder.to_owned();
-    let mut names: Vec<OsString> = Vec::new();
+pub fn entry_path(folder: &Path, entry: &str, links: &mut Links) -> Option<PathBuf> {
+    let (mut path, mut names) = (folder.to_owned(), Vec::new());
     for component in Path::new(entry).components() {
         match component {
             Component::ParentDir if names.pop().is_some() => {}
             Component::ParentDir => _ = path.pop(),
             Component::CurDir => {}
             Component::RootDir | Component::Prefix(_) => path.push(component),
-            Component::Normal(name) => names.push(name.to_owned()),
+            Component::Normal(name) => names.push(name),
         }
     }
-    names.reverse();
-    let mut links = 0;
-    while let Some(name) = names.pop() {
-        if name == ".." {
-            path.pop();
-            continue;
-        }
-        path.push(&name);
+    for name in names {
+        path.push(name);
         if path.symlink_metadata().ok()?.is_symlink() {
-            links += 1;
-            let target = path.read_link().ok().filter(|_| links <= MAX_LINKS)?;
-            path.pop();
-            let target = target.components().rev();
-            let target = target.filter(|component| *component != Component::CurDir);
-            names.extend(target.map(|component| component.as_os_str().to_owned()));
+            let target = links.entry(path);
+            path = target
+                .or_insert_with_key(|link| link.canonicalize().ok())
+                .clone()?;
         }
     }
     Some(path)
@@ -61,7 +52,7 @@ mod tests {
         }
         symlink(root.join("a"), root.join("a/b/absolute")).unwrap();
         let found = |entry: &str| {
-            let path = entry_path(&root.join("a/b"), entry)?;
+            let path = entry_path(&root.join("a/b"), entry, &mut Links::new())?;
             Some(path.strip_prefix(&root).unwrap().display().to_string())
         };
         for (entry, expected) in [
@@ -80,7 +71,11 @@ mod tests {
         }
         let absolute = root.join("a/b/c");
         assert_eq!(
-            entry_path(Path::new("/"), &absolute.to_string_lossy()),
+            entry_path(
+                Path::new("/"),
+                &absolute.to_string_lossy(),
+                &mut Links::new()
+            ),
             Some(absolute)
         );
     }

@@ -116,23 +116,23 @@ fn report_annotations(
     Ok(())
 }
 
-/// Warns of what `rbac` prints for files to which kustomize gives other names, once. If it prints nothing since namespaces are
-/// missing, that error names the command.
+/// Warns of what `rbac` prints for files to which kustomize gives other names, once. Where namespaces are missing, other messages
+/// name the command for the build.
 fn report_other_names(renaming: Renaming, session: &mut Session<'_>) -> io::Result<()> {
-    if !matches!(session.run.mode, OutputMode::Permissions) {
-        return Ok(());
-    }
-    if session.without_namespace > 0 {
-        session.rbac_of_build = renaming.missing.map(|build| with_k(session, &build));
-        return Ok(());
-    }
+    session.rbac_of_build = renaming
+        .missing
+        .map(|build| with_k("rbac", session, &build));
     let Some(build) = renaming.given else {
         return Ok(());
     };
+    if !matches!(session.run.mode, OutputMode::Permissions) || session.without_namespace > 0 {
+        return Ok(());
+    }
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
-    let finding = Finding::about_input(Reason::KustomizeNames, message)
-        .with_help(format!("use {}", with_k(session, &build)));
+    let command = with_k("rbac", session, &build);
+    let help = format!("use `{command}`, and so for each directory that you deploy");
+    let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
     session.add_about(&build.folder.to_string_lossy(), finding)
 }
 
@@ -154,8 +154,10 @@ fn report_rendered_elsewhere(
     for one in silent {
         let causes = causes(std::slice::from_ref(&one), false);
         let message = format!("no pod template: the kustomization has {causes}");
-        let finding = Finding::about_input(Reason::RenderedElsewhere, message)
-            .with_help(format!("use {}", with_k(session, &one.build)));
+        let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(format!(
+            "use `{}`",
+            with_k(session.run.mode.command(), session, &one.build)
+        ));
         session.use_nearest(&one.folder);
         session.add_about(&one.build.folder.to_string_lossy(), finding)?;
     }
@@ -177,11 +179,11 @@ fn note_rendered_elsewhere(
     let names: Vec<_> = names.take(3).collect();
     let more = if builds.len() > 3 { ", …" } else { "" };
     let line = format!(
-        "info: rendered elsewhere: {} with {}: {}{more}; use {}",
+        "info: rendered elsewhere: {} with {}: {}{more}; use `{}`",
         plural(builds.len(), "kustomization"),
         causes(others, !moving.is_empty()),
         names.join(", "),
-        with_k(session, first)
+        with_k(session.run.mode.command(), session, first)
     );
     session.messages.note_line(&line)
 }
@@ -200,18 +202,19 @@ fn causes(elsewhere: &[RenderedElsewhere], moves: bool) -> String {
     causes.join(" or ")
 }
 
-/// Returns the command that says the same about what kustomize builds.
-fn with_k(session: &Session<'_>, build: &Build) -> String {
-    let (command, folder) = (session.run.mode.command(), build.folder.to_string_lossy());
-    let options = configuration_options(session.run);
+/// Returns a command for what kustomize builds.
+fn with_k(command: &str, session: &Session<'_>, build: &Build) -> String {
+    let (mut run, folder) = (session.run, build.folder.to_string_lossy());
+    if command == "rbac" {
+        run.nearest = None;
+    }
+    let options = configuration_options(run);
     let helm = match build.needs_helm {
         true => " --kustomize-args=--enable-helm",
         false => "",
     };
-    format!(
-        "`mackerel-agent-injector {command}{options}{helm} -k {}`",
-        shell_word(&folder)
-    )
+    let folder = shell_word(&folder);
+    format!("mackerel-agent-injector {command}{options}{helm} -k {folder}")
 }
 
 /// Returns the warning about a folder without resources.

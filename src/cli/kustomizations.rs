@@ -2,7 +2,7 @@
 //! names that their builds give, and the configurations of functions.
 
 use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
-use crate::cli::entry_path::entry_path;
+use crate::cli::entry_path::{Links, entry_path};
 use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
 use crate::config::API_VERSION;
@@ -26,6 +26,7 @@ pub struct Kustomizations {
     named: Vec<Named>,
     /// The indices of `named`, by canonical path.
     by_path: HashMap<OsString, usize>,
+    links: Links,
 }
 
 #[derive(Debug)]
@@ -195,7 +196,7 @@ impl Kustomizations {
 
     /// Returns the index of what a kustomization names, if it is there.
     fn find(&mut self, entry: &str, layer: &Layer, current: &Path) -> Option<usize> {
-        let path = entry_path(&layer.folder, entry)?;
+        let path = entry_path(&layer.folder, entry, &mut self.links)?;
         if let Some(known) = self.by_path.get(path.as_os_str()) {
             return Some(*known);
         }

@@ -5,6 +5,7 @@ use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::relative;
 use crate::cli::input::{canonical, io_message, text};
+use crate::cli::mend::shell_argument;
 use crate::cli::messages::Messages;
 use crate::cli::nearest_config::NearestConfigs;
 use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
@@ -215,13 +216,6 @@ fn command_for_function(
     )
 }
 
-/// Returns an option as a word of a shell.
-fn shell_argument(argument: &str) -> String {
-    let name = argument.trim_start_matches('-');
-    let hyphens = &argument[..argument.len() - name.len()];
-    format!("{hyphens}{}", shell_word(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,18 +230,6 @@ mod tests {
             (".", "."),
         ] {
             assert_eq!(local(Path::new(folder)), Path::new(expected));
-        }
-    }
-
-    #[test]
-    fn an_option_for_kustomize_stays_an_option() {
-        for (argument, expected) in [
-            ("-e", "-e"),
-            ("--enable-helm", "--enable-helm"),
-            ("--env=a b", "--'env=a b'"),
-            ("a;b", "'a;b'"),
-        ] {
-            assert_eq!(shell_argument(argument), expected);
         }
     }
 }

@@ -36,15 +36,21 @@ pub fn configuration_options(run: RunContext<'_>) -> String {
 }
 
 /// Returns the command that prints the permissions for the same input. It names its objects after one configuration.
-pub fn rbac_command(run: RunContext<'_>) -> String {
+pub fn rbac_command(run: RunContext<'_>, needs_namespace: bool) -> String {
     let mut command = "mackerel-agent-injector rbac".to_owned();
-    if run.nearest.is_some() {
+    if needs_namespace {
+        command += " -n NAMESPACE";
+    }
+    if run.nearest.is_some() && run.build.is_none() {
         return command + " --config FILE PATH...";
     }
-    command += &configuration_options(run);
+    command += &configuration_options(RunContext {
+        nearest: None,
+        ..run
+    });
     if let Some(build) = run.build {
         for argument in &build.kustomize_args {
-            command += &format!(" --kustomize-args={}", shell_word(argument));
+            command += &format!(" --kustomize-args={}", shell_argument(argument));
         }
         command += " -k";
     }
@@ -54,6 +60,13 @@ pub fn rbac_command(run: RunContext<'_>) -> String {
         return command + " -";
     }
     with_paths(command, paths.iter().map(|path| &**path))
+}
+
+/// Returns an option as a word of a shell.
+pub fn shell_argument(argument: &str) -> String {
+    let name = argument.trim_start_matches('-');
+    let hyphens = &argument[..argument.len() - name.len()];
+    format!("{hyphens}{}", shell_word(name))
 }
 
 /// Adds the paths. A shell's `**/*.yaml` may have given hundreds, which no line shows.
@@ -118,6 +131,23 @@ impl Mend {
                 let command = self.command([&*row.file]);
                 row.finding.to_mut().help = Some(format!("run `{command}`"));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_for_kustomize_stays_an_option() {
+        for (argument, expected) in [
+            ("-e", "-e"),
+            ("--enable-helm", "--enable-helm"),
+            ("--env=a b", "--'env=a b'"),
+            ("a;b", "'a;b'"),
+        ] {
+            assert_eq!(shell_argument(argument), expected);
         }
     }
 }

@@ -274,8 +274,13 @@ impl Session<'_> {
             let message = format!("cannot print the permissions: {templates} without a namespace");
             let mut help = "set `--namespace` or `spec.namespace`".to_owned();
             if self.run.build.is_none() {
-                let command = self.rbac_of_build.as_deref().unwrap_or("`rbac -k DIR`");
-                help += &format!("; if a kustomization sets it, use {command}");
+                help += "; if a kustomization sets it, use ";
+                help += &match &self.rbac_of_build {
+                    Some(command) => {
+                        format!("`{command}`, and so for each directory that you deploy")
+                    }
+                    None => "`mackerel-agent-injector rbac -k DIR`".to_owned(),
+                };
             }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
             self.messages

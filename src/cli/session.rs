@@ -220,7 +220,7 @@ impl<'r> Session<'r> {
         }
         match self.without_config.take() {
             Some(name) => self.messages.error(format!(
-                "{name} has no configuration, and other files have one; with `--nearest-config`, each pod template needs one: add a file {FILE_NAME}"
+                "{name} has no configuration, and other directories have one; with `--nearest-config`, each pod template needs one: add a file {FILE_NAME}"
             )),
             None => Ok(()),
         }
@@ -397,8 +397,21 @@ impl<'r> Session<'r> {
             texts: self.texts(),
             requirements: &self.requirements,
             options: self.run.options,
-            rbac_command: rbac_command(self.run),
+            rbac_command: self.rbac_command(),
         }
+    }
+
+    /// Returns the command that prints the permissions: for a build, if that gives templates their namespace.
+    fn rbac_command(&self) -> String {
+        if let Some(build) = &self.rbac_of_build {
+            return build.clone();
+        }
+        let outcomes = self.files.iter().flat_map(|file| &file.injection.outcomes);
+        let mut subjects = outcomes.filter_map(Outcome::rbac_subject);
+        rbac_command(
+            self.run,
+            subjects.any(|subject| subject.namespace.is_none()),
+        )
     }
 
     /// Checks the resources of all files together, since a Secret may be in another file than its pods.

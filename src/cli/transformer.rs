@@ -1,6 +1,6 @@
 //! A configuration of this program under `transformers` of a kustomization: its build injects the agent itself.
 
-use crate::cli::entry_path::entry_path;
+use crate::cli::entry_path::{Links, entry_path};
 use crate::cli::find_config::{read_found, root};
 use crate::cli::input::canonical;
 use crate::config::API_VERSION;
@@ -22,7 +22,7 @@ pub enum Transformer {
 pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = root(&folder, &current);
-    let (mut bases, mut seen) = (HashSet::new(), HashSet::new());
+    let (mut bases, mut seen, mut links) = (HashSet::new(), HashSet::new(), Links::new());
     let mut folders = vec![folder.clone()];
     while let Some(folder) = folders.pop() {
         let Some(kustomization) = kustomization_in(&folder, root) else {
@@ -32,8 +32,8 @@ pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
             if entry.contains(API_VERSION) {
                 return Some(Transformer::Inline);
             }
-            if let Some(path) = entry_path(&folder, &entry)
-                && has_configuration(&path, root, &mut seen)
+            if let Some(path) = entry_path(&folder, &entry, &mut links)
+                && has_configuration(&path, root, &mut seen, &mut links)
             {
                 return Some(match path.is_dir() {
                     true => Transformer::Folder(path),
@@ -42,14 +42,19 @@ pub fn of_build(folder: &Path, current: &Path) -> Option<Transformer> {
             }
         }
         let used = kustomization.resources.iter();
-        let used = used.filter_map(|entry| entry_path(&folder, entry));
+        let used = used.filter_map(|entry| entry_path(&folder, entry, &mut links));
         folders.extend(used.filter(|path| bases.insert(path.clone())));
     }
     None
 }
 
 /// Returns true for a file with a configuration of this program, and for a folder that builds one. What was `seen` before had none.
-fn has_configuration(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> bool {
+fn has_configuration(
+    path: &Path,
+    root: &Path,
+    seen: &mut HashSet<PathBuf>,
+    links: &mut Links,
+) -> bool {
     let mut paths = vec![path.to_owned()];
     while let Some(path) = paths.pop() {
         if !seen.insert(path.clone()) {
@@ -57,7 +62,7 @@ fn has_configuration(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> b
         }
         if let Some(kustomization) = kustomization_in(&path, root) {
             let used = kustomization.resources.iter();
-            paths.extend(used.filter_map(|entry| entry_path(&path, entry)));
+            paths.extend(used.filter_map(|entry| entry_path(&path, entry, links)));
         } else if read_found(&path, root).is_ok_and(|file| file.text.contains(API_VERSION)) {
             return true;
         }

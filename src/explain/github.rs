@@ -24,7 +24,7 @@ pub fn github(rows: &[Row<'_>]) -> String {
             lines += &format!("file={file},line={},col={},", at.line, at.column);
         }
         let title = property(row.finding.reason.problem().id);
-        lines += &format!("title={title}::{}\n", data(&row.sentence()));
+        lines += &format!("title={title}::{}\n", data(&row.sentence_in_file()));
     }
     lines
 }

@@ -31,7 +31,7 @@ pub fn gitlab(rows: &[Row<'_>]) -> Value {
             Severity::Info => "info",
         };
         let entry = json!({
-            "description": row.sentence(),
+            "description": row.sentence_in_file(),
             "check_name": check_name,
             "fingerprint": fingerprint(&format!("{identity}\0{number}")),
             "severity": severity,

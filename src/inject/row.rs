@@ -214,6 +214,15 @@ impl<'i> Row<'i> {
         }
     }
 
+    /// Returns the sentence for a tool that shows the place in the file.
+    #[must_use]
+    pub fn sentence_in_file(&self) -> String {
+        match (self.subject, self.place_in_file()) {
+            (Subject::Run, Some(_)) => self.finding.message_with_help(),
+            _ => self.sentence(),
+        }
+    }
+
     /// Returns `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web spec.template: the agent was added`.
     #[must_use]
     pub fn line(&self) -> String {

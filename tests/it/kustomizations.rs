@@ -644,7 +644,7 @@ fn rbac_names_the_build_that_knows_a_missing_namespace() {
     let rbac = folder.run(&["rbac", "."]);
     assert_eq!((rbac.code, &*rbac.stdout), (Some(2), ""), "{rbac:?}");
     let error = "error[namespace-required]: cannot print the permissions: 1 pod template without a namespace\n\
-                 \x20 = help: set `--namespace` or `spec.namespace`; if a kustomization sets it, use `mackerel-agent-injector rbac -k prod`\n";
+                 \x20 = help: set `--namespace` or `spec.namespace`; if a kustomization sets it, use `mackerel-agent-injector rbac -k prod`, and so for each directory that you deploy\n";
     assert!(rbac.stderr.starts_with(error), "{rbac:?}");
     assert!(!rbac.stderr.contains("[kustomize-names]"), "{rbac:?}");
 }
@@ -872,5 +872,23 @@ fn a_service_account_is_found_by_the_namespace_of_the_kustomization() {
         let stderr = check();
         assert!(stderr.contains("warning[sa-automount-off]"), "{stderr}");
         assert!(!stderr.contains("sa-automount-unknown"), "{stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_kustomization_of_a_directory_that_is_a_link_counts() {
+    let folder = Folder::with(&[
+        ("real/kustomization.yaml", "patches: [{path: patch.yaml}]\n"),
+        ("real/patch.yaml", WEB),
+    ]);
+    std::os::unix::fs::symlink("real", folder.path("current")).unwrap();
+    for directory in ["real", "current", "current/"] {
+        let checked = folder.run(&["inject", "--check", directory]);
+        let skipped = "1 skipped (kustomize-patch), 1 without pod template";
+        assert!(
+            checked.code == Some(0) && checked.stderr.contains(skipped),
+            "{checked:?}"
+        );
     }
 }

@@ -40,7 +40,7 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
     );
     assert_eq!(
         ran.stderr,
-        format!("1 injected, 1 skipped (hook)\n{}", needed("-"))
+        format!("1 injected, 1 skipped (hook)\n{}", needed("-n NAMESPACE -"))
     );
 }
 

@@ -139,7 +139,10 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
         many.contains("9 pod templates without a namespace"),
         "{many}"
     );
-    assert!(many.contains("`rbac -k DIR`"), "{many}");
+    assert!(
+        many.contains("`mackerel-agent-injector rbac -k DIR`\n"),
+        "{many}"
+    );
     let skipped = folder.run(&["rbac", "--set=onError=skip", "."]);
     assert_eq!((skipped.code, &*skipped.stdout), (Some(2), ""));
 

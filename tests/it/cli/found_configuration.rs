@@ -193,7 +193,7 @@ fn with_nearest_config_each_file_has_its_own() {
     assert!(
         without
             .stderr
-            .starts_with("error: d/web.yaml has no configuration, and other files have one;"),
+            .starts_with("error: d/web.yaml has no configuration, and other directories have one;"),
         "{without:?}"
     );
     assert_eq!(folder.read("d/web.yaml"), WEB);

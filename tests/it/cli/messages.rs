@@ -153,7 +153,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     let expected = format!(
         "1 would be injected, 1 without pod template; no file was changed\n{}\
          error: no/such.yaml: no such file or directory\n1 error\n",
-        needed("web.yaml settings.yaml")
+        needed("-n NAMESPACE web.yaml settings.yaml")
     );
     assert_eq!(lines[1..], expected.lines().collect::<Vec<_>>());
 }
@@ -216,12 +216,12 @@ fn the_summary_says_where_the_manifests_went() {
         ran.stderr,
         format!(
             "1 injected; printed to stdout (`-i` changes the files)\n{}",
-            needed("web.yaml")
+            needed("-n NAMESPACE web.yaml")
         )
     );
     assert_eq!(
         folder.run_with(&["inject", "-"], WEB).stderr,
-        format!("1 injected\n{}", needed("-"))
+        format!("1 injected\n{}", needed("-n NAMESPACE -"))
     );
     assert_eq!(folder.read("web.yaml"), WEB);
     folder.write("web.yaml", &injected());

@@ -47,7 +47,7 @@ fn in_place_touches_only_files_that_change() {
             stdout: String::new(),
             stderr: format!(
                 "1 injected, 1 without pod template; 1 file changed\n{}",
-                needed("a")
+                needed("-n NAMESPACE a")
             )
         }
     );
@@ -373,7 +373,7 @@ fn several_inputs_are_one_stream() {
         ran.stderr,
         format!(
             "1 injected, 2 without pod template; printed to stdout (`-i` changes the files)\n{}",
-            needed(".")
+            needed("-n NAMESPACE .")
         )
     );
 }
@@ -480,7 +480,7 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     assert!(
         adopted
             .stderr
-            .ends_with(&format!("\n1 adopted\n{}", needed("-"))),
+            .ends_with(&format!("\n1 adopted\n{}", needed("-n NAMESPACE -"))),
         "{}",
         adopted.stderr
     );

@@ -25,7 +25,7 @@ const ENGLISH: CliPageWords = CliPageWords {
     title: "CLI reference",
     introduction: "Options have the same meaning in each command that takes them.\n\n\
                    `inject` and `uninject` print all manifests to stdout, changed or not. With `-i` they change the files instead, and with `--diff`, `--check` or `--output` neither.\n\n\
-                   If there is an error, no file is changed and nothing is printed to stdout, except the report of `explain` or of `--check --output`. \
+                   If there is an error, no file is changed and nothing is printed to stdout, except the report of `explain`, or of `--check` without `--diff`. \
                    A function call returns its ResourceList as it came, with the errors in `results`. \
                    With `--check`, each change is an error there. Commands that print no manifests refuse a function call.\n\n\
                    `--check` exits with `1` for a change, for an agent without its record ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. With `--strict`, all of these except changes are errors. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
@@ -49,7 +49,7 @@ const JAPANESE: CliPageWords = CliPageWords {
     title: "CLI リファレンス",
     introduction: "同じ名前のオプションは、どのコマンドでも同じ意味です。\n\n\
                    `inject` と `uninject` は、変更の有無にかかわらず、すべてのマニフェストを標準出力に出します。`-i` を付けると、その代わりにファイルを変更します。`--diff`、`--check`、`--output` を付けると、どちらも行いません。\n\n\
-                   エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` と `--check --output` の結果は出力します。\
+                   エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` の結果と、`--diff` を付けない `--check` の結果は出力します。\
                    KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\
                    `--check` では、変更が必要なものもエラーになります。マニフェストを出力しないコマンドは、KRM function としては使えません。\n\n\
                    `--check` は、次のどれかがあれば `1` で終了します。`--strict` を付けると、変更以外はエラーになります。\n\n\

@@ -197,7 +197,7 @@ fn errors_about_paths_are_annotations_without_a_file() {
     let unreadable = check(&["latin.yaml"]);
     assert!(
         unreadable.stdout.starts_with(
-            "::error file=latin.yaml,line=2,col=21,title=unreadable-file::latin.yaml:2:21: "
+            "::error file=latin.yaml,line=2,col=21,title=unreadable-file::not UTF-8: "
         ),
         "{unreadable:?}"
     );

@@ -387,7 +387,11 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
         report.stdout
     );
     let option = "--kustomize-args=--load-restrictor=LoadRestrictionsNone";
-    user.runs(injector, &[&inject[..], &[option]].concat());
+    let args = [&["inject", "--check", "-k", "fleet/prod"][..], &[option]].concat();
+    let checked = user.tries(injector, &args).stderr;
+    let rbac =
+        format!("`mackerel-agent-injector rbac -n NAMESPACE {option} -k fleet/prod` prints it");
+    assert!(checked.contains(&rbac), "{checked}");
     let in_place = user.tries(injector, &["inject", "-i", "-k", "fleet/prod"]);
     assert_eq!(in_place.code, 2);
     assert!(
