@@ -120,28 +120,26 @@ impl<'t> Writer<'_, 't> {
         };
         let brackets = self.beside(brackets, anchor);
         let texts = self.elements_of(&brackets, new, anchor.end)?;
-        let between = brackets.between();
-        let has_own_lines = brackets.lines.as_ref().is_some_and(|lines| !lines.cuddled);
+        let (lead, has_lines) = (brackets.lead(0), brackets.lines.is_some());
         let tail = self.tail(anchor.end);
-        let text: String = texts
-            .iter()
-            .map(|text| format!("{between}{text}"))
-            .collect();
         match (tail.comment, tail.comma) {
-            (Some(end), Some(_)) if has_own_lines => {
+            (Some(end), Some(_)) if has_lines => {
                 // `a, # why` keeps its comment; the new lines go below it, with commas of their own.
-                let lead = brackets.lead(0);
-                let text: String = texts.iter().map(|text| format!("{lead}{text},")).collect();
-                self.out.insert(end, text);
+                let lines = texts.iter().map(|text| format!("{lead}{text},"));
+                self.out.insert(end, lines.collect());
             }
             (Some(end), None)
-                if has_own_lines && !self.lines.is_at(self.lines.next_content(end), b',') =>
+                if has_lines && !self.lines.is_at(self.lines.next_content(end), b',') =>
             {
                 self.out.insert(anchor.end, ",".to_owned());
-                self.out
-                    .insert(end, text.strip_prefix(',').unwrap_or_default().to_owned());
+                let text = texts.join(&format!(",{lead}"));
+                self.out.insert(end, [lead, text].concat());
             }
-            _ => self.out.insert(anchor.end, text),
+            _ => {
+                let between = brackets.between();
+                let texts = texts.iter().map(|text| format!("{between}{text}"));
+                self.out.insert(anchor.end, texts.collect());
+            }
         }
         Ok(())
     }
@@ -227,21 +225,42 @@ impl<'t> Writer<'_, 't> {
             return;
         };
         let (above, own) = (self.tail(before.end), self.tail(to.end));
+        let previous = elements.get(last - 1).unwrap_or(before);
+        let shares_line = !self
+            .lines
+            .slice(previous.end, to.start)
+            .contains(['\n', '\r']);
+        // `a, b # why`: the comment is of the line, which stays.
+        let own_comment = own.comment.filter(|_| !shares_line);
+        // What is behind it on its line does not go into the comment above.
+        let below = |comment: usize, end: usize| {
+            let is_last = self.lines.skip_blanks(end) == self.lines.line_end(end);
+            (if is_last { comment } else { from.start })..end
+        };
         match (above.comment, above.comma, own.comma) {
             // The comment of the element above stays.
             (Some(comment), Some(_), Some(comma)) => {
-                self.out.delete(comment..own.comment.unwrap_or(comma))
+                self.out
+                    .delete(below(comment, own_comment.unwrap_or(comma)));
             }
-            (Some(comment), Some(comma), None) if last + 1 == elements.len() => {
+            (Some(comment), Some(comma), None) => {
                 if !followed {
                     self.out.delete(comma - 1..comma);
                 }
-                self.out.delete(comment..own.comment.unwrap_or(to.end));
+                self.out
+                    .delete(below(comment, own_comment.unwrap_or(to.end)));
             }
-            (None, Some(comma), Some(_)) if own.comment.is_some() => {
-                self.out.delete(comma..own.comment.unwrap_or(comma));
+            // The comma is on a line of its own, or before the element.
+            (Some(_), None, _) => {
+                self.out.delete(self.lines.next_content(before.end)..to.end);
             }
-            _ => self.out.delete(before.end..own.comment.unwrap_or(to.end)),
+            (None, Some(comma), Some(_)) if own_comment.is_some() => {
+                self.out.delete(comma..own_comment.unwrap_or(comma));
+            }
+            _ => {
+                let end = own_comment.filter(|_| own.comma.is_none());
+                self.out.delete(before.end..end.unwrap_or(to.end));
+            }
         }
     }
 
@@ -266,7 +285,10 @@ impl<'t> Writer<'_, 't> {
             && !around.into_iter().any(has_comment);
         if is_other {
             let items = self.elements_of(&brackets, &new, span.start)?;
-            self.out.replace(inside, brackets.inside(&items));
+            let text = brackets.inside(&items);
+            let is_cuddled = brackets.lines.is_some_and(|lines| lines.cuddled);
+            let pad = if is_cuddled { brackets.pads[0] } else { "" };
+            self.out.replace(inside, [pad, &text, pad].concat());
         }
         Ok(is_other)
     }
@@ -292,11 +314,11 @@ impl<'t> Writer<'_, 't> {
             Some(text) => text,
             None => beside.value(self.content(&new), 0, element.start)?,
         };
+        let is_plain = element
+            .key
+            .is_some_and(|key| self.tree.style(key) == Style::Plain);
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
-                let is_plain = element
-                    .key
-                    .is_some_and(|key| self.tree.style(key) == Style::Plain);
                 if is_plain
                     && [b',', b']', b'}']
                         .into_iter()
@@ -310,9 +332,10 @@ impl<'t> Writer<'_, 't> {
                 );
             }
             // `{a}`: a key without a colon.
-            None if element.key.is_some() => self
-                .out
-                .insert(element.end, format!("{}{text}", brackets.colon)),
+            None if element.key.is_some() => {
+                let colon = if is_plain { ": " } else { brackets.colon };
+                self.out.insert(element.end, [colon, &text].concat());
+            }
             Some(mark) if span.start == mark && brackets.place == Context::Flow => {
                 self.out.replace(span, format!(" {text}"));
             }

@@ -407,7 +407,8 @@ impl Brackets {
                     elements.push(self.value(item, item_level, at)?);
                 }
                 if is_cuddled {
-                    return Ok(["[", &elements.join(self.comma), "]"].concat());
+                    let pad = self.pads[0];
+                    return Ok(["[", pad, &elements.join(self.comma), pad, "]"].concat());
                 }
                 ["[", self.pads[0], "]"]
             }

@@ -270,3 +270,51 @@ fn no_tab_is_below_a_word() {
         .gives("{\n\tb: [{\n\t\tc: 'd'\n\t}, {c: 1}]\n}\n")
         .and_without(&["/b/1"]);
 }
+
+#[test]
+fn a_comment_behind_the_last_element_stays_with_it() {
+    let kyaml = "{\n  a: [{\n    b: \"x\",\n  }, # why\n  ],\n}\n";
+    given(kyaml)
+        .add("/a/-", json!({"b": "y"}))
+        .gives("{\n  a: [{\n    b: \"x\",\n  }, # why\n  {\n    b: \"y\",\n  },\n  ],\n}\n")
+        .and_without(&["/a/1"]);
+    given("{\n  a: [{\n    b: \"x\"\n  } # why\n  ]\n}\n")
+        .add("/a/-", json!({"b": "y"}))
+        .gives("{\n  a: [{\n    b: \"x\"\n  }, # why\n  {\n    b: \"y\"\n  }\n  ]\n}\n")
+        .and_without(&["/a/1"]);
+    given("a: {b: {c: d} # why\n }\n")
+        .add("/a/e", json!("f"))
+        .gives("a: {b: {c: d}, e: f # why\n }\n")
+        .and_without(&["/a/e"]);
+    given("a: { b: c,\t# why\n }\n")
+        .add("/a/e", json!("f"))
+        .gives("a: { b: c, e: f,\t# why\n }\n")
+        .and_without(&["/a/e"]);
+}
+
+#[test]
+fn nothing_slips_into_the_comment_above_what_is_removed() {
+    for (text, path, left) in [
+        (
+            "{\n  a: 1, # why\n  b: 2 }\n",
+            "/b",
+            "{\n  a: 1 # why\n   }\n",
+        ),
+        ("[\n 1, # why\n 2, 3 ]\n", "/1", "[\n 1, # why\n  3 ]\n"),
+        ("[\n 1, # why\n 2, ]\n", "/1", "[\n 1, # why\n  ]\n"),
+        ("[\n 1, # why\n 2\n , 3 ]\n", "/1", "[\n 1 # why\n , 3 ]\n"),
+        ("[\n x # why\n , y ]\n", "/1", "[\n x # why\n  ]\n"),
+        ("[\n x\n , y, # why\n z ]\n", "/1", "[\n x, # why\n z ]\n"),
+        ("[\n x, y, # why\n z ]\n", "/1", "[\n x, # why\n z ]\n"),
+    ] {
+        given(text).remove(path).gives(left);
+    }
+}
+
+#[test]
+fn a_list_with_a_space_in_its_brackets_is_an_example() {
+    given("{\n  \"a\" : [ {\n    \"b\" : 1\n  } ]\n}\n")
+        .add("/c", json!([{"b": 2}]))
+        .gives("{\n  \"a\" : [ {\n    \"b\" : 1\n  } ],\n  \"c\": [ {\n    \"b\": 2\n  } ]\n}\n")
+        .and_without(&["/c"]);
+}
