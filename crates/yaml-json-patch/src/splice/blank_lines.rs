@@ -1,5 +1,6 @@
 //! Blank lines between the elements of block collections: what an addition takes, its removal gives back.
 
+use super::comment;
 use super::edits::block_scalar_before;
 use super::layout::BlockStyle;
 use super::plan::{self, Element, SplicePlan};
@@ -67,7 +68,7 @@ impl Writer<'_, '_> {
         let is_end = content >= self.lines.text.len();
         let next = self.lines.start(content);
         if plan.stays.is_none_or(|stays| index < stays) {
-            let has_comment = self.lines.above_comments(start) < start;
+            let has_comment = comment::above(self.tree, start) < start;
             return start..if has_comment || is_end { end } else { next };
         }
         let before = index

@@ -1,6 +1,7 @@
 //! Edits inside block collections: whole lines come and go.
 
 use super::blank_lines::BlankLine;
+use super::comment;
 use super::content::{Carrying, Name};
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
@@ -130,10 +131,10 @@ impl Writer<'_, '_> {
         if let Some(indentation) = self.lines.indentation(first.start) {
             let line = first.start - indentation.len();
             let place = match (shape.kind, previous) {
-                (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
+                (Kind::Sequence, _) | (_, None) => comment::above(self.tree, line),
                 _ => line,
             };
-            let is_parted = shape.parted && place == self.lines.above_comments(line);
+            let is_parted = shape.parted && place == comment::above(self.tree, line);
             let blank = if is_parted {
                 BlankLine::Below
             } else {

@@ -79,12 +79,20 @@ pub(super) fn element_lines(tree: &Tree<'_>, source: Source) -> Option<Range<usi
     Some(start..tree.span(source.node).end.max(start + 1))
 }
 
+/// Moves a line start back over the comments right above it. A `#` in a scalar above begins none.
+pub(super) fn above(tree: &Tree<'_>, line: usize) -> usize {
+    let lines = Lines { text: tree.text() };
+    lines.comments_above(line, |mark| !tree.is_in_scalar(mark))
+}
+
 /// The comment right above an element that begins at `start`, in its column. The head of the text is none.
 pub(super) fn of_element(tree: &Tree<'_>, start: usize) -> Option<Range<usize>> {
     let lines = Lines { text: tree.text() };
     let column = lines.indentation(start)?.len();
     let line = start - column;
-    let above = lines.comments_above(line, |indentation| indentation == column);
+    let above = lines.comments_above(line, |mark| {
+        mark - lines.start(mark) == column && !tree.is_in_scalar(mark)
+    });
     let is_head = layout::first(tree, tree.root()?) == start;
     (above < line && !is_head).then_some(above..line)
 }
@@ -127,7 +135,7 @@ fn comment(tree: &Tree<'_>, source: Source, place: CommentPlace) -> Result<Comme
         }
         let indentation = before.len() - before.trim_start().len();
         return Ok(Comment {
-            range: lines.above_comments(line)..line,
+            range: above(tree, line)..line,
             before: before[..indentation].to_owned(),
             after: lines.break_before(line),
         });

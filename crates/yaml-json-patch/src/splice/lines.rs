@@ -143,12 +143,8 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Moves a line start back over the comments right above it, but for lines that programs read at the head of a file.
-    pub(crate) fn above_comments(&self, from: usize) -> usize {
-        self.comments_above(from, |_| true)
-    }
-
-    /// The same over comments of a certain indentation.
+    /// Moves a line start back over the lines right above it that begin with a `#` which is part of the comment, but for lines that
+    /// programs read at the head of a file.
     pub(crate) fn comments_above(&self, from: usize, is_part: impl Fn(usize) -> bool) -> usize {
         let mut place = from;
         loop {
@@ -161,7 +157,7 @@ impl<'t> Lines<'t> {
             };
             let start = self.start(end);
             let line = self.slice(start, end).trim_start_matches([' ', '\t']);
-            let is_comment = line.starts_with('#') && is_part(end - start - line.len());
+            let is_comment = line.starts_with('#') && is_part(end - line.len());
             if !is_comment || is_modeline(line) {
                 return place;
             }

@@ -49,6 +49,46 @@ fn a_comment_that_may_tell_of_more_stays() {
 }
 
 #[test]
+fn a_scalar_of_several_lines_has_no_comment_of_the_next_element() {
+    for text in [
+        "a: |\n  x\n  # note\nnew: x\n",
+        "a: |-\n  x\n  # note\nnew: x\n",
+        "a: |+\n  x\n  # note\nnew: x\n",
+        "a: >\n  # x\n  # note\nnew: x\n",
+        "a: \"d\n# note\"\nnew: x\n",
+        "a: 'd\n\n  # '\nnew: x\n",
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        assert_eq!(editor.comment("/new", CommentPlace::Above).unwrap(), None);
+        let above = |comment| text.replace("new: x", &[comment, "new: x"].concat());
+        for (comment, line) in [("own", "# own\n"), ("other", "# other\n"), ("", "")] {
+            editor
+                .set_comment("/new", CommentPlace::Above, comment)
+                .unwrap();
+            assert_eq!(editor.finish().unwrap(), above(line));
+        }
+        removed(
+            &above("# own\n"),
+            "/new",
+            &above("").replace("new: x\n", ""),
+        );
+    }
+    removed("a: \"d\n# \"\nnew: x", "/new", "a: \"d\n# \"");
+    let items = "l:\n- |\n  x\n  # note\n- \"y\n  # z\"\n- 3\n";
+    for item in ["/l/1", "/l/2"] {
+        let mut editor = Editor::new(items).unwrap();
+        assert_eq!(editor.comment(item, CommentPlace::Above).unwrap(), None);
+        editor
+            .set_comment(item, CommentPlace::Above, "own")
+            .unwrap();
+        let own = editor.comment(item, CommentPlace::Above).unwrap();
+        assert_eq!(own.as_deref(), Some("own"));
+        editor.set_comment(item, CommentPlace::Above, "").unwrap();
+        assert_eq!(editor.finish().unwrap(), items);
+    }
+}
+
+#[test]
 fn a_member_is_put_before_or_behind_another_one() {
     let mut editor = Editor::new("a: 1\n# Of c.\nc: 3\n").unwrap();
     editor.insert_before("/b", "c", 2).unwrap();
