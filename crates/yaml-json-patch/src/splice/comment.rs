@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::layout;
-use super::lines::Lines;
+use super::lines::{Lines, commented_out_indentation};
 use super::reading::{self, Source};
 use crate::block_scalar;
 use crate::edit::Edit;
@@ -113,12 +113,13 @@ pub(super) fn gone_with_element(tree: &Tree<'_>, gone: Range<usize>) -> Option<R
     (ends && !above.any(is_commented_out)).then_some(comment)
 }
 
-/// True for `# key: value` and `# - item`.
+/// True for `# key: value`, `# - item`, and a line at the very left that was indented: a new last member goes below it.
 fn is_commented_out(line: &str) -> bool {
     let text = line.trim_start_matches([' ', '#']);
     let (word, rest) = text.split_once(':').unwrap_or((text, "text"));
     let is_member = !word.contains(' ') && (rest.is_empty() || rest.starts_with(' '));
-    is_member || text.starts_with("- ")
+    let was_indented = line.starts_with('#') && commented_out_indentation(line) > 0;
+    is_member || text.starts_with("- ") || was_indented
 }
 
 fn comment(tree: &Tree<'_>, source: Source, place: CommentPlace) -> Result<Comment, SpliceError> {

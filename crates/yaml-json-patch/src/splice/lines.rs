@@ -176,10 +176,8 @@ impl<'t> Lines<'t> {
             let first = self.skip_blanks(at);
             let end = self.line_end(first);
             let rest = self.slice(first, end);
-            let commented_out = rest.trim_start_matches('#').trim_end();
-            let blanks = commented_out.len() - commented_out.trim_start_matches(' ').len();
             let indentation = if first == at && counts_left {
-                blanks.saturating_sub(1)
+                commented_out_indentation(rest)
             } else {
                 first - at
             };
@@ -257,6 +255,13 @@ impl<'t> Lines<'t> {
             at
         }
     }
+}
+
+/// The blanks behind `#`, less the one that an editor may have put there.
+pub(crate) fn commented_out_indentation(comment: &str) -> usize {
+    let text = comment.trim_start_matches('#').trim_end();
+    let blanks = text.len() - text.trim_start_matches(' ').len();
+    blanks.saturating_sub(1)
 }
 
 /// True for a comment that tells a shell or an editor how to read the file.

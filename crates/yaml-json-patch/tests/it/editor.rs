@@ -49,6 +49,29 @@ fn a_comment_that_may_tell_of_more_stays() {
 }
 
 #[test]
+fn the_comments_at_the_end_stay_when_a_new_member_goes_again() {
+    for comment in [
+        "# tail",
+        "# The end of all.",
+        "#  tail",
+        "##   tail",
+        "# of\n#  tail",
+        "#  of\n# tail",
+        "#  of\n\n#  tail",
+        "  # deeper\n#  tail",
+        "#  b: 1\n#    text",
+    ] {
+        for text in ["a: 1\n", "a:\n  c: 1\n"].map(|text| [text, comment].concat()) {
+            for text in [[&text, "\n"].concat(), text] {
+                let mut editor = Editor::new(&text).unwrap();
+                editor.insert("/b", 2).unwrap();
+                removed(&editor.finish().unwrap(), "/b", &text);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_scalar_of_several_lines_has_no_comment_of_the_next_element() {
     for text in [
         "a: |\n  x\n  # note\nnew: x\n",
