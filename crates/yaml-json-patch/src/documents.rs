@@ -150,7 +150,7 @@ fn is_marker(text: &str, at: usize) -> bool {
 }
 
 /// True when the text holds nothing but blank lines, comments and directives.
-fn is_prefix(text: &str) -> bool {
+pub(crate) fn is_prefix(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.split(['\n', '\r']).all(|line| {
         line.starts_with('%')

@@ -1,6 +1,6 @@
 //! [`Stream`]: several documents in one text.
 
-use crate::documents::documents;
+use crate::documents::{documents, is_prefix};
 use crate::editor::Editor;
 use crate::patch::Error;
 use crate::splice::{ErrorKind, ends_in_open_block_scalar};
@@ -53,11 +53,17 @@ impl Stream {
         self.documents.iter_mut()
     }
 
-    /// Adds a document behind all others.
+    /// Adds a document behind all others. Comments that no document follows yet become its head.
     ///
     /// # Errors
     /// [`Error::Splice`] when the text ends in a block scalar that a line break would change.
     pub fn push(&mut self, value: impl Into<Value>) -> Result<&mut Self, Error> {
+        if let Some(last) = self.documents.last_mut()
+            && is_prefix(last.text())
+        {
+            last.set("", value)?;
+            return Ok(self);
+        }
         let head = match self.documents.last() {
             None => "",
             Some(last) if last.text().ends_with(['\n', '\r']) => "---\n",

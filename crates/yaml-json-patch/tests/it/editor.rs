@@ -1,6 +1,7 @@
 //! The editor: comments that go along, places of new members, anchors, and errors that say what is there.
 
-use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position};
+use serde_json::json;
+use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position, Stream};
 
 #[track_caller]
 fn removed(text: &str, path: &str, expected: &str) {
@@ -235,4 +236,23 @@ fn nothing_goes_behind_a_block_that_has_no_end() {
     );
     editor.insert_after("/c", "a", 2).unwrap();
     assert_eq!(editor.finish().unwrap(), "a: 1\nc: 2\nb: |\n  x");
+}
+
+#[test]
+fn comments_without_a_document_become_the_head_of_the_first_one() {
+    for (text, expected) in [
+        ("", "a: 1\n---\nb: 2\n"),
+        ("# Licence.\n", "# Licence.\na: 1\n---\nb: 2\n"),
+        ("# Licence.\n\n", "# Licence.\n\na: 1\n---\nb: 2\n"),
+        ("# Licence.", "# Licence.\na: 1\n---\nb: 2\n"),
+        ("# L.\r\n", "# L.\r\na: 1\r\n---\nb: 2\n"),
+        ("\u{feff}# L.\n", "\u{feff}# L.\na: 1\n---\nb: 2\n"),
+        ("# L.\n---\n", "# L.\n---\n---\na: 1\n---\nb: 2\n"),
+        ("c: 3\n...\n# L.\n", "c: 3\n...\n# L.\na: 1\n---\nb: 2\n"),
+    ] {
+        let mut stream = Stream::new(text).unwrap();
+        stream.push(json!({"a": 1})).unwrap();
+        stream.push(json!({"b": 2})).unwrap();
+        assert_eq!(stream.finish().unwrap(), expected, "{text:?}");
+    }
 }
