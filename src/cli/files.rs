@@ -67,7 +67,11 @@ pub fn run(
     } = reader;
     report_annotations(&kustomizations, &mut session)?;
     report_other_names(renaming, &mut session)?;
-    let elsewhere = kustomizations.rendered_elsewhere();
+    let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
+    let mut elsewhere = match run.options.direction {
+        Direction::Inject => kustomizations.rendered_elsewhere(&named),
+        Direction::Uninject => Vec::new(),
+    };
     // A folder stands right before what is below it.
     let has_template = |folder: &Path| {
         let mut from_folder = with_templates.range(folder.to_owned()..);
@@ -75,8 +79,11 @@ pub fn run(
             .next()
             .is_some_and(|one| one.starts_with(folder))
     };
-    let others = report_rendered_elsewhere(elsewhere, has_template, &mut session)?;
-    note_rendered_elsewhere(&others, &moving, &mut session)?;
+    let is_silent =
+        |one: &RenderedElsewhere| named.contains(&one.folder) && !has_template(&one.folder);
+    let silent = elsewhere.extract_if(.., |one| is_silent(one)).collect();
+    report_rendered_elsewhere(silent, &mut session)?;
+    note_rendered_elsewhere(&elsewhere, &moving, &mut session)?;
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.has_errors();
@@ -136,21 +143,11 @@ fn report_other_names(renaming: Renaming, session: &mut Session<'_>) -> io::Resu
     session.add_about(&build.folder.to_string_lossy(), finding)
 }
 
-/// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template. Returns
-/// the others.
+/// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template.
 fn report_rendered_elsewhere(
-    elsewhere: Vec<RenderedElsewhere>,
-    has_template: impl Fn(&Path) -> bool,
+    silent: Vec<RenderedElsewhere>,
     session: &mut Session<'_>,
-) -> io::Result<Vec<RenderedElsewhere>> {
-    if session.run.options.direction == Direction::Uninject {
-        return Ok(Vec::new());
-    }
-    let paths = session.run.paths.iter();
-    let named: HashSet<PathBuf> = paths.map(|path| canonical(path)).collect();
-    let (silent, others): (Vec<_>, _) = elsewhere
-        .into_iter()
-        .partition(|one| named.contains(&one.folder) && !has_template(&one.folder));
+) -> io::Result<()> {
     for one in silent {
         let causes = causes(std::slice::from_ref(&one), false);
         let message = format!("no pod template: the kustomization has {causes}");
@@ -161,7 +158,7 @@ fn report_rendered_elsewhere(
         session.use_nearest(&one.folder);
         session.add_about(&one.build.folder.to_string_lossy(), finding)?;
     }
-    Ok(others)
+    Ok(())
 }
 
 /// Notes kustomizations whose builds have more pod templates, or select others, in one line.

@@ -421,18 +421,19 @@ impl Kustomizations {
     }
 
     /// Returns the kustomizations of the input with charts, or resources from outside of the input. Where another one of the input uses
-    /// them, it is that.
-    pub fn rendered_elsewhere(&self) -> Vec<RenderedElsewhere> {
+    /// them, it is that, but for canonical folders that the user `named`.
+    pub fn rendered_elsewhere(&self, named: &HashSet<PathBuf>) -> Vec<RenderedElsewhere> {
         let mut found: BTreeMap<usize, RenderedElsewhere> = BTreeMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
             let (has_charts, takes_others) = (layer.content.has_charts, layer.takes_others);
             if !self.is_walked(&layer.folder) || !has_charts && !takes_others {
                 continue;
             }
-            let names = self.named(&layer.folder).and_then(|named| named.names);
+            let names = self.named(&layer.folder).and_then(|known| known.names);
             let top =
                 names.and_then(|names| self.layers.get(names.top).map(|top| (names.top, top)));
-            let top = top.filter(|(_, top)| self.is_walked(&top.folder));
+            let is_named = named.contains(&layer.folder) && !layer.content.is_component;
+            let top = top.filter(|(_, top)| !is_named && self.is_walked(&top.folder));
             let itself = (!layer.content.is_component).then_some((index, layer));
             if let Some((index, top)) = top.or(itself)
                 && let Some(build) = self.build(index)
@@ -459,12 +460,18 @@ impl Kustomizations {
             let path = &self.named.get(named)?.path;
             Some((path, read_found(path, root).ok()?.text))
         };
+        let mut is_ours = |named: usize, root: &Path| {
+            *ours.entry(named).or_insert_with(|| {
+                let file = text(named, root);
+                file.is_some_and(|(_, text)| text.contains(API_VERSION))
+            })
+        };
+        // A transformer is a file, or the folder of a kustomization that has it.
         let mut injects = |layer: &Layer| {
             layer.transformers.iter().any(|named| {
-                *ours.entry(*named).or_insert_with(|| {
-                    let file = text(*named, &layer.root);
-                    file.is_some_and(|(_, text)| text.contains(API_VERSION))
-                })
+                let folder = self.layer_of(*named).into_iter();
+                let mut files = folder.flat_map(|folder| &folder.resources);
+                is_ours(*named, &layer.root) || files.any(|file| is_ours(*file, &layer.root))
             })
         };
         let mut of_patch = |layer: &Layer| {

@@ -41,8 +41,10 @@ pub fn rbac_command(run: RunContext<'_>, needs_namespace: bool) -> String {
     if needs_namespace {
         command += " -n NAMESPACE";
     }
-    if run.nearest.is_some() && run.build.is_none() {
-        return command + " --config FILE PATH...";
+    match (run.nearest, run.build) {
+        (Some(_), None) => return command + " --config FILE PATH...",
+        (Some(_), Some(_)) if run.paths.len() > 1 => return command + " -k DIR",
+        _ => {}
     }
     command += &configuration_options(RunContext {
         nearest: None,

@@ -398,6 +398,7 @@ impl<'r> Session<'r> {
             requirements: &self.requirements,
             options: self.run.options,
             rbac_command: self.rbac_command(),
+            is_for_build: self.rbac_of_build.is_some(),
         }
     }
 

@@ -242,6 +242,7 @@ fn answer_call(
         requirements: &injection.requirements,
         options,
         rbac_command: "mackerel-agent-injector rbac PATH...".to_owned(),
+        is_for_build: false,
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -479,7 +479,7 @@ fn an_overlay_that_moves_a_base_out_of_kube_system_is_named() {
     }
 }
 
-/// A part is not named: the user builds the whole, which may need the charts of a part.
+/// The line does not name a part: the user builds the whole, which may need the charts of a part.
 #[test]
 fn the_kustomization_that_uses_another_is_named() {
     let folder = Folder::with(&[
@@ -499,13 +499,13 @@ fn the_kustomization_that_uses_another_is_named() {
     let line = "info: rendered elsewhere: 1 kustomization with charts or resources from outside of the input: prod; \
                 use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k prod`\n";
     assert!(ran.stderr.contains(line), "{ran:?}");
-    // `prod` has no pod template, though another named directory has some.
+    // `prod` and `charts` have no pod template, though another named directory has some.
     let paths = ["prod", "web", "charts", "component"];
     let ran = folder.run(&[&["inject", "--check", "--strict"][..], &paths].concat());
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(
         ran.stderr.matches("error[rendered-elsewhere]").count(),
-        1,
+        2,
         "{ran:?}"
     );
     // Outside of the input, there may be anything.
@@ -891,4 +891,36 @@ fn the_kustomization_of_a_directory_that_is_a_link_counts() {
             "{checked:?}"
         );
     }
+}
+
+#[test]
+fn a_named_directory_with_charts_is_warned_of_although_another_one_uses_it() {
+    let folder = Folder::with(&[
+        (
+            "web/kustomization.yaml",
+            "resources: [web.yaml, ../charts]\n",
+        ),
+        ("web/web.yaml", WEB),
+        ("charts/kustomization.yaml", "helmCharts: [{name: web}]\n"),
+    ]);
+    let checked = folder.run(&["inject", "--check", "web", "charts"]);
+    let warning =
+        "warning[rendered-elsewhere]: no pod template: the kustomization has charts\n --> charts\n";
+    assert!(checked.stderr.contains(warning), "{checked:?}");
+}
+
+/// Several overlays share the configuration of one directory.
+#[test]
+fn an_annotation_has_its_effect_where_a_directory_of_transformers_runs_the_injector() {
+    let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+    let folder = Folder::with(&[
+        ("shared/kustomization.yaml", "resources: [injector.yaml]\n"),
+        ("shared/injector.yaml", config),
+        (
+            "prod/kustomization.yaml",
+            "resources: [web.yaml]\ntransformers: [../shared]\ncommonAnnotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n",
+        ),
+        ("prod/web.yaml", WEB),
+    ]);
+    assert_eq!(remarks(&folder, &["."]), [""; 0]);
 }

@@ -65,6 +65,8 @@ pub struct RunEnd<'r> {
     pub options: Options,
     /// The command that prints the permissions.
     pub rbac_command: String,
+    /// True if it is that of one of several builds.
+    pub is_for_build: bool,
 }
 
 impl RunEnd<'_> {
@@ -263,8 +265,12 @@ impl Messages {
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
+            let more = match end.is_for_build {
+                true => ", and so for each directory that you deploy",
+                false => "",
+            };
             let line = format!(
-                "required: RBAC for the agents; `{}` prints it",
+                "required: RBAC for the agents; `{}` prints it{more}",
                 end.rbac_command
             );
             lines.push(visible(&line).into_owned());
