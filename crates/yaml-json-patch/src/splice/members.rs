@@ -184,7 +184,9 @@ impl<V: Default> MemberList<V> {
         let Some(at) = self.position(tree, node, name)? else {
             return Ok(false);
         };
-        let is_free = self.position(tree, node, new)?.is_none() && self.merge(tree).is_none();
+        // A merge key may bring a member of that name, which the renamed one has hidden until now.
+        let hides_another = self.merge(tree).is_some() && brings(tree, node, name)?;
+        let is_free = self.position(tree, node, new)?.is_none() && !hides_another;
         let member = self.list.get_mut(at).filter(|_| is_free);
         let Some(PatchedMember { key, .. }) = member else {
             return Ok(false);

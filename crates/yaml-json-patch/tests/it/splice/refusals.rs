@@ -48,6 +48,12 @@ fn merge_keys_may_supply_or_override() {
     given(text)
         .add("/a/l/-", json!(2))
         .gives("base: &x {k: 1}\na:\n  <<: *x\n  l: [1, 2]\n");
+    given("base: &x {k: 1}\na:\n  <<: *x\n  l: 1 # why\n  m: 2\n")
+        .patched_with(json!([{"op": "move", "from": "/a/l", "path": "/a/o"}]))
+        .gives("base: &x {k: 1}\na:\n  <<: *x\n  o: 1 # why\n  m: 2\n");
+    given("base: &x {k: 1}\na:\n  <<: *x\n  k: 2\n")
+        .patched_with(json!([{"op": "move", "from": "/a/k", "path": "/a/o"}]))
+        .refuses(ErrorKind::MergeKey);
     // A removed field may have hidden one that the merge key brings.
     given("base: &x {k: 1}\na:\n  <<: *x\n  k: 2\n")
         .remove("/a/k")
