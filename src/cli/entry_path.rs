@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The canonical paths of links that were followed. A stranger's may be long, and named by many entries.
+/// The canonical paths of links, each of which is followed once: a stranger may name a long one in many entries.
 pub type Links = HashMap<PathBuf, Option<PathBuf>>;
 
 /// Returns the canonical path of what a kustomization in a canonical folder names; none if there is no such file, as for a URL.

@@ -476,12 +476,13 @@ impl Kustomizations {
         };
         let mut of_patch = |layer: &Layer| {
             layer.patches.iter().find_map(|named| {
-                let place = places.entry(*named).or_insert_with(|| {
+                let known = places.entry(*named).or_insert_with(|| {
                     let (path, text) = text(*named, &layer.root)?;
                     set_annotation(&layer.folder, &relative(path, Path::new(".")), &text)
                 });
+                // Another kustomization may have named it first.
                 let folder = layer.folder.clone();
-                place.clone().map(|known| SetAnnotation { folder, ..known })
+                known.clone().map(|known| SetAnnotation { folder, ..known })
             })
         };
         let layers = self.layers.iter();

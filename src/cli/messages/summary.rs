@@ -25,7 +25,7 @@ pub enum Ending<'g> {
     NothingPrinted,
     /// Errors held back the change of every file.
     NoFileChanged,
-    /// Errors held back a diff, a list or patches.
+    /// Errors held back a diff or patches, or stand beside the list of a check.
     NoChangesPrinted,
     /// Errors held back RBAC manifests. No setting prints a part of them.
     NoPermissionsPrinted,
