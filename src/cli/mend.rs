@@ -152,4 +152,13 @@ mod tests {
             assert_eq!(shell_argument(argument), expected);
         }
     }
+
+    #[test]
+    fn hundreds_of_paths_are_not_named() {
+        let command = |paths: &[&str]| with_paths("inject -i".to_owned(), paths.iter().copied());
+        assert_eq!(command(&["a b.yaml", "-c"]), "inject -i 'a b.yaml' ./-c");
+        let named = command(&["a"; MAX_PATHS]);
+        assert_eq!(named.matches(" a").count(), MAX_PATHS);
+        assert_eq!(command(&["a"; MAX_PATHS + 1]), "inject -i PATH...");
+    }
 }
