@@ -156,7 +156,7 @@ impl ReplacedParent {
             ReplacedParent::Flow(text) => is_null_in_brackets(text),
             ReplacedParent::Block(text) => {
                 let line = text.trim_start_matches(['\r', '\n']);
-                line.starts_with([' ', '\t']) && is_null(line)
+                text.is_empty() || line.starts_with([' ', '\t']) && is_null(line)
             }
         }
     }

@@ -19,8 +19,8 @@ use crate::reconcile::patch::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
-use yaml_json_patch::Operation;
 use yaml_json_patch::pointer::escape;
+use yaml_json_patch::{NodeId, Operation, Style};
 
 impl<'a> PatchTarget<'a, '_> {
     /// Adds the components of a plan, and their record, to a template without an existing injection.
@@ -162,14 +162,26 @@ impl<'a> Insertion<'a, '_> {
         let state = self.target.state(parent)?;
         match &state {
             ParentState::Missing => _ = self.record.created.insert(parent),
-            // The shortest null, a key with a colon, needs no record.
-            ParentState::Replaced(ReplacedParent::Block(text)) if text.is_empty() => {}
+            // The shortest null, a key with a colon, needs no record where lines replace it.
+            ParentState::Replaced(ReplacedParent::Block(text))
+                if text.is_empty() && !self.has_list_in_brackets(self.target.holder(parent)) => {}
             ParentState::Replaced(original) => {
                 self.record.replaced.insert(parent, original.clone());
             }
             ParentState::Collection => {}
         }
         Ok(state)
+    }
+
+    /// Returns true if a field of `holder` is a list in brackets. The editor may write a new list like it.
+    fn has_list_in_brackets(&self, holder: Option<NodeId>) -> bool {
+        let tree = self.target.tree;
+        let mut fields = holder
+            .into_iter()
+            .flat_map(|holder| tree.entries(tree.alias_target(holder)));
+        fields.any(|(_, value)| {
+            tree.style(value) == Style::Flow && tree.items(value).next().is_some()
+        })
     }
 
     /// Records a `status` annotation that is there.

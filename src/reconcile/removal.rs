@@ -142,7 +142,7 @@ impl Removal<'_, '_> {
         let original = self.record.and_then(|record| record.replaced.get(&parent));
         let source = match original {
             Some(original) => original.null(),
-            // The shortest null, a key with a colon, is not recorded. There is none in brackets.
+            // The shortest null, a key with a colon, is not recorded where lines replaced it.
             None if self.style(self.target.node(parent)) == Some(Style::Flow) => None,
             None => Some(NullSource::Block(String::new())),
         };
