@@ -97,7 +97,7 @@ impl GroupKind {
             ));
         }
         format!(
-            "add to the configuration: `podTemplates: [{}]`",
+            "add to the configuration, below `spec`: `podTemplates: [{}]`",
             entries.join(", ")
         )
     }

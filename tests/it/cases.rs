@@ -436,7 +436,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
         {
             let help = remark.finding.help.unwrap();
             let Some((_, line)) = help
-                .split_once('`')
+                .split_once("below `spec`: `")
                 .filter(|(_, line)| line.starts_with("podTemplates"))
             else {
                 continue;

@@ -56,7 +56,7 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         "info[unknown-template]: not injected: seems to have a pod template, but its place in the \
          kind Herd (example.com) is unknown\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
          = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
-         = help: if it has one, add to the configuration: `{line}`\ninfo[unknown-template]: "
+         = help: if it has one, add to the configuration, below `spec`: `{line}`\ninfo[unknown-template]: "
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
