@@ -397,9 +397,13 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<CorpusText> {
         let mut begun = false;
         for line in lines.filter(|line| line.trim_end() != "...") {
             let blank = line.trim().is_empty();
+            // It would become a line of the `|+` above.
+            if blank && !begun {
+                continue;
+            }
             let comment = line.trim_start().starts_with('#');
             let indent = match begun {
-                false if blank || comment => "",
+                false if comment => "",
                 false => dash,
                 true if blank => "",
                 true => &"    "[..dash.len()],
