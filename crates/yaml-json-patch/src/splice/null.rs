@@ -64,7 +64,10 @@ impl Writer<'_, '_> {
             _ => raw.clone(),
         };
         if plan::is_inline(self.tree, element.value) {
-            self.replace_value(mark, element, null);
+            // Comments between the key and the value stay.
+            let start = self.tree.outer_start(element.value);
+            let from = self.lines.slice(0, start).trim_end().len();
+            self.replace_value(from, element, null);
         } else {
             self.out.replace(mark..end, null);
         }
