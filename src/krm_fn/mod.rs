@@ -284,7 +284,7 @@ impl<'c> Envelope<'c> {
         let earlier = self.earlier_results();
         let mut results = errors_first(rows);
         results.retain(|row| earlier.is_empty() || !earlier.contains(&value(row)));
-        if results.is_empty() {
+        if results.is_empty() || self.ends_in_open_block_scalar() {
             return Vec::new();
         }
         let present = self.tree.get(self.root, "results");
@@ -308,6 +308,15 @@ impl<'c> Envelope<'c> {
             added.push(edit);
         }
         added
+    }
+
+    /// Returns true if a line behind the items would change a value of the last one.
+    fn ends_in_open_block_scalar(&self) -> bool {
+        let last = self.cut().and_then(|cut| cut.items.last());
+        let text = last.map(|item| &self.call.text[item.clone()]);
+        text.filter(|text| !text.ends_with('\n'))
+            .and_then(|text| yaml::read(text).ok())
+            .is_some_and(|tree| yaml::ends_in_open_block_scalar(&tree))
     }
 
     /// Adds the results by a patch: to the list if it has items, otherwise as the value of the key.

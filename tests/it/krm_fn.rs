@@ -263,6 +263,20 @@ fn a_list_in_a_file_gets_no_results() {
     );
 }
 
+/// A line behind it would become a part of the value.
+#[test]
+fn a_block_scalar_that_the_end_of_the_call_closes_gets_no_results_behind_it() {
+    let map = "- kind: ConfigMap\n  apiVersion: v1\n  metadata: {name: a}\n  data:\n    key: |\n      text";
+    let ran = Folder::with(&[]).run_with(&[], call(map));
+    assert!(
+        ran.stdout.contains("name: mackerel-container-agent\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.ends_with("      text"), "{}", ran.stdout);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
 #[test]
 fn a_check_of_a_call_gives_the_items_back_and_a_result_for_each_change() {
     let folder = Folder::with(&[]);
