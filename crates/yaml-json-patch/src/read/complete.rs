@@ -12,6 +12,7 @@
 //! ```
 
 use super::error::{TAB, explain};
+use super::scanner::Scan;
 use super::unindented_quotes;
 use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, YamlError};
 use crate::{block_scalar, tag};
@@ -207,6 +208,7 @@ impl TreeBuilder<'_> {
 
     fn event(&mut self, event: &Event<'_>, span: &Span, before: &Before) -> Result<(), YamlError> {
         let range = span.byte_range().unwrap_or(self.cursor..self.cursor);
+        self.in_brackets_indented_by_spaces(range.start)?;
         match event {
             Event::DocumentStart(explicit, _) => {
                 self.documents += 1;
@@ -229,6 +231,30 @@ impl TreeBuilder<'_> {
             Event::MappingStart(style, ..) => self.start(Kind::Mapping, *style, range, before)?,
             Event::SequenceEnd | Event::MappingEnd => self.end(range)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Refuses a tab that indents a line in brackets deeper than the block around them, as YAML 1.2 does. granit takes it behind a
+    /// first scalar or collection, which an edit may remove.
+    fn in_brackets_indented_by_spaces(&self, next: usize) -> Result<(), YamlError> {
+        let between = self.tree.text.get(self.cursor..next).unwrap_or_default();
+        let is_flow = |open: &OpenCollection| open.style == Style::Flow;
+        if !between.contains('\t') || !self.open.last().is_some_and(is_flow) {
+            return Ok(());
+        }
+        let Some(block) = self.open.iter().rfind(|open| !is_flow(open)) else {
+            return Ok(());
+        };
+        let column = self.column(self.tree.nodes[block.node as usize].start as usize);
+        for (feed, _) in between.match_indices('\n') {
+            let spaces = Scan(between.as_bytes()).spaces(feed + 1);
+            let tab = between.get(spaces..).unwrap_or_default();
+            let content = tab.trim_start_matches([' ', '\t']);
+            let is_indentation = tab.starts_with('\t') && spaces - feed - 1 <= column;
+            if is_indentation && !content.starts_with(['\n', '\r', '#']) {
+                return Err(error(self.cursor + spaces, TAB));
+            }
         }
         Ok(())
     }

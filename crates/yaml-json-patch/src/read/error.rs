@@ -222,6 +222,23 @@ mod tests {
         )
     }
 
+    /// An edit that removes what is in front must not change how the rest is read.
+    #[test]
+    fn a_tab_in_brackets_is_refused_wherever_it_indents() {
+        for front in ["", "x, ", "{y: 1}, "] {
+            for at in ["\td]\n", "\t{e: 1}]\n", "\t]\n"] {
+                let text = format!("a:\n  b: [{front} # why\n  {at}");
+                let (line, found, message) = explained(&text);
+                assert_eq!((line, found), (3, at), "{text}");
+                assert!(message.contains("a tab"), "{message}");
+            }
+            for fine in ["   \td]\n", "\t# why\n   d]\n", "\t\n   d]\n", "  d\t]\n"] {
+                let text = format!("a:\n  b: [{front} # why\n{fine}");
+                assert!(read(&text).is_ok(), "{text}");
+            }
+        }
+    }
+
     #[test]
     fn a_person_looks_where_it_points() {
         for (text, line, at, words) in [

@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use crate::block_scalar::{self, Chomping};
+use crate::block_scalar::{self, Chomping, Header};
 use crate::edit::Edit;
 use crate::tree::{Node, Style, Tree};
 use std::ops::Range;
@@ -172,13 +172,7 @@ impl Removals<'_, '_> {
     /// ```
     fn swallowed(&self, tree: &Tree<'_>) -> Option<usize> {
         let lines = self.lines;
-        let last = block_scalar_before(tree, self.start)?;
-        // The lines of the scalar itself may go, and a dash ends it.
-        let end = last.end as usize;
-        if end > self.start || !is_blank(lines.slice(end, self.start)) {
-            return None;
-        }
-        let header = block_scalar::header(lines.text, last.start as usize);
+        let OpenBlockScalar { node: last, header } = open_block_scalar(tree, lines, self.start)?;
         let keeps_blanks = header.chomping == Chomping::Keep;
         let has_content = lines.next_line_with_content(header.body) < last.end as usize;
         // Without content, the first line that is indented deeper than the key would be the content.
@@ -212,18 +206,31 @@ pub(super) fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&
         .filter(|node| matches!(node.style, Style::Literal | Style::Folded))
 }
 
-/// True when the break before `at` belongs to the value of a block scalar.
-fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
-    let Some(last) = block_scalar_before(tree, at) else {
-        return false;
-    };
-    let rest = lines.slice(last.end as usize, at);
-    block_scalar::header(lines.text, last.start as usize).chomping != Chomping::Strip
-        && is_blank(rest)
+/// A block scalar with at most blank lines behind it.
+struct OpenBlockScalar<'a> {
+    node: &'a Node,
+    header: Header,
 }
 
-fn is_blank(text: &str) -> bool {
-    text.trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+/// The block scalar that blank lines part from a place, if at all. The lines of the scalar itself may go, and a dash ends it.
+fn open_block_scalar<'a>(
+    tree: &'a Tree<'_>,
+    lines: &Lines<'_>,
+    at: usize,
+) -> Option<OpenBlockScalar<'a>> {
+    let node = block_scalar_before(tree, at)?;
+    let header = block_scalar::header(lines.text, node.start as usize);
+    let end = node.end as usize;
+    // Without content, it ends in front of the comment behind `|`.
+    let between = lines.slice(end.max(header.body), at);
+    let is_open = end <= at && between.trim_matches(['\n', '\r', ' ', '\t']).is_empty();
+    is_open.then_some(OpenBlockScalar { node, header })
+}
+
+/// True when the break before `at` belongs to the value of a block scalar.
+fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
+    let last = open_block_scalar(tree, lines, at);
+    last.is_some_and(|last| last.header.chomping != Chomping::Strip)
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change.

@@ -334,7 +334,9 @@ impl Writer<'_, '_> {
         let Some(root) = self.tree.root() else {
             let text = self.lines.text;
             let end = self.lines.end();
-            if text.lines().any(|line| line.starts_with("...")) {
+            // Nothing can follow a document end here, nor a byte order mark that is not the text's first character.
+            let ends = |line: &str| line.starts_with("...") || line.starts_with('\u{feff}');
+            if text.trim_start_matches('\u{feff}').lines().any(ends) {
                 return Err(ErrorKind::Layout.at(0));
             }
             let rendered = self.whole(new, end..end)?;

@@ -114,6 +114,20 @@ fn after_a_block_scalar_that_the_texts_end_cuts_off() {
 }
 
 #[test]
+fn a_document_without_content_gets_some() {
+    for text in ["", "# why\n", "\u{feff}# why\n"] {
+        given(text)
+            .add("", json!({"a": 1}))
+            .gives(&format!("{text}a: 1\n"));
+    }
+    for text in ["...\n", "# why\n\u{feff}# why\n"] {
+        given(text)
+            .add("", json!({"a": 1}))
+            .refuses(ErrorKind::Layout);
+    }
+}
+
+#[test]
 fn nothing_slips_into_a_block_scalar() {
     given("a: |\n  x\nb: 1\n  # note\n")
         .remove("/b")
@@ -150,6 +164,9 @@ fn nothing_slips_into_a_block_scalar() {
         .remove("/b")
         .refuses(ErrorKind::Swallowed);
     given("a:\n  |\n\nb: 1\n  # note\n")
+        .remove("/b")
+        .refuses(ErrorKind::Swallowed);
+    given("a: | # head\n \nb: 1\n  # note\n")
         .remove("/b")
         .refuses(ErrorKind::Swallowed);
     given("a: |\n\nb: 1\n# note\n")
