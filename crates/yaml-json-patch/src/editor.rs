@@ -122,7 +122,8 @@ impl Editor {
     }
 
     /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
-    /// Mappings that are missing on the way are added, also in place of a null, or in a file of comments.
+    /// Mappings that are missing on the way are added, also in place of a null, or in a file of comments. A value that is there
+    /// already keeps its text.
     ///
     /// # Errors
     /// [`Error::Splice`] when something else is on the way, a list is missing, or the text cannot be edited safely.

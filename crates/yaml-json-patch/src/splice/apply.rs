@@ -6,6 +6,8 @@ use super::members::{Key, PatchedMember};
 use super::operation::{AnchorPolicy, Operation};
 use super::overlay::{Overlay, equal, may_go};
 use super::reading::{self, Found, Source, element, named, shortened};
+use crate::json::to_json;
+use crate::tag::own_tags;
 use crate::tree::{Style, Tree};
 use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
@@ -21,6 +23,15 @@ pub(crate) enum Manner {
     OneByOne,
     /// As one after the other. The comment of a removed element goes with it, where it tells of nothing else.
     Edited(AnchorPolicy),
+}
+
+impl Manner {
+    fn anchors(self) -> AnchorPolicy {
+        match self {
+            Manner::Edited(policy) => policy,
+            _ => AnchorPolicy::Refuse,
+        }
+    }
 }
 
 /// Operations of a patch.
@@ -195,7 +206,7 @@ impl OperationApplier<'_, '_> {
 
     /// The node that a path leads to, to be changed.
     fn node(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
-        let (tree, policy) = (self.tree, self.anchors());
+        let (tree, policy) = (self.tree, self.manner.anchors());
         let mut at = &mut self.root;
         for token in path.tokens() {
             at.open(tree, policy)?;
@@ -206,17 +217,10 @@ impl OperationApplier<'_, '_> {
 
     /// The collection that a path leads to, to be changed.
     fn opened(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
-        let (tree, policy) = (self.tree, self.anchors());
+        let (tree, policy) = (self.tree, self.manner.anchors());
         let at = self.node(path)?;
         at.open(tree, policy)?;
         Ok(at)
-    }
-
-    fn anchors(&self) -> AnchorPolicy {
-        match self.manner {
-            Manner::Edited(policy) => policy,
-            _ => AnchorPolicy::Refuse,
-        }
     }
 
     /// Adds a member in front of the member `in_front`, or after all others.
@@ -226,11 +230,10 @@ impl OperationApplier<'_, '_> {
         new: Overlay,
         in_front: Option<&str>,
     ) -> Result<(), SpliceError> {
-        let (tree, manner, policy) = (self.tree, self.manner, self.anchors());
+        let (tree, manner) = (self.tree, self.manner);
         let comment = self.comment.take();
         let Some((parent, last)) = path.split_back() else {
-            self.root = new;
-            return Ok(());
+            return self.replace(path, new);
         };
         let node = match self.opened(parent)? {
             Overlay::Map { node, members } => {
@@ -244,7 +247,7 @@ impl OperationApplier<'_, '_> {
                     _ => members.find_own(tree, *node, &name)?,
                 };
                 if let Some(member) = found {
-                    return put(tree, policy, &mut member.value, new);
+                    return put(tree, manner, &mut member.value, new);
                 }
                 members.insert(before, name.into_owned(), new);
                 *node
@@ -261,12 +264,14 @@ impl OperationApplier<'_, '_> {
     }
 
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
-        let (tree, policy) = (self.tree, self.anchors());
-        if path.is_root() {
-            self.root = new;
-            return Ok(());
+        let (tree, manner) = (self.tree, self.manner);
+        if !path.is_root() {
+            return put(tree, manner, self.node(path)?, new);
         }
-        put(tree, policy, self.node(path)?, new)
+        if !is_there(tree, manner, &self.root, &new) {
+            self.root = new;
+        }
+        Ok(())
     }
 
     /// Removes a member or an item. Returns its place, if it is on lines of its own.
@@ -304,15 +309,24 @@ fn new_index(token: &Token<'_>, len: usize) -> Option<usize> {
     token.to_index().ok()?.for_len_incl(len).ok()
 }
 
+/// True if a value is there already, so that its text can stay. The injector always writes its own.
+fn is_there(tree: &Tree<'_>, manner: Manner, at: &Overlay, new: &Overlay) -> bool {
+    match (at, new) {
+        (Overlay::Old(node), Overlay::New(value)) if manner != Manner::Together => {
+            let is_tagged = own_tags(tree, *node).next().is_some();
+            !is_tagged && to_json(tree, *node).is_ok_and(|found| found == **value)
+        }
+        _ => false,
+    }
+}
+
 /// Sets `new` in the place of what is there.
-fn put(
-    tree: &Tree<'_>,
-    policy: AnchorPolicy,
-    at: &mut Overlay,
-    new: Overlay,
-) -> Result<(), SpliceError> {
+fn put(tree: &Tree<'_>, manner: Manner, at: &mut Overlay, new: Overlay) -> Result<(), SpliceError> {
+    if is_there(tree, manner, at, &new) {
+        return Ok(());
+    }
     let is_scalar = matches!(&new, Overlay::New(value) if !value.is_object() && !value.is_array());
-    let keeps = policy == AnchorPolicy::Follow && is_scalar;
+    let keeps = manner.anchors() == AnchorPolicy::Follow && is_scalar;
     if !at
         .node()
         .is_some_and(|node| keeps && tree.keeps_anchor(node))

@@ -1,7 +1,7 @@
 //! The editor: comments that go along, places of new members, anchors, and errors that say what is there.
 
 use serde_json::json;
-use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position, Stream};
+use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position, Stream, apply};
 
 #[track_caller]
 fn removed(text: &str, path: &str, expected: &str) {
@@ -254,5 +254,49 @@ fn comments_without_a_document_become_the_head_of_the_first_one() {
         stream.push(json!({"a": 1})).unwrap();
         stream.push(json!({"b": 2})).unwrap();
         assert_eq!(stream.finish().unwrap(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_value_that_is_there_already_changes_no_byte() {
+    let text = "\
+a: &x {k: 1, # one
+  l: [a]}
+b: *x
+mode: 0644
+on: 'yes'
+text: >-
+  a
+  b
+none:
+";
+    let whole = Editor::new(text).unwrap().get("").unwrap().unwrap();
+    for (path, value) in [
+        ("", whole),
+        ("/a", json!({"l": ["a"], "k": 1})),
+        ("/b", json!({"k": 1, "l": ["a"]})),
+        ("/mode", json!(420)),
+        ("/on", json!("yes")),
+        ("/text", json!("a b")),
+        ("/none", json!(null)),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set(path, value.clone()).unwrap();
+        assert_eq!(editor.finish().unwrap(), text, "{path}");
+        for op in ["add", "replace"] {
+            let patch = json!([{"op": op, "path": path, "value": value}]);
+            let patch = serde_json::from_value(patch).unwrap();
+            assert_eq!(apply(text, &patch).unwrap(), text, "{op} {path}");
+        }
+    }
+    // Another type is another value, and what a tag says is not in it.
+    for (text, value, expected) in [
+        ("a: 1\n", json!("1"), "a: \"1\"\n"),
+        ("a: 1\n", json!(1.0), "a: 1.0\n"),
+        ("a: !Ref b\n", json!("b"), "a: b\n"),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set("/a", value).unwrap();
+        assert_eq!(editor.finish().unwrap(), expected);
     }
 }
