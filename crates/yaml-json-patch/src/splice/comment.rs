@@ -60,10 +60,13 @@ pub(crate) fn comment_at(
     path: &Pointer,
     place: CommentPlace,
 ) -> Result<Option<Comment>, SpliceError> {
-    let source = reading::find(tree, path)?.and_then(|found| found.source);
-    source
-        .map(|source| comment(tree, source, place))
-        .transpose()
+    let source = |path| Ok(reading::find(tree, path)?.and_then(|found| found.source));
+    let Some(found) = source(path)? else {
+        return Ok(None);
+    };
+    let around = path.parent().map_or(Ok(None), source)?;
+    let around = around.map(|around| tree.style(tree.alias_target(around.node)));
+    comment(tree, found, place, around).map(Some)
 }
 
 /// The text of a member or an item that begins a line: from its key or dash to the end of its content.
@@ -122,16 +125,28 @@ fn is_commented_out(line: &str) -> bool {
     is_member || text.starts_with("- ") || was_indented
 }
 
-fn comment(tree: &Tree<'_>, source: Source, place: CommentPlace) -> Result<Comment, SpliceError> {
+/// `around`: the style of the collection that holds the value.
+fn comment(
+    tree: &Tree<'_>,
+    source: Source,
+    place: CommentPlace,
+    around: Option<Style>,
+) -> Result<Comment, SpliceError> {
     let lines = Lines { text: tree.text() };
     let Source { node, key } = source;
     let start = tree.outer_start(key.unwrap_or(node));
     let layout = ErrorKind::Layout.at(start);
+    let line = lines.start(start);
+    let before = lines.slice(line, start);
+    let in_brackets = around == Some(Style::Flow);
+    // JSON has no comments.
+    let is_json = || serde_json::from_str::<Value>(tree.text()).is_ok();
+    if in_brackets && (!before.trim().is_empty() || is_json()) {
+        return Err(layout);
+    }
     if place == CommentPlace::Above {
-        let line = lines.start(start);
-        let before = lines.slice(line, start);
-        let mark = if key.is_some() { "" } else { "-" };
-        if before.trim() != mark {
+        let has_dash = key.is_none() && !in_brackets;
+        if before.trim() != if has_dash { "-" } else { "" } {
             return Err(layout);
         }
         let indentation = before.len() - before.trim_start().len();
@@ -151,6 +166,9 @@ fn comment(tree: &Tree<'_>, source: Source, place: CommentPlace) -> Result<Comme
         }
         _ => tree.span(node).end,
     };
+    let comma = lines.skip_blanks(end);
+    let has_comma = in_brackets && lines.is_at(comma, b',');
+    let end = if has_comma { comma + 1 } else { end };
     let line_end = lines.line_end(end);
     let rest = lines.slice(end, line_end);
     let comment = rest.trim_start();

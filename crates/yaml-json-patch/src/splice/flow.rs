@@ -128,12 +128,17 @@ impl<'t> Writer<'_, 't> {
                 let lines = texts.iter().map(|text| format!("{lead}{text},"));
                 self.out.insert(end, lines.collect());
             }
-            (Some(end), None)
-                if has_lines && !self.lines.is_at(self.lines.next_content(end), b',') =>
-            {
-                self.out.insert(anchor.end, ",".to_owned());
-                let text = texts.join(&format!(",{lead}"));
-                self.out.insert(end, [lead, text].concat());
+            (Some(end), None) if has_lines => {
+                let comma = self.lines.next_content(end);
+                if self.lines.is_at(comma, b',') {
+                    // The comma has a line of its own.
+                    let texts = texts.iter().map(|text| format!(", {text}"));
+                    self.out.insert(comma, texts.collect());
+                } else {
+                    self.out.insert(anchor.end, ",".to_owned());
+                    let text = texts.join(&format!(",{lead}"));
+                    self.out.insert(end, [lead, text].concat());
+                }
             }
             _ => {
                 let between = brackets.between();

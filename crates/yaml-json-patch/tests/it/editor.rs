@@ -300,3 +300,36 @@ none:
         assert_eq!(editor.finish().unwrap(), expected);
     }
 }
+
+#[test]
+fn an_element_in_brackets_has_comments_on_its_own_lines() {
+    let text = "{\n  kind: \"Pod\",\n  args: [\n    \"a\",\n    \"b\"\n  ],\n  more: [{c: 1}]\n}\n";
+    let mut editor = Editor::new(text).unwrap();
+    for (path, place, comment) in [
+        ("/kind", CommentPlace::LineEnd, "kind"),
+        ("/args/0", CommentPlace::Above, "first"),
+        ("/args/1", CommentPlace::LineEnd, "last"),
+        ("/more", CommentPlace::LineEnd, "more"),
+    ] {
+        editor.set_comment(path, place, comment).unwrap();
+        assert_eq!(
+            editor.comment(path, place).unwrap().as_deref(),
+            Some(comment)
+        );
+    }
+    assert_eq!(
+        editor.finish().unwrap(),
+        "{\n  kind: \"Pod\", # kind\n  args: [\n    # first\n    \"a\",\n    \"b\" # last\n  ],\n  more: [{c: 1}] # more\n}\n"
+    );
+    // Other values share the line, and JSON has no comments.
+    for (text, path) in [
+        ("a: [b, c]\n", "/a/0"),
+        ("a: [b,\n  c]\n", "/a/0"),
+        ("a: [b,\n  c]\n", "/a/1"),
+        ("{\n  \"a\": 1\n}\n", "/a"),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        let refused = editor.set_comment(path, CommentPlace::LineEnd, "why");
+        assert!(refused.is_err(), "{text}");
+    }
+}

@@ -282,6 +282,10 @@ fn a_comment_behind_the_last_element_stays_with_it() {
         .add("/a/-", json!({"b": "y"}))
         .gives("{\n  a: [{\n    b: \"x\"\n  }, # why\n  {\n    b: \"y\"\n  }\n  ]\n}\n")
         .and_without(&["/a/1"]);
+    given("{\n  a: b # why\n,  }\n")
+        .add("/c", json!("d"))
+        .gives("{\n  a: b # why\n, c: d,  }\n")
+        .and_without(&["/c"]);
     given("a: {b: {c: d} # why\n }\n")
         .add("/a/e", json!("f"))
         .gives("a: {b: {c: d}, e: f # why\n }\n")
