@@ -11,6 +11,16 @@ use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use std::cell::OnceCell;
 
+/// A collection whose lines are measured.
+struct Collection<'e> {
+    node: NodeId,
+    /// Those that show the lines.
+    elements: &'e [Element],
+    /// The way in which it opens over several lines.
+    place: Context,
+    new_lists_cuddled: bool,
+}
+
 impl<'t> Writer<'_, 't> {
     /// Measures how the collection is written; what it does not show, the brackets around it do.
     /// `except` goes, and says nothing.
@@ -67,12 +77,17 @@ impl<'t> Writer<'_, 't> {
         let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
         let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
         let quotes = self.quotes_in_brackets(own.into_iter().chain(neighbour), &around, except);
-        let cuddles = self.cuddles(except).unwrap_or(has_commas);
+        let new_lists_cuddled = self.shows_cuddled_lists(except).unwrap_or(has_commas);
         // KYAML opens brackets as JSON does, and all its strings have quotes.
         let open = if has_commas { Context::Json } else { place };
         // Of an element that is replaced alone, only the place counts.
         let shown = if others.is_empty() { elements } else { &others };
-        let lines = self.lines_in_brackets(node, shown, open, cuddles);
+        let lines = self.lines_in_brackets(&Collection {
+            node,
+            elements: shown,
+            place: open,
+            new_lists_cuddled,
+        });
         let is_kyaml = has_commas && lines.is_some();
         Brackets {
             place,
@@ -89,7 +104,7 @@ impl<'t> Writer<'_, 't> {
                 ": "
             },
             trailing_comma: if is_kyaml { "," } else { "" },
-            cuddles,
+            new_lists_cuddled,
             lines,
         }
     }
@@ -121,10 +136,10 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// True if the first list of collections over several lines begins with `[{` or `[[`.
-    fn cuddles(&self, except: Option<NodeId>) -> Option<bool> {
+    fn shows_cuddled_lists(&self, except: Option<NodeId>) -> Option<bool> {
         let (tree, lines) = (self.tree, &self.lines);
         let items = || in_brackets(tree).flat_map(|list| tree.items(list));
-        first_shown(tree, &self.examples.cuddled, except, items, |item| {
+        first_shown(tree, &self.examples.cuddled_list, except, items, |item| {
             let cuddled = lines.indentation(tree.outer_start(item)).is_none();
             let is_shown = tree.style(item) == Style::Flow
                 && (!cuddled || is_deep(tree, lines, item) == Some(true));
@@ -162,40 +177,37 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// The lines of the elements; none if they are on one line.
-    fn lines_in_brackets(
-        &self,
-        node: NodeId,
-        elements: &[Element],
-        place: Context,
-        cuddles: bool,
-    ) -> Option<OwnLines> {
+    fn lines_in_brackets(&self, of: &Collection<'_>) -> Option<OwnLines> {
         let lines = self
-            .own_lines_of(node, elements, place)
-            .or_else(|| self.cuddled(elements))
-            .or_else(|| self.lines_of_empty(node, elements, place, cuddles))?;
+            .lines_of_elements(of)
+            .or_else(|| self.lines_of_cuddled_list(of.elements))
+            .or_else(|| self.lines_of_empty(of))?;
         // A tab cannot be below a word without quotes and comma.
-        let deep = lines.deep && (place == Context::Json || !lines.has_tabs());
-        (deep || !lines.cuddled).then_some(OwnLines { deep, ..lines })
+        let deep = lines.deep && (of.place == Context::Json || !lines.has_tabs());
+        (deep || !lines.in_cuddled_list).then_some(OwnLines { deep, ..lines })
     }
 
     /// The lines of a collection whose elements have lines of their own, from the last of them.
-    fn own_lines_of(&self, node: NodeId, elements: &[Element], place: Context) -> Option<OwnLines> {
-        let mut last_first = elements.iter().rev();
+    fn lines_of_elements(&self, of: &Collection<'_>) -> Option<OwnLines> {
+        let mut last_first = of.elements.iter().rev();
         let last = last_first.find(|element| self.lines.indentation(element.start).is_some())?;
         let prefix = self.lines.indentation(last.start)?;
-        let mut last_first = elements.iter().rev();
+        let mut last_first = of.elements.iter().rev();
         let deep = last_first.find_map(|own| is_over_lines(self.tree, &self.lines, own.value));
         Some(OwnLines {
             prefix: prefix.to_owned(),
-            step: step(prefix, self.indentation_of_line(self.tree.span(node).start)),
+            step: step(
+                prefix,
+                self.indentation_of_line(self.tree.span(of.node).start),
+            ),
             line_break: self.lines.break_before(self.lines.start(last.start)),
-            deep: deep.unwrap_or(place == Context::Json),
-            cuddled: false,
+            deep: deep.unwrap_or(of.place == Context::Json),
+            in_cuddled_list: false,
         })
     }
 
     /// The lines of a list that is written as `[{`, from the last of its items that shows them.
-    fn cuddled(&self, elements: &[Element]) -> Option<OwnLines> {
+    fn lines_of_cuddled_list(&self, elements: &[Element]) -> Option<OwnLines> {
         let is_shown = |item: &&Element| is_deep(self.tree, &self.lines, item.value) == Some(true);
         let last = elements.iter().rev().find(is_shown)?;
         let member = self
@@ -207,25 +219,19 @@ impl<'t> Writer<'_, 't> {
             step: step(self.indentation_of_line(member), prefix),
             line_break: self.lines.break_before(self.lines.start(member)),
             deep: true,
-            cuddled: true,
+            in_cuddled_list: true,
         })
     }
 
     /// The lines of `{}` or `[]` among elements on lines of their own; of `[{}]`, too, where lists are written as `[{`.
-    fn lines_of_empty(
-        &self,
-        node: NodeId,
-        elements: &[Element],
-        place: Context,
-        cuddles: bool,
-    ) -> Option<OwnLines> {
-        let span = self.tree.span(node);
+    fn lines_of_empty(&self, of: &Collection<'_>) -> Option<OwnLines> {
+        let span = self.tree.span(of.node);
         let is_empty = |item: &Element| {
             let is_alone = span.start + 1 == item.start && item.end + 1 == span.end;
             is_alone && is_empty(self.tree, item.value)
         };
-        let is_cuddled = cuddles && elements.last().is_some_and(is_empty);
-        if place != Context::Json || !(span.len() == 2 || is_cuddled) {
+        let is_cuddled = of.new_lists_cuddled && of.elements.last().is_some_and(is_empty);
+        if of.place != Context::Json || !(span.len() == 2 || is_cuddled) {
             return None;
         }
         let [.., around, own] = &*self.path else {
@@ -245,7 +251,7 @@ impl<'t> Writer<'_, 't> {
             step,
             line_break: self.lines.break_before(self.lines.start(start)),
             deep: true,
-            cuddled: is_cuddled,
+            in_cuddled_list: is_cuddled,
         })
     }
 

@@ -291,7 +291,7 @@ impl<'t> Writer<'_, 't> {
         if is_other {
             let items = self.elements_of(&brackets, &new, span.start)?;
             let text = brackets.inside(&items);
-            let is_cuddled = brackets.lines.is_some_and(|lines| lines.cuddled);
+            let is_cuddled = brackets.lines.is_some_and(|lines| lines.in_cuddled_list);
             let pad = if is_cuddled { brackets.pads[0] } else { "" };
             self.out.replace(inside, [pad, &text, pad].concat());
         }
@@ -363,7 +363,7 @@ impl<'t> Writer<'_, 't> {
         };
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
-            (Some(lines), _) if lines.cuddled => Some(lines),
+            (Some(lines), _) if lines.in_cuddled_list => Some(lines),
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
                 // The value is one step further out than its elements.
                 let prefix = lines.outer();
@@ -390,7 +390,7 @@ impl<'t> Writer<'_, 't> {
     fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
         let mut brackets = brackets.clone();
         brackets.lines = match (brackets.lines, self.lines.indentation(element.start)) {
-            (Some(lines), _) if lines.cuddled => Some(lines),
+            (Some(lines), _) if lines.in_cuddled_list => Some(lines),
             (Some(lines), Some(prefix)) => Some(OwnLines {
                 prefix: prefix.to_owned(),
                 ..lines

@@ -74,7 +74,7 @@ pub(crate) struct Examples {
     /// The first collection that shows whether a comma is behind the last element.
     pub(super) trailing_comma: OnceCell<Option<Example>>,
     /// The first item that shows whether lists are written as `[{`.
-    pub(super) cuddled: OnceCell<Option<Example>>,
+    pub(super) cuddled_list: OnceCell<Option<Example>>,
 }
 
 impl Examples {

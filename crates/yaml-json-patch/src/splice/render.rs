@@ -291,7 +291,7 @@ pub(super) struct Brackets {
     /// `,` behind the last of elements on lines of their own, as KYAML has it, or nothing.
     pub(crate) trailing_comma: &'static str,
     /// New lists of mappings are written as `[{`.
-    pub(crate) cuddles: bool,
+    pub(crate) new_lists_cuddled: bool,
     /// Elements on lines of their own; none: all on one line.
     pub(crate) lines: Option<OwnLines>,
 }
@@ -307,7 +307,7 @@ pub(crate) struct OwnLines {
     /// Collections inside are written over several lines too.
     pub(crate) deep: bool,
     /// The elements are collections in a list that begins with `[{`, and has `}, {` between them. `prefix` is that of the `}`.
-    pub(crate) cuddled: bool,
+    pub(crate) in_cuddled_list: bool,
 }
 
 impl OwnLines {
@@ -333,16 +333,21 @@ impl Brackets {
     }
 
     /// True if a list of such items is written as `[{`: all of them are collections, as in KYAML.
-    fn cuddles(&self, items: &[Content<'_>]) -> bool {
+    fn is_cuddled_list(&self, items: &[Content<'_>]) -> bool {
         let is_collection = |item: &Content<'_>| !matches!(item.parts(), Parts::Scalar);
-        let is_deep = |lines: &OwnLines| lines.deep && (self.cuddles || lines.cuddled);
+        let is_deep =
+            |lines: &OwnLines| lines.deep && (self.new_lists_cuddled || lines.in_cuddled_list);
         self.lines.as_ref().is_some_and(is_deep) && items.iter().all(is_collection)
     }
 
     /// Takes the lines for a list of only these items. Returns true if they are others.
     pub(crate) fn fit(&mut self, items: &[Content<'_>]) -> bool {
-        let cuddled = self.cuddles(items);
-        let Some(lines) = self.lines.as_mut().filter(|own| own.cuddled != cuddled) else {
+        let cuddled = self.is_cuddled_list(items);
+        let Some(lines) = self
+            .lines
+            .as_mut()
+            .filter(|own| own.in_cuddled_list != cuddled)
+        else {
             return false;
         };
         lines.prefix = if cuddled {
@@ -350,14 +355,14 @@ impl Brackets {
         } else {
             [&*lines.prefix, &lines.step].concat()
         };
-        lines.cuddled = cuddled;
+        lines.in_cuddled_list = cuddled;
         true
     }
 
     /// The text between the brackets of a collection with these elements.
     pub(crate) fn inside(&self, elements: &[String]) -> String {
         let text = elements.join(&self.between());
-        match self.lines.as_ref().filter(|lines| !lines.cuddled) {
+        match self.lines.as_ref().filter(|lines| !lines.in_cuddled_list) {
             Some(lines) => {
                 let (lead, comma, close) = (self.lead(0), self.trailing_comma, lines.outer());
                 [&lead, &text, comma, lines.line_break, &close].concat()
@@ -369,7 +374,7 @@ impl Brackets {
     /// The text between two elements.
     pub(crate) fn between(&self) -> String {
         match &self.lines {
-            Some(lines) if !lines.cuddled => format!(",{}", self.lead(0)),
+            Some(lines) if !lines.in_cuddled_list => format!(",{}", self.lead(0)),
             _ => self.comma.to_owned(),
         }
     }
@@ -401,7 +406,7 @@ impl Brackets {
                 return Ok(text.unwrap_or_default());
             }
             Parts::Items(items) => {
-                let is_cuddled = !items.is_empty() && self.cuddles(&items);
+                let is_cuddled = !items.is_empty() && self.is_cuddled_list(&items);
                 let item_level = if is_cuddled { level } else { level + 1 };
                 for item in items {
                     elements.push(self.value(item, item_level, at)?);
