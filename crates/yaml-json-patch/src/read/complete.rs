@@ -276,9 +276,7 @@ impl TreeBuilder<'_> {
         range: Range<usize>,
         before: &Before,
     ) -> Result<(), YamlError> {
-        self.lead_in(false)?;
-        self.cursor = before.end().unwrap_or(self.cursor);
-        let at = self.skip();
+        let at = self.begin(before)?;
         let (style, mark) = match style {
             ScalarStyle::SingleQuoted => (Style::SingleQuoted, Some(b'\'')),
             ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, Some(b'"')),
@@ -318,9 +316,15 @@ impl TreeBuilder<'_> {
         self.leaf(Kind::Scalar, style, range, child, before)
     }
 
-    fn alias(&mut self, id: usize, range: Range<usize>) -> Result<(), YamlError> {
+    /// Steps to the beginning of a node, behind its anchor and tag.
+    fn begin(&mut self, before: &Before) -> Result<usize, YamlError> {
         self.lead_in(false)?;
-        let at = self.skip();
+        self.cursor = before.end().unwrap_or(self.cursor);
+        Ok(self.skip())
+    }
+
+    fn alias(&mut self, id: usize, range: Range<usize>) -> Result<(), YamlError> {
+        let at = self.begin(&Before::default())?;
         let known = self.anchors.binary_search_by_key(&id, |(known, _)| *known);
         let (Ok(found), true) = (known, range.start == at) else {
             return Err(lost(at));
@@ -340,9 +344,7 @@ impl TreeBuilder<'_> {
         range: Range<usize>,
         before: &Before,
     ) -> Result<(), YamlError> {
-        self.lead_in(false)?;
-        self.cursor = before.end().unwrap_or(self.cursor);
-        let at = self.skip();
+        let at = self.begin(before)?;
         let bracket = if kind == Kind::Mapping { b'{' } else { b'[' };
         let style = if style == StructureStyle::Flow {
             Style::Flow

@@ -34,16 +34,11 @@ impl Writer<'_, '_> {
             return self.empty(node, plan, slot);
         }
         let kind = self.tree.kind(node);
-        let gap = if kind == Kind::Sequence {
-            layout::gap(self.tree, &self.lines, node)
-        } else {
-            0
-        };
         let shape = BlockStyle {
             kind,
             siblings: Some(Siblings { node, except: None }),
             column: self.lines.column(first.start)?,
-            gap,
+            gap: layout::gap(self.tree, &self.lines, node),
             parted: self.are_parted(plan),
         };
         let replaces_one = plan.replaces_one();
@@ -329,14 +324,11 @@ impl Writer<'_, '_> {
         let Some(first) = gone.first() else {
             return Ok(());
         };
-        let mut below = self.lines.below(first.end)?;
+        let below = self.lines.below(first.end)?;
         let mut blank = true;
         for (element, next) in gone.iter().zip(gone.iter().skip(1).chain([stays])) {
-            blank &= self
-                .lines
-                .slice(self.lines.below(element.end)?, next.start)
-                .trim_matches(' ')
-                .is_empty();
+            let between = self.lines.slice(self.lines.below(element.end)?, next.start);
+            blank &= between.trim_matches(' ').is_empty();
         }
         if blank {
             self.out.delete(first.start..stays.start);
@@ -345,10 +337,13 @@ impl Writer<'_, '_> {
         // Comments or blank lines are in between: the dash stays alone on its line.
         let dash = self.lines.slice(0, first.start).trim_end_matches(' ').len();
         self.out.delete(dash..self.lines.before_break(below));
-        for element in gone.iter().skip(1) {
-            below = self.lines.below(element.end)?;
-            self.out
-                .delete(self.own_lines(element).unwrap_or(element.start)..below);
+        self.remove_lines(&gone[1..])
+    }
+
+    fn remove_lines(&mut self, elements: &[Element]) -> Result<(), SpliceError> {
+        for element in elements {
+            let start = self.own_lines(element).unwrap_or(element.start);
+            self.out.delete(start..self.lines.below(element.end)?);
         }
         Ok(())
     }
@@ -369,12 +364,7 @@ impl Writer<'_, '_> {
         let first = layout::first(self.tree, node).min(span.start);
         match slot {
             Slot::Behind(mark) if self.lines.indentation(first).is_some() => {
-                for element in &plan.elements {
-                    self.out.delete(
-                        self.own_lines(element).unwrap_or(element.start)
-                            ..self.lines.below(element.end)?,
-                    );
-                }
+                self.remove_lines(&plan.elements)?;
                 let end = self.properties_end(node).unwrap_or(mark).max(mark);
                 self.out.insert(end, format!(" {text}"));
             }
@@ -416,22 +406,16 @@ impl Writer<'_, '_> {
             return Ok(false);
         };
         let (kind, layout) = (self.tree.kind(node), self.layout());
-        let shape = if kind == Kind::Sequence {
-            BlockStyle {
-                kind,
-                siblings: None,
-                column: key + layout.sequence_offset,
-                gap: layout.dash_gap,
-                parted: false,
-            }
-        } else {
-            BlockStyle {
-                kind,
-                siblings: None,
-                column: key + layout.indent,
-                gap: 0,
-                parted: false,
-            }
+        let further = match kind {
+            Kind::Sequence => layout.sequence_offset,
+            _ => layout.indent,
+        };
+        let shape = BlockStyle {
+            kind,
+            siblings: None,
+            column: key + further,
+            gap: layout.dash_gap,
+            parted: false,
         };
         let text = self.lines_of(shape, &plan.insertions_from(0), NewLines::before(below))?;
         self.out.delete(mark..end);

@@ -12,9 +12,8 @@ use super::render::{BlockPlace, CarriedText};
 use super::writer::Writer;
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
-use std::collections::HashSet;
 
-impl<'t> Writer<'_, 't> {
+impl Writer<'_, '_> {
     /// The value to write where no text is carried along.
     pub(super) fn content<'v>(&'v self, new: &New<'v>) -> Content<'v> {
         match new.source {
@@ -36,7 +35,15 @@ impl<'t> Writer<'_, 't> {
     ) -> Option<CarriedText> {
         let tree = self.tree;
         let node = source.node;
-        if self.carrying != Carrying::Text || !self.may_stand_at(node, place.at) {
+        // Only behind its anchor does an alias mean the same.
+        let end = tree.span(node).end;
+        let own = tree.nodes().skip(node.0 as usize);
+        let mut parts = own.take_while(|part| *part == node || tree.span(*part).start < end);
+        let stays = |part: NodeId| {
+            let is_late = || tree.span(tree.alias_target(part)).end > place.at;
+            tree.anchor(part).is_some() || (tree.kind(part) == Kind::Alias && is_late())
+        };
+        if self.carrying != Carrying::Text || parts.any(stays) {
             return None;
         }
         // Without a line break at its end, a block scalar has another value.
@@ -55,45 +62,6 @@ impl<'t> Writer<'_, 't> {
             text.below = [lines, self.lines.break_before(place.at)].concat();
         }
         Some(text)
-    }
-
-    /// False for a node with an anchor in it, or an alias whose anchor does not come before `at`.
-    fn may_stand_at(&self, node: NodeId, at: usize) -> bool {
-        let tree = self.tree;
-        let end = tree.span(node).end as u32;
-        let nodes = tree.nodes.iter().enumerate().skip(node.0 as usize);
-        for (index, part) in
-            nodes.take_while(|(index, part)| *index == node.0 as usize || part.start < end)
-        {
-            let id = NodeId(index as u32);
-            if tree.anchor(id).is_some() {
-                return false;
-            }
-            if part.kind == Kind::Alias {
-                let target = tree.alias_target(id);
-                let name = tree.anchor(target).unwrap_or_default();
-                if tree.span(target).end > at || self.ambiguous_anchors().contains(name) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// The names that several anchors have.
-    fn ambiguous_anchors(&self) -> &HashSet<&'t str> {
-        self.ambiguous_anchors.get_or_init(|| {
-            let (mut names, mut ambiguous) = (HashSet::new(), HashSet::new());
-            for properties in &self.tree.properties {
-                let anchor = self.tree.anchor(NodeId(properties.node));
-                if let Some(name) = anchor
-                    && !names.insert(name)
-                {
-                    ambiguous.insert(name);
-                }
-            }
-            ambiguous
-        })
     }
 
     /// A collection in block style.
@@ -123,8 +91,7 @@ impl<'t> Writer<'_, 't> {
                 lines.slice(colon + 1, start)
             }
             None if tree.has_properties(node) => {
-                let dash = lines.before_blanks(tree.outer_start(node)).checked_sub(1)?;
-                lines.is_at(dash, b'-').then_some(())?;
+                let dash = self.dash_before(tree.outer_start(node))?;
                 lines.slice(dash + 1, start)
             }
             None => "",
@@ -177,20 +144,8 @@ impl<'t> Writer<'_, 't> {
         };
         let from = match source.key {
             Some(key) => lines.column(tree.outer_start(key)).ok()?,
-            None => {
-                let dash = lines.before_blanks(span.start).checked_sub(1)?;
-                lines.is_at(dash, b'-').then_some(())?;
-                lines.column(dash).ok()?
-            }
+            None => lines.column(self.dash_before(span.start)?).ok()?,
         };
-        // Further lines of a scalar are indented deeper than its key.
-        for line in raw.lines().skip(1) {
-            let content = line.trim_start_matches(' ');
-            let is_deeper = line.len() - content.len() > from;
-            if tree.kind(source.node) == Kind::Scalar && !is_deeper && !content.trim().is_empty() {
-                return None;
-            }
-        }
         let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
         let (first, below) = text.split_at_checked(end)?;
         Some(CarriedText {
@@ -198,6 +153,11 @@ impl<'t> Writer<'_, 't> {
             comment: String::new(),
             below: below.strip_prefix('\n')?.to_owned(),
         })
+    }
+
+    fn dash_before(&self, item: usize) -> Option<usize> {
+        let dash = self.lines.before_blanks(item).checked_sub(1)?;
+        self.lines.is_at(dash, b'-').then_some(dash)
     }
 
     /// The text from an offset to the end of the line on which content ends.

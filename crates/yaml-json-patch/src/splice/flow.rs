@@ -356,22 +356,17 @@ impl<'t> Writer<'_, 't> {
         value: &Value,
         at: usize,
     ) -> Result<String, SpliceError> {
-        let elements = match (self.tree.style(node), self.tree.kind(node)) {
-            (Style::Flow, Kind::Mapping) => plan::members_of(self.tree, &self.lines, node),
-            (Style::Flow, Kind::Sequence) => plan::items_of(self.tree, &self.lines, node)?,
+        let elements = match self.tree.style(node) {
+            Style::Flow => plan::elements_of(self.tree, &self.lines, node)?,
             _ => Vec::new(),
         };
-        let mut brackets = self.brackets(node, &elements, None);
-        brackets.lines = match (brackets.lines, elements.first()) {
-            (Some(lines), _) if lines.in_cuddled_list => Some(lines),
-            (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
-                // The value is one step further out than its elements.
-                let prefix = lines.outer();
-                OwnLines { prefix, ..lines }
-            }),
-            _ => None,
-        };
-        brackets.value(Content::Value(value), 0, at)
+        let brackets = self.brackets(node, &elements, None);
+        // The value is one step further out than its elements.
+        let has_lines = |first: &Element| self.lines.indentation(first.start).is_some();
+        let lines = brackets.lines.as_ref();
+        let lines = lines.filter(|_| elements.first().is_some_and(has_lines));
+        let outer = lines.map(OwnLines::outer);
+        brackets.behind(outer).value(Content::Value(value), 0, at)
     }
 
     fn tail(&self, end: usize) -> Tail {
@@ -388,15 +383,7 @@ impl<'t> Writer<'_, 't> {
 
     /// The layout for a new element beside this one.
     fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
-        let mut brackets = brackets.clone();
-        brackets.lines = match (brackets.lines, self.lines.indentation(element.start)) {
-            (Some(lines), _) if lines.in_cuddled_list => Some(lines),
-            (Some(lines), Some(prefix)) => Some(OwnLines {
-                prefix: prefix.to_owned(),
-                ..lines
-            }),
-            _ => None,
-        };
-        brackets
+        let prefix = self.lines.indentation(element.start);
+        brackets.clone().behind(prefix.map(str::to_owned))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct BlockStyle {
     pub(crate) siblings: Option<Siblings>,
     /// The column of its keys or dashes.
     pub(crate) column: usize,
-    /// The number of blanks after its dashes; 0 in a mapping.
+    /// The number of blanks after its dashes.
     pub(crate) gap: usize,
     /// Blank lines part its elements.
     pub(crate) parted: bool,
@@ -120,27 +120,14 @@ impl Examples {
 
 /// The value that occurs most often; of several, the one with the greatest weight.
 fn most<W: Ord + Copy, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
-    let mut votes = values.map(|(weight, value)| (value, weight));
-    let (value, mut greatest) = votes.next()?;
-    let mut same = 1;
-    // Most manifests have one layout.
-    let other = loop {
-        match votes.next() {
-            None => return Some(value),
-            Some((next, weight)) if next == value => greatest = greatest.max(weight),
-            Some(other) => break other,
-        }
-        same += 1;
-    };
-    // Sorted, since a stranger's list may have thousands of layouts; a map would take longer for the few of others.
-    let first = std::iter::repeat_n((value, greatest), same);
-    let mut votes: Vec<(T, W)> = first.chain([other]).chain(votes).collect();
-    votes.sort_unstable();
-    let counted = votes.chunk_by(|one, other| one.0 == other.0).map(|same| {
-        let (value, greatest) = *same.last()?;
-        Some((same.len(), greatest, value))
-    });
-    counted.max().flatten().map(|(_, _, value)| value)
+    let mut votes: BTreeMap<T, (usize, W)> = BTreeMap::new();
+    for (weight, value) in values {
+        let (count, greatest) = votes.entry(value).or_insert((0, weight));
+        *count += 1;
+        *greatest = weight.max(*greatest);
+    }
+    let most = votes.into_iter().max_by_key(|(_, votes)| *votes);
+    most.map(|(value, _)| value)
 }
 
 fn nearest<T: Copy + Ord>(

@@ -1,10 +1,10 @@
 //! Nulls that come back as they were written, for the feature `kubernetes`.
 
 use super::error::{ErrorKind, SpliceError};
-use super::layout;
 use super::lines::Lines;
 use super::operation::NullSource;
 use super::plan::{self, Element};
+use super::replace::ValuePlace;
 use super::writer::Writer;
 use crate::tree::{NodeId, Style, Tree};
 
@@ -46,16 +46,6 @@ impl Writer<'_, '_> {
         let NullSource::Block(raw) = source else {
             return Err(ErrorKind::Layout.at(element.start));
         };
-        let mut end = element.end;
-        if !plan::is_inline(self.tree, element.value) {
-            let first = layout::first(self.tree, element.value);
-            if let Some(indentation) = self.lines.indentation(first) {
-                // A comment after the key stays.
-                end = self.properties_end(element.value).unwrap_or(mark).max(mark);
-                let below = self.lines.below(element.end)?;
-                self.out.delete(first - indentation.len()..below);
-            }
-        }
         let null = match raw.rsplit_once('\n') {
             // A tool has printed the text since, and the key stands as deep as the null did.
             Some((_, line)) if depth(line) <= self.lines.column(element.start)? => {
@@ -69,7 +59,10 @@ impl Writer<'_, '_> {
             let from = self.lines.slice(0, start).trim_end().len();
             self.replace_value(from, element, null);
         } else {
-            self.out.replace(mark..end, null);
+            // A comment after the key stays.
+            let ValuePlace { line, below } = self.value_place(element, mark)?;
+            self.out.replace(line, null);
+            self.out.delete(below);
         }
         Ok(())
     }

@@ -247,6 +247,18 @@ pub(crate) fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: Nod
     }
 }
 
+/// The elements of a collection.
+pub(crate) fn elements_of(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    node: NodeId,
+) -> Result<Vec<Element>, SpliceError> {
+    match tree.kind(node) {
+        Kind::Mapping => Ok(members_of(tree, lines, node)),
+        _ => items_of(tree, lines, node),
+    }
+}
+
 /// The members of a mapping.
 pub(crate) fn members_of(tree: &Tree<'_>, lines: &Lines<'_>, mapping: NodeId) -> Vec<Element> {
     let members = tree.entries(mapping);
@@ -256,11 +268,7 @@ pub(crate) fn members_of(tree: &Tree<'_>, lines: &Lines<'_>, mapping: NodeId) ->
 }
 
 /// The items of a sequence.
-pub(crate) fn items_of(
-    tree: &Tree<'_>,
-    lines: &Lines<'_>,
-    node: NodeId,
-) -> Result<Vec<Element>, SpliceError> {
+fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;
     for item in tree.items(node) {

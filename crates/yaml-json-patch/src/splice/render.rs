@@ -174,36 +174,33 @@ impl Block {
         column: usize,
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
-        match value.parts() {
-            Parts::Items(items) => self.items(column + self.layout.sequence_offset, items),
-            Parts::Members(members) => self.members(column + self.layout.indent, members),
-            Parts::Scalar => Ok(()),
-        }
+        let Layout {
+            sequence_offset,
+            indent,
+            ..
+        } = self.layout;
+        self.parts(column + sequence_offset, column + indent, value)
     }
 
-    /// The members or items of a collection in `column`.
-    pub(crate) fn parts(&mut self, column: usize, value: Content<'_>) -> Result<(), SpliceError> {
-        match value.parts() {
-            Parts::Items(items) => self.items(column, items),
-            Parts::Members(members) => self.members(column, members),
-            Parts::Scalar => Ok(()),
-        }
-    }
-
-    fn items(&mut self, column: usize, items: Vec<Content<'_>>) -> Result<(), SpliceError> {
-        for item in items {
-            self.item(column, self.layout.dash_gap, item)?;
-        }
-        Ok(())
-    }
-
-    fn members(
+    /// The items or members of a collection, in the column for either.
+    pub(crate) fn parts(
         &mut self,
-        column: usize,
-        members: Vec<(Name<'_>, Content<'_>)>,
+        dashes: usize,
+        keys: usize,
+        value: Content<'_>,
     ) -> Result<(), SpliceError> {
-        for (name, value) in members {
-            self.member(column, name, value)?;
+        match value.parts() {
+            Parts::Items(items) => {
+                for item in items {
+                    self.item(dashes, self.layout.dash_gap, item)?;
+                }
+            }
+            Parts::Members(members) => {
+                for (name, value) in members {
+                    self.member(keys, name, value)?;
+                }
+            }
+            Parts::Scalar => {}
         }
         Ok(())
     }
@@ -225,7 +222,8 @@ impl Block {
             return Ok(());
         }
         self.indented = true;
-        self.parts(column + 1 + gap, value)
+        let column = column + 1 + gap;
+        self.parts(column, column, value)
     }
 
     /// A string of several lines as a block scalar that is indented by `step` from its key or dash.
@@ -357,6 +355,16 @@ impl Brackets {
         };
         lines.in_cuddled_list = cuddled;
         true
+    }
+
+    /// The layout for elements behind that white space; none: on one line. In a list that begins with `[{` it stays.
+    pub(crate) fn behind(mut self, prefix: Option<String>) -> Self {
+        self.lines = self.lines.and_then(|lines| match prefix {
+            _ if lines.in_cuddled_list => Some(lines),
+            Some(prefix) => Some(OwnLines { prefix, ..lines }),
+            None => None,
+        });
+        self
     }
 
     /// The text between the brackets of a collection with these elements.

@@ -29,11 +29,11 @@ struct Replaced {
     shape: BlockStyle,
 }
 
-/// A block collection below its key.
-struct ChildLines {
-    /// The end of its anchor and tag, or else the place after the colon.
-    head: usize,
-    lines: Range<usize>,
+/// The place of the value of a member.
+pub(super) struct ValuePlace {
+    /// On the line of the key: of lines below it, anchor and tag.
+    pub(super) line: Range<usize>,
+    pub(super) below: Range<usize>,
 }
 
 impl Writer<'_, '_> {
@@ -93,8 +93,7 @@ impl Writer<'_, '_> {
                 Ok(())
             }
             _ if shape.kind == Kind::Sequence => self.replace_item(replaced, new),
-            (true, None) => self.fill(replaced, new),
-            (false, inline) => self.replace_children(replaced, new, inline),
+            (_, inline) => self.replace_lines(replaced, new, inline),
         }
     }
 
@@ -154,9 +153,9 @@ impl Writer<'_, '_> {
             return None;
         }
         if !plan::is_inline(self.tree, old) {
-            let children = self.child_lines(&replaced).ok()?;
+            let place = self.value_place(&element, replaced.mark).ok()?;
             // Comments and blank lines in between would be text.
-            if self.lines.below(children.head) != Ok(children.lines.start) {
+            if self.lines.below(place.line.end) != Ok(place.below.start) {
                 return None;
             }
         }
@@ -190,10 +189,9 @@ impl Writer<'_, '_> {
     ) -> Result<(), SpliceError> {
         let Replaced { element, mark, .. } = replaced;
         if !plan::is_inline(self.tree, element.value) {
-            let children = self.child_lines(&replaced)?;
-            self.out
-                .replace(mark..children.head, format!(" {}", text.header));
-            self.out.replace(children.lines, text.lines);
+            let ValuePlace { line, below } = self.value_place(&element, mark)?;
+            self.out.replace(line, format!(" {}", text.header));
+            self.out.replace(below, text.lines);
             return Ok(());
         }
         let below = self.lines.below(element.end)?;
@@ -255,78 +253,73 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// `a: null # why` becomes `a: # why` with lines below it.
-    fn fill(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
-        let Replaced { element, mark, .. } = replaced;
-        let start = self.tree.outer_start(element.value).max(mark);
-        let below = self.lines.below(element.end)?;
-        let is_null = scalar_value(self.tree, element.value) == Ok(ScalarValue::Null);
-        let is_alone = self.lines.line_end(mark) < start;
-        if is_alone && is_null && !self.lines.slice(mark, start).trim().is_empty() {
-            return Err(ErrorKind::OddNull.at(start));
-        }
-        if is_alone && !is_null {
-            let Some(indentation) = self.lines.indentation(start) else {
-                return Err(ErrorKind::Layout.at(start));
-            };
-            let place = start - indentation.len();
-            let text = self.children_of(&replaced, new, place)?;
-            self.out.replace(place..below, text);
-            return Ok(());
-        }
-        let text = self.children_of(&replaced, new, below)?;
-        self.replace_value(mark, &element, String::new());
-        self.out.insert(below, text);
-        Ok(())
-    }
-
-    /// Replaces the lines of a block collection below its key.
-    fn replace_children(
+    /// `a: null # why` becomes `a: # why` with lines below it, or lines below a key become others, or text behind it.
+    fn replace_lines(
         &mut self,
         replaced: Replaced,
         new: New<'_>,
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
-        let Replaced { mark, .. } = replaced;
-        let ChildLines { head, lines } = self.child_lines(&replaced)?;
+        let Replaced {
+            element,
+            mark,
+            shape,
+        } = replaced;
+        let ValuePlace { line, below } = self.value_place(&element, mark)?;
         match inline {
             Some(text) => {
-                self.out.replace(mark..head, format!(" {text}"));
-                self.out.delete(lines);
+                self.out.replace(line, format!(" {text}"));
+                self.out.delete(below);
             }
             None => {
-                self.out.delete(mark..head);
-                let text = self.children_of(&replaced, new, lines.start)?;
-                self.out.replace(lines, text);
+                let place = NewLines::instead_of(below.clone());
+                let mut block = self.new_block(shape.column, place);
+                block.children(shape.column, self.content(&new))?;
+                self.out.delete(line);
+                self.out.replace(below, block.text);
             }
         }
         Ok(())
     }
 
-    fn child_lines(&self, replaced: &Replaced) -> Result<ChildLines, SpliceError> {
-        let Replaced { element, mark, .. } = *replaced;
-        let first = layout::first(self.tree, element.value);
-        let Some(indentation) = self.lines.indentation(first) else {
-            return Err(ErrorKind::Layout.at(first));
-        };
+    pub(super) fn value_place(
+        &self,
+        element: &Element,
+        mark: usize,
+    ) -> Result<ValuePlace, SpliceError> {
+        let old = element.value;
         let below = self.lines.below(element.end)?;
-        Ok(ChildLines {
-            head: self.properties_end(element.value).unwrap_or(mark).max(mark),
-            lines: first - indentation.len()..below,
+        let is_inline = plan::is_inline(self.tree, old);
+        let start = if is_inline {
+            self.tree.outer_start(old).max(mark)
+        } else {
+            layout::first(self.tree, old)
+        };
+        let is_null = scalar_value(self.tree, old) == Ok(ScalarValue::Null);
+        let begins_below = self.lines.line_end(mark) < start;
+        if is_null && begins_below && !self.lines.slice(mark, start).trim().is_empty() {
+            return Err(ErrorKind::OddNull.at(start));
+        }
+        if is_null || (is_inline && !begins_below) {
+            let is_block_scalar = matches!(self.tree.style(old), Style::Literal | Style::Folded);
+            let end = if is_block_scalar {
+                self.header(old).end
+            } else {
+                element.end
+            };
+            return Ok(ValuePlace {
+                line: mark..end,
+                below: self.lines.below(end)?..below,
+            });
+        }
+        let Some(indentation) = self.lines.indentation(start) else {
+            return Err(ErrorKind::Layout.at(start));
+        };
+        let head = self.properties_end(old).filter(|_| !is_inline);
+        Ok(ValuePlace {
+            line: mark..head.unwrap_or(mark).max(mark),
+            below: start - indentation.len()..below,
         })
-    }
-
-    fn children_of(
-        &mut self,
-        replaced: &Replaced,
-        new: New<'_>,
-        place: usize,
-    ) -> Result<String, SpliceError> {
-        let Replaced { element, shape, .. } = *replaced;
-        let lines = place..self.lines.below(element.end)?;
-        let mut block = self.new_block(shape.column, NewLines::instead_of(lines));
-        block.children(shape.column, self.content(&new))?;
-        Ok(block.text)
     }
 
     /// The whole document.
@@ -371,7 +364,7 @@ impl Writer<'_, '_> {
             return Ok([&text, self.lines.break_before(replaced.start)].concat());
         }
         let mut block = self.new_block(0, NewLines::instead_of(replaced));
-        block.parts(0, new)?;
+        block.parts(0, 0, new)?;
         Ok(block.text)
     }
 }

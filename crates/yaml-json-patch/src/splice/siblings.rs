@@ -70,11 +70,10 @@ impl Writer<'_, '_> {
     fn in_brackets_as(&mut self, spelling: Spelling, kind: Kind, new: &Value) -> Option<String> {
         let tree = self.tree;
         let example = spelling.in_brackets?;
-        let elements = match kind {
-            _ if tree.kind(example) != kind => return None,
-            Kind::Mapping => plan::members_of(tree, &self.lines, example),
-            _ => plan::items_of(tree, &self.lines, example).ok()?,
-        };
+        if tree.kind(example) != kind {
+            return None;
+        }
+        let elements = plan::elements_of(tree, &self.lines, example).ok()?;
         let brackets = self.brackets(example, &elements, None);
         let text = brackets.value(Content::Value(new), 0, 0).ok()?;
         (text.len() <= MAX_WIDTH && !text.contains('\n')).then_some(text)

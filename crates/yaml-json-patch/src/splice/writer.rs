@@ -11,8 +11,6 @@ use super::overlay::{MemberOverlay, Overlay};
 use super::plan::{self, Element, SplicePlan, SpliceStep};
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
-use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::ops::Range;
 
 pub(crate) struct Writer<'a, 't> {
@@ -26,7 +24,6 @@ pub(crate) struct Writer<'a, 't> {
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
-    pub(super) ambiguous_anchors: OnceCell<HashSet<&'t str>>,
     /// One for each collection that cannot be changed.
     errors: Vec<SpliceError>,
 }
@@ -50,7 +47,6 @@ impl<'a, 't> Writer<'a, 't> {
             out: Edits::default(),
             path: Vec::new(),
             examples: Examples::default(),
-            ambiguous_anchors: OnceCell::new(),
             errors: Vec::new(),
         }
     }
