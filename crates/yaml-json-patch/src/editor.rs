@@ -2,6 +2,7 @@
 
 use crate::edit::Edit;
 use crate::patch::{Edited, Error};
+use crate::quote::needs_escape;
 use crate::read::read;
 use crate::splice::{self, AnchorPolicy, CommentPlace, ErrorKind, Manner, Operation, SpliceError};
 use crate::tree::Tree;
@@ -283,11 +284,8 @@ impl Editor {
         text: &str,
     ) -> Result<&mut Self, Error> {
         let path = self.pointer(&path)?;
-        // YAML has neither, or not all readers take it for a part of the line.
-        let is_unfit = |character: &char| {
-            let breaks = ['\u{2028}', '\u{2029}', '\u{feff}', '\u{fffe}', '\u{ffff}'];
-            character.is_control() && *character != '\t' || breaks.contains(character)
-        };
+        // YAML does not have it, or not all readers take it for a part of the line.
+        let is_unfit = |character: &char| *character != '\t' && needs_escape(*character);
         if let Some(unfit) = text.lines().flat_map(str::chars).find(is_unfit) {
             let detail = format!("a comment cannot have the character {unfit:?}");
             return Err(ErrorKind::Layout.at(0).saying(detail).into());

@@ -82,8 +82,8 @@ impl Reader<'_, '_> {
             Kind::Alias => self.expand(id, Self::value),
             Kind::Scalar => scalar(self.tree, id),
             Kind::Sequence => {
-                let items: Vec<NodeId> = self.tree.items(id).collect();
-                items.into_iter().map(|item| self.value(item)).collect()
+                let tree = self.tree;
+                tree.items(id).map(|item| self.value(item)).collect()
             }
             Kind::Mapping => {
                 let mut map = Map::new();
@@ -114,8 +114,8 @@ impl Reader<'_, '_> {
     }
 
     fn fill(&mut self, mapping: NodeId, map: &mut Map<String, Value>) -> Result<(), YamlError> {
-        let entries: Vec<(NodeId, NodeId)> = self.tree.entries(mapping).collect();
-        for (key, value) in entries {
+        let tree = self.tree;
+        for (key, value) in tree.entries(mapping) {
             if is_merge_key(self.tree, key) {
                 self.merge(value, map)?;
                 continue;
@@ -130,17 +130,11 @@ impl Reader<'_, '_> {
 
     fn merge(&mut self, value: NodeId, map: &mut Map<String, Value>) -> Result<(), YamlError> {
         let sources: Vec<NodeId> = match self.tree.kind(value) {
-            // The first mapping of a list has precedence, so it comes last.
-            Kind::Sequence => self
-                .tree
-                .items(value)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .rev()
-                .collect(),
+            Kind::Sequence => self.tree.items(value).collect(),
             _ => vec![value],
         };
-        for source in sources {
+        // The first mapping of a list has precedence, so it comes last.
+        for source in sources.into_iter().rev() {
             self.count(source)?;
             if self.tree.kind(self.tree.alias_target(source)) != Kind::Mapping {
                 return Err(not_to_merge(self.tree, source));
@@ -236,12 +230,9 @@ fn integer(value: i128) -> Value {
 /// 1000. Rust prints it the same way.
 fn float(value: f64) -> Option<Value> {
     if value.fract() == 0.0 && value.abs() < 1e21 && !(value == 0.0 && value.is_sign_negative()) {
-        let digits = value.to_string();
-        if let Ok(whole) = digits.parse::<i64>() {
-            return Some(Value::from(whole));
-        }
-        if let Ok(whole) = digits.parse::<u64>() {
-            return Some(Value::from(whole));
+        let whole = value.to_string().parse().map(integer);
+        if let Ok(whole @ Value::Number(_)) = whole {
+            return Some(whole);
         }
     }
     Number::from_f64(value).map(Value::Number)

@@ -60,7 +60,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// NEL and the separators are line breaks to YAML 1.1; the rest is refused raw by one reader or another.
-fn needs_escape(character: char) -> bool {
+pub(crate) fn needs_escape(character: char) -> bool {
     matches!(
         character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
@@ -82,9 +82,7 @@ fn is_plain(text: &str) -> bool {
         b'-' => bytes.get(1).is_some_and(|next| {
             next.is_ascii_alphanumeric() || matches!(next, b'-' | b'_' | b'/' | b'$')
         }),
-        b' ' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!'
-        | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' | b'=' | b'<' => false,
-        _ => true,
+        first => !b" ?:,[]{}#&*!|>'\"%@`=<".contains(first),
     };
     // Without branches, so that they are compiled to vector instructions.
     let is_printable = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..);
@@ -129,25 +127,9 @@ fn is_numeric(bytes: &[u8]) -> bool {
     begins
         && (digit || bytes.len() == 1)
         && !is_version_or_hash(bytes)
-        && bytes.iter().all(|byte| {
-            byte.is_ascii_hexdigit()
-                || matches!(
-                    byte,
-                    b'_' | b'.'
-                        | b':'
-                        | b'+'
-                        | b'-'
-                        | b'x'
-                        | b'X'
-                        | b'o'
-                        | b'O'
-                        | b't'
-                        | b'T'
-                        | b'z'
-                        | b'Z'
-                        | b' '
-                )
-        })
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_hexdigit() || b"_.:+-xXoOtTzZ ".contains(byte))
 }
 
 /// True for `1.2.3` and `1f`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may have

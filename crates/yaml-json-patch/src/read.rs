@@ -7,7 +7,6 @@ mod scanner;
 mod unindented_quotes;
 
 #[cfg(feature = "kubernetes")]
-#[cfg(feature = "kubernetes")]
 pub use fast::read_json;
 pub(crate) use fast::{Fragment, Reuse, Unchanged};
 

@@ -3,7 +3,7 @@
 //! One deviation, go-yaml's: a block scalar that ends with the text, without a line break, has none in its value.
 
 use crate::block_scalar::{self, Chomping, Line};
-use crate::tree::{Kind, NONE, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree};
 use std::borrow::Cow;
 
 impl<'t> Tree<'t> {
@@ -131,9 +131,9 @@ fn double(inner: &str) -> Cow<'_, str> {
         if rest.as_bytes()[found] == b'\\' {
             let (character, after) = escape(&rest[found + 1..]);
             match character {
-                Escaped::Char(character) => out.push(character),
+                Some(character) => out.push(character),
                 // `\` before a break: the lines are joined without a space.
-                Escaped::Break => {
+                None => {
                     let (breaks, next) = skip_breaks(after);
                     out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
                     kept = out.len();
@@ -176,16 +176,11 @@ fn skip_breaks(text: &str) -> (usize, &str) {
     }
 }
 
-enum Escaped {
-    Char(char),
-    Break,
-}
-
-/// Reads what follows a backslash. The readers have refused what is no escape.
-fn escape(text: &str) -> (Escaped, &str) {
+/// Reads what follows a backslash: a character, or none in front of a line break. The readers have refused what is no escape.
+fn escape(text: &str) -> (Option<char>, &str) {
     let mut chars = text.chars();
     let Some(first) = chars.next() else {
-        return (Escaped::Char('\\'), "");
+        return (Some('\\'), "");
     };
     let rest = chars.as_str();
     let character = match first {
@@ -205,10 +200,10 @@ fn escape(text: &str) -> (Escaped, &str) {
         'x' => return hex(rest, 2),
         'u' => return utf16(rest),
         'U' => return hex(rest, 8),
-        '\n' | '\r' => return (Escaped::Break, text),
+        '\n' | '\r' => return (None, text),
         other => other,
     };
-    (Escaped::Char(character), rest)
+    (Some(character), rest)
 }
 
 fn code(text: &str, digits: usize) -> Option<(u32, &str)> {
@@ -218,25 +213,23 @@ fn code(text: &str, digits: usize) -> Option<(u32, &str)> {
     ))
 }
 
-fn hex(text: &str, digits: usize) -> (Escaped, &str) {
-    match code(text, digits) {
-        Some((code, rest)) => (
-            Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
-            rest,
-        ),
-        None => (Escaped::Char(char::REPLACEMENT_CHARACTER), text),
-    }
+fn hex(text: &str, digits: usize) -> (Option<char>, &str) {
+    let (character, rest) = match code(text, digits) {
+        Some((code, rest)) => (char::from_u32(code), rest),
+        None => (None, text),
+    };
+    (character.or(Some(char::REPLACEMENT_CHARACTER)), rest)
 }
 
 /// JSON writes what lies beyond U+FFFF as a pair: `\ud83d\ude00`.
-fn utf16(text: &str) -> (Escaped, &str) {
+fn utf16(text: &str) -> (Option<char>, &str) {
     if let Some((high @ 0xd800..=0xdbff, rest)) = code(text, 4)
         && let Some((low @ 0xdc00..=0xdfff, rest)) =
             rest.strip_prefix("\\u").and_then(|rest| code(rest, 4))
     {
         let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
         return (
-            Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            char::from_u32(code).or(Some(char::REPLACEMENT_CHARACTER)),
             rest,
         );
     }
@@ -247,13 +240,7 @@ fn block_value<'t>(tree: &Tree<'t>, id: NodeId) -> Cow<'t, str> {
     let text = tree.text;
     let span = tree.span(id);
     let header = block_scalar::header(text, span.start);
-    let indent = tree.nodes.get(id.0 as usize).map_or(0, |node| {
-        if node.child == NONE {
-            0
-        } else {
-            node.child as usize
-        }
-    });
+    let indent = tree.content_column(id) as usize;
     let mut out = String::with_capacity(span.len());
     let folded = tree.style(id) == Style::Folded;
     // Breaks that have been read but not yet written, and whether the last content line began with white space.

@@ -52,6 +52,11 @@ pub enum Style {
 /// No node: end of a sibling chain, no child, no alias target.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Returns an offset as a tree has it. Offsets fit: the text's length was checked.
+pub(crate) fn narrow(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(NONE)
+}
+
 /// The child of a plain scalar of several lines, which are to be joined. A reader of a node sees its kind and style first, and a
 /// flag of its own would make every node longer.
 pub(crate) const SEVERAL_LINES: u32 = 0;

@@ -14,7 +14,7 @@
 use super::error::{TAB, explain};
 use super::scanner::Scan;
 use super::unindented_quotes;
-use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, YamlError};
+use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, YamlError, narrow};
 use crate::{block_scalar, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
@@ -27,10 +27,7 @@ pub(crate) const MAX_DEPTH: usize = 255;
 /// Reads into a buffer that an earlier tree has left.
 pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, YamlError> {
     if text.len() >= NONE as usize {
-        return Err(YamlError {
-            offset: 0,
-            message: "the document is larger than 4 GiB".to_owned(),
-        });
+        return Err(error(0, "the document is larger than 4 GiB"));
     }
     let bom = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -130,20 +127,16 @@ struct Before {
 }
 
 impl Before {
+    fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.anchor.iter().chain(&self.tag)
+    }
+
     fn start(&self) -> Option<usize> {
-        self.anchor
-            .iter()
-            .chain(&self.tag)
-            .map(|range| range.start)
-            .min()
+        self.ranges().map(|range| range.start).min()
     }
 
     fn end(&self) -> Option<usize> {
-        self.anchor
-            .iter()
-            .chain(&self.tag)
-            .map(|range| range.end)
-            .max()
+        self.ranges().map(|range| range.end).max()
     }
 }
 
@@ -512,17 +505,12 @@ impl TreeBuilder<'_> {
             child,
         });
         if let Some(start) = start {
+            let part = |range: &Range<usize>, skip| narrow(range.start + skip)..narrow(range.end);
             self.tree.properties.push(Properties {
                 node: id,
                 start: narrow(start),
-                anchor: before
-                    .anchor
-                    .as_ref()
-                    .map(|range| narrow(range.start + 1)..narrow(range.end)),
-                tag: before
-                    .tag
-                    .as_ref()
-                    .map(|range| narrow(range.start)..narrow(range.end)),
+                anchor: before.anchor.as_ref().map(|range| part(range, 1)),
+                tag: before.tag.as_ref().map(|range| part(range, 0)),
                 aliased: false,
             });
         }
@@ -569,11 +557,6 @@ impl TreeBuilder<'_> {
             .unwrap_or(line)
             .len()
     }
-}
-
-/// Offsets fit: the text's length was checked.
-fn narrow(offset: usize) -> u32 {
-    u32::try_from(offset).unwrap_or(NONE)
 }
 
 fn error(offset: usize, message: &str) -> YamlError {

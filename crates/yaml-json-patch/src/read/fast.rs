@@ -21,7 +21,7 @@ pub(crate) use reuse::{Fragment, Reuse, Unchanged};
 use self::reuse::Cursor;
 use super::scanner::Scan;
 use crate::block_scalar::line_end;
-use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, SEVERAL_LINES, Style, Tree};
+use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, SEVERAL_LINES, Style, Tree, narrow};
 use std::collections::BTreeMap;
 
 /// Levels of nesting. Fewer than the complete reader takes, which alone rejects a text.
@@ -501,11 +501,6 @@ impl<'b> FastReader<'b> {
         }
         id
     }
-}
-
-/// Offsets fit: the text's length was checked.
-fn narrow(offset: usize) -> u32 {
-    u32::try_from(offset).unwrap_or(NONE)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 //! A collection in block style reads the same wherever the same bytes stand in the same column, if there are no anchors and tags,
 //! and if the line after it cannot belong to it. So only places are guessed, from the edits; the bytes are compared.
 
-use super::{FastReader, narrow};
+use super::FastReader;
 use crate::read::fast;
 use crate::read::scanner::Scan;
-use crate::tree::{Buffer, Kind, NONE, Node, Style, Tree};
+use crate::tree::{Buffer, Kind, NONE, Node, Style, Tree, narrow};
 
 /// A part of a text that no edit has changed, with its offsets before and after.
 #[derive(Debug, Clone, Copy)]
