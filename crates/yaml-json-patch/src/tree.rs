@@ -49,6 +49,12 @@ pub enum Style {
     Folded,
 }
 
+impl Style {
+    pub(crate) fn is_block_scalar(self) -> bool {
+        matches!(self, Style::Literal | Style::Folded)
+    }
+}
+
 /// No node: end of a sibling chain, no child, no alias target.
 pub(crate) const NONE: u32 = u32::MAX;
 

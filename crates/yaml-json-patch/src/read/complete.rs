@@ -280,7 +280,7 @@ impl TreeBuilder<'_> {
         if mark.is_some() && self.byte(at) != mark {
             return Err(lost(at));
         }
-        if matches!(style, Style::Literal | Style::Folded) {
+        if style.is_block_scalar() {
             let header = block_scalar::header(self.tree.text, at);
             // granit's span begins with the content, after its indentation.
             let (indent, end) = if range.is_empty() || range.start < header.body {

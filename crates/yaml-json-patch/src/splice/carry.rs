@@ -91,7 +91,7 @@ impl Writer<'_, '_> {
                 lines.slice(colon + 1, start)
             }
             None if tree.has_properties(node) => {
-                let dash = self.dash_before(tree.outer_start(node))?;
+                let dash = lines.dash_before(tree.outer_start(node))?;
                 lines.slice(dash + 1, start)
             }
             None => "",
@@ -144,7 +144,7 @@ impl Writer<'_, '_> {
         };
         let from = match source.key {
             Some(key) => lines.column(tree.outer_start(key)).ok()?,
-            None => lines.column(self.dash_before(span.start)?).ok()?,
+            None => lines.column(lines.dash_before(span.start)?).ok()?,
         };
         let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
         let (first, below) = text.split_at_checked(end)?;
@@ -153,11 +153,6 @@ impl Writer<'_, '_> {
             comment: String::new(),
             below: below.strip_prefix('\n')?.to_owned(),
         })
-    }
-
-    fn dash_before(&self, item: usize) -> Option<usize> {
-        let dash = self.lines.before_blanks(item).checked_sub(1)?;
-        self.lines.is_at(dash, b'-').then_some(dash)
     }
 
     /// The text from an offset to the end of the line on which content ends.

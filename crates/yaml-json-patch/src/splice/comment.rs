@@ -75,10 +75,9 @@ pub(super) fn element_lines(tree: &Tree<'_>, source: Source) -> Option<Range<usi
     let value = tree.outer_start(source.node);
     let start = match source.key {
         Some(key) => tree.outer_start(key),
-        None => lines.before_blanks(value).checked_sub(1)?,
+        None => lines.dash_before(value)?,
     };
-    let is_element = source.key.is_some() || lines.is_at(start, b'-');
-    lines.indentation(start).filter(|_| is_element)?;
+    lines.indentation(start)?;
     Some(start..tree.span(source.node).end.max(start + 1))
 }
 

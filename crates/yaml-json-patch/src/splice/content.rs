@@ -147,7 +147,7 @@ pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<
     let fits = !raw.is_empty()
         && !raw.contains(['\n', '\r'])
         && tree.kind(node) == Kind::Scalar
-        && !matches!(tree.style(node), Style::Literal | Style::Folded)
+        && !tree.style(node).is_block_scalar()
         && match place {
             Context::Block => true,
             Context::Flow => !is_plain || !raw.contains([',', '[', ']', '{', '}', ':', '?']),

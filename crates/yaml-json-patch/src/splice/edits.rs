@@ -203,7 +203,7 @@ pub(super) fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&
     let mut before = tree.nodes[..before].iter().rev();
     before
         .find(|node| node.style != Style::Block)
-        .filter(|node| matches!(node.style, Style::Literal | Style::Folded))
+        .filter(|node| node.style.is_block_scalar())
 }
 
 /// A block scalar with at most blank lines behind it.

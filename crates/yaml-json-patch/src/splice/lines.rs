@@ -23,6 +23,16 @@ impl<'t> Lines<'t> {
         self.text.as_bytes()
     }
 
+    fn before(&self, at: usize) -> &'t [u8] {
+        self.bytes().get(..at).unwrap_or_default()
+    }
+
+    /// Steps over such bytes.
+    fn skip(&self, at: usize, is_skipped: impl Fn(u8) -> bool) -> usize {
+        let rest = self.bytes().get(at..).unwrap_or_default();
+        at + rest.iter().take_while(|byte| is_skipped(**byte)).count()
+    }
+
     fn byte(&self, at: usize) -> Option<u8> {
         self.bytes().get(at).copied()
     }
@@ -41,8 +51,7 @@ impl<'t> Lines<'t> {
 
     /// The beginning of the line that holds `at`. A byte order mark belongs to no line.
     pub(crate) fn start(&self, at: usize) -> usize {
-        let before = self.bytes().get(..at).unwrap_or_default();
-        match memchr::memrchr2(b'\n', b'\r', before) {
+        match memchr::memrchr2(b'\n', b'\r', self.before(at)) {
             Some(found) => found + 1,
             None if self.text.starts_with('\u{feff}') => '\u{feff}'.len_utf8().min(at),
             None => 0,
@@ -51,7 +60,7 @@ impl<'t> Lines<'t> {
 
     /// The white space before `at`, if nothing else is before it on its line.
     pub(crate) fn indentation(&self, at: usize) -> Option<&'t str> {
-        let before = self.bytes().get(..at).unwrap_or_default();
+        let before = self.before(at);
         let blanks = before
             .iter()
             .rev()
@@ -82,13 +91,7 @@ impl<'t> Lines<'t> {
     }
 
     pub(crate) fn skip_blanks(&self, at: usize) -> usize {
-        at + self
-            .bytes()
-            .get(at..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|byte| is_blank(**byte))
-            .count()
+        self.skip(at, is_blank)
     }
 
     /// Moves back over blanks and tabs to other text on the same line; not at all if there is none.
@@ -98,6 +101,12 @@ impl<'t> Lines<'t> {
         } else {
             self.slice(0, at).trim_end_matches([' ', '\t']).len()
         }
+    }
+
+    /// The dash in front of an item on its line.
+    pub(crate) fn dash_before(&self, item: usize) -> Option<usize> {
+        let dash = self.before_blanks(item).checked_sub(1)?;
+        self.is_at(dash, b'-').then_some(dash)
     }
 
     /// The first break at or after `at`, else the text's end.
@@ -148,13 +157,10 @@ impl<'t> Lines<'t> {
     pub(crate) fn comments_above(&self, from: usize, is_part: impl Fn(usize) -> bool) -> usize {
         let mut place = from;
         loop {
-            let above = self.slice(0, place);
-            let above = above
-                .strip_suffix("\r\n")
-                .or_else(|| above.strip_suffix(['\n', '\r']));
-            let Some(end) = above.map(str::len) else {
+            let end = self.before_break(place);
+            if end == place {
                 return place;
-            };
+            }
             let start = self.start(end);
             let line = self.slice(start, end).trim_start_matches([' ', '\t']);
             let is_comment = line.starts_with('#') && is_part(end - line.len());
@@ -215,14 +221,7 @@ impl<'t> Lines<'t> {
 
     /// Skips blank lines, then the indentation, from a line start on.
     pub(crate) fn next_line_with_content(&self, at: usize) -> usize {
-        let blank = |byte: &&u8| is_blank(**byte) || is_break(**byte);
-        at + self
-            .bytes()
-            .get(at..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(blank)
-            .count()
+        self.skip(at, |byte| is_blank(byte) || is_break(byte))
     }
 
     pub(crate) fn is_at(&self, at: usize, wanted: u8) -> bool {
@@ -246,7 +245,7 @@ impl<'t> Lines<'t> {
 
     /// The beginning of the break before the line start `at`.
     pub(crate) fn before_break(&self, at: usize) -> usize {
-        let before = self.bytes().get(..at).unwrap_or_default();
+        let before = self.before(at);
         if before.ends_with(b"\r\n") {
             at - 2
         } else if before.last().is_some_and(|last| is_break(*last)) {

@@ -145,7 +145,7 @@ impl Writer<'_, '_> {
         let text = self.content(new).string()?.into_owned();
         let old = element.value;
         let style = self.tree.style(old);
-        let is_block = matches!(style, Style::Literal | Style::Folded);
+        let is_block = style.is_block_scalar();
         let keeps_quotes = style == Style::DoubleQuoted && self.tree.scalar(old)?.contains('\n');
         let fits = is_block || (text.contains('\n') && !keeps_quotes);
         let below = self.lines.below(element.end).ok()?;
@@ -225,7 +225,7 @@ impl Writer<'_, '_> {
     /// Replaces the text from a place to the end of a scalar. A comment after the header of a block scalar stays.
     pub(super) fn replace_value(&mut self, from: usize, element: &Element, text: String) {
         let old = element.value;
-        if !matches!(self.tree.style(old), Style::Literal | Style::Folded) {
+        if !self.tree.style(old).is_block_scalar() {
             return self.out.replace(from..element.end, text);
         }
         let header = self.header(old).end;
@@ -301,7 +301,7 @@ impl Writer<'_, '_> {
             return Err(ErrorKind::OddNull.at(start));
         }
         if is_null || (is_inline && !begins_below) {
-            let is_block_scalar = matches!(self.tree.style(old), Style::Literal | Style::Folded);
+            let is_block_scalar = self.tree.style(old).is_block_scalar();
             let end = if is_block_scalar {
                 self.header(old).end
             } else {

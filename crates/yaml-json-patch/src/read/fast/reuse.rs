@@ -191,7 +191,7 @@ impl FastReader<'_> {
         let known = cursor.known(self.scan, pos, column)?;
         let (root, below) = known.nodes.split_first()?;
         // A block scalar may go on in the lines after it, and an anchor names what follows it.
-        let is_open = matches!(below.last()?.style, Style::Literal | Style::Folded);
+        let is_open = below.last()?.style.is_block_scalar();
         if is_open || self.anchor.is_some() {
             return None;
         }
