@@ -406,14 +406,10 @@ impl Writer<'_, '_> {
             return Ok(false);
         };
         let (kind, layout) = (self.tree.kind(node), self.layout());
-        let further = match kind {
-            Kind::Sequence => layout.sequence_offset,
-            _ => layout.indent,
-        };
         let shape = BlockStyle {
             kind,
             siblings: None,
-            column: key + further,
+            column: key + layout.below_key(kind),
             gap: layout.dash_gap,
             parted: false,
         };

@@ -75,10 +75,9 @@ impl Writer<'_, '_> {
         let node = source.node;
         let start = layout::first(tree, node).min(tree.span(node).start);
         let from = lines.column(start).ok()?;
-        let further = match (place.name, tree.kind(node)) {
-            (None, _) => 1 + place.gap,
-            (Some(_), Kind::Sequence) => layout.sequence_offset,
-            (Some(_), _) => layout.indent,
+        let further = match place.name {
+            None => 1 + place.gap,
+            Some(_) => layout.below_key(tree.kind(node)),
         };
         let to = place.column + further;
         let body = self.whole_lines(start, tree.span(node).end)?;
@@ -101,21 +100,13 @@ impl Writer<'_, '_> {
             let (first, below) = body.split_once('\n')?;
             return Some(CarriedText {
                 first: first.trim_end_matches('\r').to_owned(),
-                comment: String::new(),
                 below: below.to_owned(),
             });
         }
         let between = reindented(&format!("\n{}", between.trim_end_matches(' ')), from, to)?;
         let between = between.strip_prefix('\n').unwrap_or_default();
-        let first = first.trim();
-        let (first, comment) = if first.starts_with('#') {
-            (String::new(), format!(" {first}"))
-        } else {
-            (first.to_owned(), String::new())
-        };
         Some(CarriedText {
-            first,
-            comment,
+            first: first.trim().to_owned(),
             below: [between, &indentation, &body].concat(),
         })
     }
@@ -130,15 +121,11 @@ impl Writer<'_, '_> {
         }
         let line_end = lines.line_end(span.end);
         let rest = lines.slice(span.end, line_end).trim_end();
-        let comment = if rest.trim_start().starts_with('#') {
-            rest.to_owned()
-        } else {
-            String::new()
-        };
+        let is_comment = rest.trim_start().starts_with('#');
+        let comment = if is_comment { rest } else { "" };
         let Some(end) = raw.find('\n') else {
             return Some(CarriedText {
-                first: raw.to_owned(),
-                comment,
+                first: [raw, comment].concat().trim_start().to_owned(),
                 below: String::new(),
             });
         };
@@ -150,7 +137,6 @@ impl Writer<'_, '_> {
         let (first, below) = text.split_at_checked(end)?;
         Some(CarriedText {
             first: first.trim_end_matches('\r').to_owned(),
-            comment: String::new(),
             below: below.strip_prefix('\n')?.to_owned(),
         })
     }

@@ -20,6 +20,16 @@ pub(crate) struct Layout {
     pub(crate) bracketed_lists: bool,
 }
 
+impl Layout {
+    /// Columns from a key to the dashes or keys below it.
+    pub(crate) fn below_key(self, kind: Kind) -> usize {
+        match kind {
+            Kind::Sequence => self.sequence_offset,
+            _ => self.indent,
+        }
+    }
+}
+
 /// Kind and columns of a block collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockStyle {

@@ -50,10 +50,8 @@ pub(crate) struct BlockPlace<'n> {
 /// The text of a value in a block collection.
 #[derive(Debug)]
 pub(crate) struct CarriedText {
-    /// The text after the key or dash, on the same line; it may be empty.
+    /// The text after the key or dash, on the same line, with its comment; it may be empty.
     pub(crate) first: String,
-    /// The comment after it, with the blanks before it.
-    pub(crate) comment: String,
     /// The lines below, each with its line break.
     pub(crate) below: String,
 }
@@ -61,7 +59,7 @@ pub(crate) struct CarriedText {
 impl CarriedText {
     /// The rest of the line of the key or dash, and the lines below.
     pub(crate) fn after_mark(&self, line_break: &str) -> String {
-        [&self.first, &self.comment, line_break, &self.below].concat()
+        [&self.first, line_break, &self.below].concat()
     }
 }
 

@@ -118,7 +118,7 @@ impl Writer<'_, '_> {
         };
         let is_on_one_line =
             plan::is_inline(self.tree, element.value) && self.lines.line_end(mark) >= element.end;
-        if text.first.is_empty() && text.comment.is_empty() && is_on_one_line {
+        if text.first.is_empty() && is_on_one_line {
             // The comment after the old value stays.
             self.out.delete(mark..element.end);
             self.out.insert(below, text.below);
