@@ -7,7 +7,10 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
-use crate::cli::kustomizations::{Build, Kustomizations, RenderedElsewhere};
+use crate::cli::kustomizations::{
+    Build, Builds, Functions, Graph, RenderedElsewhere, SetAnnotation, rendered_elsewhere,
+    set_annotations,
+};
 use crate::cli::mend::configuration_options;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
@@ -33,8 +36,12 @@ pub fn run(
     for error in &discovered.errors {
         messages.error(error)?;
     }
+    let graph = Graph::of_input(discovered);
+    let builds = Builds::of(&graph);
     let mut reader = FileReader {
-        kustomizations: Kustomizations::read(discovered),
+        graph: &graph,
+        builds: &builds,
+        functions: Functions::of(&graph),
         session: Session::new(run, messages),
         shared: HashMap::new(),
         has_resources: false,
@@ -57,7 +64,6 @@ pub fn run(
         reader.read(file)?;
     }
     let FileReader {
-        kustomizations,
         mut session,
         has_resources,
         with_templates,
@@ -65,11 +71,11 @@ pub fn run(
         moving,
         ..
     } = reader;
-    report_annotations(&kustomizations, &mut session)?;
+    report_annotations(&graph, &mut session)?;
     report_other_names(renaming, &mut session)?;
     let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
     let mut elsewhere = match run.options.direction {
-        Direction::Inject => kustomizations.rendered_elsewhere(&named),
+        Direction::Inject => rendered_elsewhere(&graph, &builds, &named),
         Direction::Uninject => Vec::new(),
     };
     // A folder stands right before what is below it.
@@ -79,8 +85,10 @@ pub fn run(
             .next()
             .is_some_and(|one| one.starts_with(folder))
     };
-    let is_silent =
-        |one: &RenderedElsewhere| named.contains(&one.folder) && !has_template(&one.folder);
+    let is_silent = |one: &RenderedElsewhere<'_>| {
+        let folder = one.build.folder;
+        named.contains(folder) && !has_template(folder)
+    };
     let silent = elsewhere.extract_if(.., |one| is_silent(one)).collect();
     report_rendered_elsewhere(silent, &mut session)?;
     note_rendered_elsewhere(&elsewhere, &moving, &mut session)?;
@@ -99,25 +107,19 @@ pub fn run(
 }
 
 /// Reports annotations of this program that kustomize sets after the injection, such as `inject: "false"`.
-fn report_annotations(
-    kustomizations: &Kustomizations,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
+fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()> {
     if session.run.options.direction == Direction::Uninject {
         return Ok(());
     }
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
-    for annotation in kustomizations.annotations() {
-        session.use_nearest(&annotation.folder);
-        let row = session
-            .run
-            .severity_policy()
-            .row(annotation.file, Cow::Owned(finding.clone()));
+    for SetAnnotation { folder, at } in set_annotations(graph) {
+        session.use_nearest(folder);
+        let policy = session.run.severity_policy();
         session.messages.add(Row {
-            place: Some(annotation.place),
-            ..row
+            place: Some(at.place),
+            ..policy.row(at.file, Cow::Owned(finding.clone()))
         })?;
     }
     Ok(())
@@ -125,10 +127,8 @@ fn report_annotations(
 
 /// Warns of what `rbac` prints for files to which kustomize gives other names, once. Where namespaces are missing, other messages
 /// name the command for the build.
-fn report_other_names(renaming: Renaming, session: &mut Session<'_>) -> io::Result<()> {
-    session.rbac_of_build = renaming
-        .missing
-        .map(|build| with_k("rbac", session, &build));
+fn report_other_names(renaming: Renaming<'_>, session: &mut Session<'_>) -> io::Result<()> {
+    session.rbac_of_build = renaming.missing.map(|build| with_k("rbac", session, build));
     let Some(build) = renaming.given else {
         return Ok(());
     };
@@ -137,15 +137,15 @@ fn report_other_names(renaming: Renaming, session: &mut Session<'_>) -> io::Resu
     }
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
-    let command = with_k("rbac", session, &build);
+    let command = with_k("rbac", session, build);
     let help = format!("use `{command}`, and so for each directory that you deploy");
     let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
-    session.add_about(&build.folder.to_string_lossy(), finding)
+    session.add_about(&build.shown.to_string_lossy(), finding)
 }
 
 /// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template.
 fn report_rendered_elsewhere(
-    silent: Vec<RenderedElsewhere>,
+    silent: Vec<RenderedElsewhere<'_>>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
     for one in silent {
@@ -153,26 +153,26 @@ fn report_rendered_elsewhere(
         let message = format!("no pod template: the kustomization has {causes}");
         let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(format!(
             "use `{}`",
-            with_k(session.run.mode.command(), session, &one.build)
+            with_k(session.run.mode.command(), session, one.build)
         ));
-        session.use_nearest(&one.folder);
-        session.add_about(&one.build.folder.to_string_lossy(), finding)?;
+        session.use_nearest(one.build.folder);
+        session.add_about(&one.build.shown.to_string_lossy(), finding)?;
     }
     Ok(())
 }
 
 /// Notes kustomizations whose builds have more pod templates, or select others, in one line.
 fn note_rendered_elsewhere(
-    others: &[RenderedElsewhere],
-    moving: &BTreeSet<Build>,
+    others: &[RenderedElsewhere<'_>],
+    moving: &BTreeSet<Build<'_>>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
-    let builds = others.iter().map(|one| &one.build).chain(moving);
-    let builds: BTreeSet<&Build> = builds.collect();
+    let mut builds = moving.clone();
+    builds.extend(others.iter().map(|one| one.build));
     let Some(first) = builds.first() else {
         return Ok(());
     };
-    let names = builds.iter().map(|build| build.folder.to_string_lossy());
+    let names = builds.iter().map(|build| build.shown.to_string_lossy());
     let names: Vec<_> = names.take(3).collect();
     let more = if builds.len() > 3 { ", …" } else { "" };
     let line = format!(
@@ -180,13 +180,13 @@ fn note_rendered_elsewhere(
         plural(builds.len(), "kustomization"),
         causes(others, !moving.is_empty()),
         names.join(", "),
-        with_k(session.run.mode.command(), session, first)
+        with_k(session.run.mode.command(), session, *first)
     );
     session.messages.note_line(&line)
 }
 
 /// `charts or resources from outside of the input`
-fn causes(elsewhere: &[RenderedElsewhere], moves: bool) -> String {
+fn causes(elsewhere: &[RenderedElsewhere<'_>], moves: bool) -> String {
     let has_charts = elsewhere.iter().any(|one| one.has_charts);
     let takes_others = elsewhere.iter().any(|one| one.takes_others);
     let causes = [
@@ -200,8 +200,8 @@ fn causes(elsewhere: &[RenderedElsewhere], moves: bool) -> String {
 }
 
 /// Returns a command for what kustomize builds.
-fn with_k(command: &str, session: &Session<'_>, build: &Build) -> String {
-    let (mut run, folder) = (session.run, build.folder.to_string_lossy());
+fn with_k(command: &str, session: &Session<'_>, build: Build<'_>) -> String {
+    let (mut run, folder) = (session.run, build.shown.to_string_lossy());
     if command == "rbac" {
         run.nearest = None;
     }
@@ -229,16 +229,18 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 
 /// The first builds that give templates other names.
 #[derive(Default)]
-struct Renaming {
+struct Renaming<'g> {
     /// For a template with a namespace.
-    given: Option<Build>,
+    given: Option<Build<'g>>,
     /// For one without.
-    missing: Option<Build>,
+    missing: Option<Build<'g>>,
 }
 
 /// Reads files into a session.
 struct FileReader<'r> {
-    kustomizations: Kustomizations,
+    graph: &'r Graph,
+    builds: &'r Builds<'r>,
+    functions: Functions<'r>,
     session: Session<'r>,
     /// By the index of the configuration.
     shared: HashMap<Option<usize>, SharedWork>,
@@ -246,9 +248,9 @@ struct FileReader<'r> {
     has_resources: bool,
     /// The canonical folders of files with pod templates.
     with_templates: BTreeSet<PathBuf>,
-    renaming: Renaming,
+    renaming: Renaming<'r>,
     /// The builds that move a template out of an excluded namespace.
-    moving: BTreeSet<Build>,
+    moving: BTreeSet<Build<'r>>,
 }
 
 impl FileReader<'_> {
@@ -285,7 +287,7 @@ impl FileReader<'_> {
         let run = self.session.run;
         let input = Input {
             text: &text,
-            patch: self.kustomizations.naming(file),
+            patch: self.graph.patch_entry(file),
             cut: None,
         };
         let options = run.options_for(&text);
@@ -305,7 +307,7 @@ impl FileReader<'_> {
                 .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
         }
         if injection.kinds_without_template.has(KIND)
-            && !self.kustomizations.configures_function(&file.canonical)
+            && !self.functions.are_configured_by(&file.canonical)
         {
             self.session.report_configuration(&file.path, &text)?;
         }
@@ -320,8 +322,7 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        let names = self.kustomizations.names_of(file);
-        let built_namespace = names.and_then(|names| names.namespace).map(str::to_owned);
+        let built_namespace = self.builds.namespace_of(file).map(str::to_owned);
         let source = Source::File {
             state,
             built_namespace,
@@ -332,36 +333,26 @@ impl FileReader<'_> {
 
     /// Notes the namespaces of templates to which kustomize gives other names.
     fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
-        let Some(names) = self.kustomizations.names_of(file) else {
-            return;
-        };
-        let moves = |outcome: &Outcome| {
+        let builds = self.builds.names_of(file);
+        for outcome in outcomes {
             let own = outcome.identity.namespace.as_deref();
-            outcome.decision.reason == Reason::NamespaceExcluded
-                && names.first_namespace.is_some_and(|name| own != Some(name))
-        };
-        if outcomes.iter().any(moves) {
-            self.moving.insert(names.first.clone());
+            if outcome.decision.reason == Reason::NamespaceExcluded {
+                let moving = builds.iter().find(|names| names.moves(own));
+                self.moving.extend(moving.map(|names| names.build));
+            }
         }
         for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
             let own = subject.namespace.as_deref();
-            if own.is_some() && own == names.namespace || own.or(names.first_namespace).is_none() {
+            let Some(names) = builds.iter().find(|names| names.changes(own)) else {
                 continue;
-            }
-            // The build that keeps the namespace says nothing else than the file.
-            let other = names
-                .other
-                .as_ref()
-                .filter(|_| own == names.first_namespace);
-            let build = other.unwrap_or(&names.first);
+            };
             let known = match own {
                 Some(_) => &mut self.renaming.given,
                 None => &mut self.renaming.missing,
             };
-            known.get_or_insert_with(|| build.clone());
-            self.session
-                .renamed_namespaces
-                .extend(subject.namespace.clone());
+            known.get_or_insert(names.build);
+            let renamed = subject.namespace.clone();
+            self.session.renamed_namespaces.extend(renamed);
         }
     }
 

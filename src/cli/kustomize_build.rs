@@ -5,12 +5,12 @@ use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::relative;
 use crate::cli::input::{canonical, io_message, text};
+use crate::cli::kustomizations::{Graph, Injector, Injectors};
 use crate::cli::mend::shell_argument;
 use crate::cli::messages::Messages;
 use crate::cli::nearest_config::NearestConfigs;
 use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
-use crate::cli::transformer::{self, Transformer};
 use crate::cli::{Exit, configuration};
 use crate::config::KIND;
 use crate::diagnostic::shell_word;
@@ -37,13 +37,16 @@ pub fn run(
     }
     let (mut kustomizations, mut known) = (Vec::new(), BTreeSet::new());
     for folder in folders {
-        if !known.insert(canonical(folder)) {
-            continue;
+        if known.insert(canonical(folder)) {
+            kustomizations.push((folder, kustomization_of(folder)?));
         }
-        kustomizations.push((folder, kustomization_of(folder)?));
-        if let Some(transformer) = transformer::of_build(folder, Path::new(".")) {
+    }
+    let graph = Graph::of_folders(known.iter().map(PathBuf::as_path));
+    let injectors = Injectors::of(&graph);
+    for folder in folders {
+        if let Some(injector) = injectors.of_build(&canonical(folder)) {
             let folder = folder.display();
-            let command = command_for_function(&folder.to_string(), &transformer, build, request);
+            let command = command_for_function(&folder.to_string(), &injector, build, request);
             anyhow::bail!(
                 "`kustomize build {folder}` injects the agent itself, by a transformer; instead of `-k`, use `{command}`"
             );
@@ -180,7 +183,7 @@ fn local(folder: &Path) -> PathBuf {
 /// Returns the command that checks a build which runs this program as a function.
 fn command_for_function(
     folder: &str,
-    transformer: &Transformer,
+    injector: &Injector,
     build: &BuildArgs,
     request: RunRequest<'_>,
 ) -> String {
@@ -188,14 +191,14 @@ fn command_for_function(
         let path = relative(path, Path::new("."));
         shell_word(&path.to_string_lossy()).into_owned()
     };
-    let (before, config) = match transformer {
-        Transformer::File(file) => (String::new(), shown(file)),
-        Transformer::Folder(folder) => {
+    let (before, config) = match injector {
+        Injector::File(file) => (String::new(), shown(file)),
+        Injector::Folder(folder) => {
             let file = "agent-injector-of-build.yaml";
             let before = format!("kustomize build {} > {file} && ", shown(folder));
             (before, file.to_owned())
         }
-        Transformer::Inline => (String::new(), "FILE".to_owned()),
+        Injector::Inline => (String::new(), "FILE".to_owned()),
     };
     let mut arguments = vec![
         "--enable-alpha-plugins".to_owned(),

@@ -1,10 +1,11 @@
 //! The command line: bytes in, bytes out, exit code. It makes no decision about a manifest.
 //!
 //! - `args`, `usage`: arguments, and help for wrong ones
-//! - `discover`, `input`, `kustomizations`, `entry_path`: the texts, and which of them are patches
+//! - `discover`, `input`: the texts
+//! - `kustomizations`: what kustomizations do with the texts
 //! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
 //! - `files`, `stdin`: a run over files, a run over stdin
-//! - `kustomize_build`, `transformer`: a run over what kustomize builds, the only one that starts a program
+//! - `kustomize_build`: a run over what kustomize builds, the only one that starts a program
 //! - `status`: a run over living pods
 //! - `wait_for`: the command of the init container
 //! - `webhook`: the admission server
@@ -18,7 +19,6 @@ mod args;
 mod concatenate;
 mod configuration;
 mod discover;
-mod entry_path;
 mod files;
 mod find_config;
 mod generate;
@@ -38,7 +38,6 @@ mod session;
 mod status;
 mod stdin;
 mod stdout;
-mod transformer;
 mod usage;
 mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]

@@ -1,0 +1,75 @@
+//! Annotations of this program that kustomizations set.
+
+use crate::cli::kustomizations::graph::Graph;
+use crate::cli::kustomizations::injectors::Injectors;
+use crate::config::API_VERSION;
+use crate::diagnostic::{LineCounter, Position};
+use crate::mackerel::annotations::PREFIX;
+use std::collections::HashMap;
+use std::path::Path;
+use yaml_json_patch::pointer::escape;
+
+/// An annotation that a kustomization sets.
+#[derive(Debug)]
+pub struct SetAnnotation<'g> {
+    /// The canonical folder of the kustomization.
+    pub folder: &'g Path,
+    pub at: AnnotationPlace,
+}
+
+/// The file with an annotation, the kustomization or a patch, and the place in it.
+#[derive(Debug, Clone)]
+pub struct AnnotationPlace {
+    pub file: String,
+    pub place: Position,
+}
+
+/// Returns the first annotation of this program that each kustomization sets, itself or by a file that it names as a patch. One that
+/// runs this program as a transformer does so behind its patches.
+pub fn set_annotations(graph: &Graph) -> Vec<SetAnnotation<'_>> {
+    let injectors = Injectors::of(graph);
+    // Many kustomizations may name one file.
+    let mut patches: HashMap<usize, Option<AnnotationPlace>> = HashMap::new();
+    let mut of_patch = |index: usize| {
+        let known = patches.entry(index);
+        let known = known.or_insert_with(|| place_in(&graph.shown(index), &graph.text(index)?));
+        known.clone()
+    };
+    let mut annotations = Vec::new();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let Some(file) = &node.kustomization else {
+            continue;
+        };
+        if !graph.has_folder(&node.path) || injectors.of_kustomization(index).is_some() {
+            continue;
+        }
+        let own = place_in(&file.path, &file.text);
+        let mut named = node.patches.iter();
+        if let Some(at) = own.or_else(|| named.find_map(|named| of_patch(*named))) {
+            let folder = &node.path;
+            annotations.push(SetAnnotation { folder, at });
+        }
+    }
+    annotations
+}
+
+/// Returns the place of the first annotation of this program.
+fn place_in(path: &Path, text: &str) -> Option<AnnotationPlace> {
+    let offset = annotation_offset(text)?;
+    Some(AnnotationPlace {
+        file: path.to_string_lossy().into_owned(),
+        place: LineCounter::new(text.as_bytes()).position(offset),
+    })
+}
+
+/// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where
+/// the slash is escaped. The `apiVersion` of a configuration has the same prefix.
+fn annotation_offset(text: &str) -> Option<usize> {
+    let domain = PREFIX.trim_end_matches('/');
+    let mut offsets = text.match_indices(domain).map(|(offset, _)| offset);
+    offsets.find(|offset| {
+        let name = &text[offset + domain.len()..];
+        let is_key = name.starts_with('/') || name.starts_with(escape("/").as_ref());
+        is_key && !text[*offset..].starts_with(API_VERSION)
+    })
+}

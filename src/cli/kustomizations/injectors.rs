@@ -1,0 +1,152 @@
+//! Kustomizations that run this program as a transformer, so that their builds inject the agent.
+
+use crate::cli::kustomizations::graph::Graph;
+use crate::config::API_VERSION;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// A configuration of this program under `transformers`, as a canonical path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Injector {
+    File(PathBuf),
+    /// A folder that kustomize builds to get it.
+    Folder(PathBuf),
+    /// It stands in the kustomization.
+    Inline,
+}
+
+/// The kustomizations that run this program.
+#[derive(Debug)]
+pub struct Injectors<'g> {
+    graph: &'g Graph,
+    /// Files with a configuration of this program, and folders that build one.
+    configurations: HashSet<usize>,
+}
+
+impl<'g> Injectors<'g> {
+    pub fn of(graph: &'g Graph) -> Self {
+        let transformers = graph.nodes.iter().flat_map(|node| &node.transformers);
+        let transformers = graph.reachable(transformers.copied());
+        let mut configurations = HashSet::new();
+        for index in graph.users_first().into_iter().rev() {
+            let mut used = graph.nodes[index].resources.iter();
+            let is_configuration = || {
+                let text = graph.text(index);
+                text.is_some_and(|text| text.contains(API_VERSION))
+            };
+            if transformers.contains(&index)
+                && (used.any(|used| configurations.contains(used)) || is_configuration())
+            {
+                configurations.insert(index);
+            }
+        }
+        Self {
+            graph,
+            configurations,
+        }
+    }
+
+    /// Returns the configuration that a kustomization gives this program.
+    pub(super) fn of_kustomization(&self, index: usize) -> Option<Injector> {
+        let node = &self.graph.nodes[index];
+        let entries = node.kustomization.iter();
+        let mut entries = entries.flat_map(|file| &file.content.transformers);
+        if entries.any(|entry| entry.contains(API_VERSION)) {
+            return Some(Injector::Inline);
+        }
+        let mut named = node.transformers.iter();
+        let named = named.find(|named| self.configurations.contains(named))?;
+        let named = &self.graph.nodes[*named];
+        Some(match named.kustomization {
+            Some(_) => Injector::Folder(named.path.clone()),
+            None => Injector::File(named.path.clone()),
+        })
+    }
+
+    /// Returns the configuration that the build of a canonical folder gives this program, by its kustomization or one that it uses.
+    pub fn of_build(&self, folder: &Path) -> Option<Injector> {
+        let used = self.graph.reachable(self.graph.index_of(folder));
+        let mut used = used.into_iter();
+        used.find_map(|index| self.of_kustomization(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::input::canonical;
+
+    const OURS: &str =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+
+    fn found(files: &[(&str, &str)]) -> Option<Injector> {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join(".git")).unwrap();
+        for (file, text) in files {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let relative = |path: PathBuf| {
+            path.strip_prefix(canonical(root.path()))
+                .unwrap()
+                .to_owned()
+        };
+        let folder = canonical(&root.path().join("prod"));
+        let graph = Graph::of_folders([&*folder].into_iter());
+        let found = Injectors::of(&graph).of_build(&folder)?;
+        Some(match found {
+            Injector::File(path) => Injector::File(relative(path)),
+            Injector::Folder(path) => Injector::Folder(relative(path)),
+            Injector::Inline => Injector::Inline,
+        })
+    }
+
+    #[test]
+    fn a_transformer_is_found_as_file_as_folder_and_in_the_text() {
+        let prod = "prod/kustomization.yaml";
+        let (ours, other) = (
+            ("prod/a.yaml", OURS),
+            ("prod/a.yaml", "kind: PatchTransformer\n"),
+        );
+        let file = Some(Injector::File("prod/a.yaml".into()));
+        assert_eq!(found(&[(prod, "transformers: [a.yaml]\n"), ours]), file);
+        assert_eq!(found(&[(prod, "transformers: [a.yaml]\n"), other]), None);
+        assert_eq!(found(&[(prod, "resources: [a.yaml]\n"), ours]), None);
+        let inline = format!("transformers:\n- |-\n  {}", OURS.replace('\n', "\n  "));
+        assert_eq!(found(&[(prod, &inline)]), Some(Injector::Inline));
+        let shared = [
+            ("shared/Kustomization", "resources: [a.yaml]\n"),
+            ("shared/a.yaml", OURS),
+        ];
+        let overlay = (prod, "transformers: [../shared]\n");
+        let folder = Some(Injector::Folder("shared".into()));
+        assert_eq!(found(&[&[overlay], &shared[..]].concat()), folder);
+        let patched = [
+            overlay,
+            ("shared/Kustomization", "resources: [../more]\n"),
+            ("more/kustomization.yml", "resources: [a.yaml]\n"),
+            ("more/a.yaml", OURS),
+        ];
+        assert_eq!(found(&patched), folder);
+        let base = [
+            (prod, "resources: [../base]\n"),
+            ("base/kustomization.yaml", "transformers: [a.yaml]\n"),
+            ("base/a.yaml", OURS),
+        ];
+        assert_eq!(found(&base), Some(Injector::File("base/a.yaml".into())));
+    }
+
+    #[test]
+    fn kustomizations_that_use_each_other_are_read_once() {
+        let files = [
+            (
+                "prod/kustomization.yaml",
+                "resources: [../a]\ntransformers: [../a, ../b]\n",
+            ),
+            ("a/kustomization.yaml", "resources: [../b, ../prod]\n"),
+            ("b/kustomization.yaml", "components: [../a]\n"),
+        ];
+        assert_eq!(found(&files), None);
+    }
+}
