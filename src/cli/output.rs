@@ -137,7 +137,7 @@ impl Session<'_> {
     /// Prints the changes of each text: as a list, as a diff, as patches.
     fn print_changes(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
         if self.has_errors() {
-            return self.fail(Ending::NoChangesPrinted);
+            return self.fail(Ending::DryRunFailed);
         }
         let changes = self.changes(printers)?;
         if let (Some(mend), true) = (Mend::of(self.run), !changes.is_empty()) {
@@ -168,7 +168,7 @@ impl Session<'_> {
         }
         if self.has_errors() && others.is_empty() {
             let list = self.changes(&printers)?;
-            self.end_with(Ending::NoChangesPrinted, || Ok(stdout::write([&*list])?))?;
+            self.end_with(Ending::DryRunFailed, || Ok(stdout::write([&*list])?))?;
             return Ok(Exit::Trouble);
         }
         printers.extend(others);
@@ -203,7 +203,7 @@ impl Session<'_> {
         let mend = mend.map(|mend| mend.command(self.path_names()));
         let report = formatted(&explanation, format, mend.as_deref())?;
         let (ending, exit) = if self.has_errors() {
-            (Ending::NoChangesPrinted, Exit::Trouble)
+            (Ending::DryRunFailed, Exit::Trouble)
         } else {
             let exit = Exit::Done.after_check(self.check_fails());
             (Ending::ChangesPrinted, exit)

@@ -397,22 +397,19 @@ impl<'r> Session<'r> {
             texts: self.texts(),
             requirements: &self.requirements,
             options: self.run.options,
-            rbac_command: self.rbac_command(),
-            is_for_build: self.rbac_of_build.is_some(),
+            rbac_sentence: self.rbac_sentence(),
         }
     }
 
     /// Returns the command that prints the permissions: for a build, if that gives templates their namespace.
-    fn rbac_command(&self) -> String {
-        if let Some(build) = &self.rbac_of_build {
-            return build.clone();
+    fn rbac_sentence(&self) -> String {
+        if let Some(command) = &self.rbac_of_build {
+            return format!("`{command}` prints it, and so for each directory that you deploy");
         }
         let outcomes = self.files.iter().flat_map(|file| &file.injection.outcomes);
         let mut subjects = outcomes.filter_map(Outcome::rbac_subject);
-        rbac_command(
-            self.run,
-            subjects.any(|subject| subject.namespace.is_none()),
-        )
+        let needs_namespace = subjects.any(|subject| subject.namespace.is_none());
+        format!("`{}` prints it", rbac_command(self.run, needs_namespace))
     }
 
     /// Checks the resources of all files together, since a Secret may be in another file than its pods.

@@ -241,8 +241,7 @@ fn answer_call(
         texts: vec![processed],
         requirements: &injection.requirements,
         options,
-        rbac_command: "mackerel-agent-injector rbac PATH...".to_owned(),
-        is_for_build: false,
+        rbac_sentence: "`mackerel-agent-injector rbac PATH...` prints it".to_owned(),
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -63,10 +63,8 @@ pub struct RunEnd<'r> {
     /// Objects that must exist for the pods.
     pub requirements: &'r [Requirement],
     pub options: Options,
-    /// The command that prints the permissions.
-    pub rbac_command: String,
-    /// True if it is that of one of several builds.
-    pub is_for_build: bool,
+    /// The command that prints the permissions, as a sentence: `` `mackerel-agent-injector rbac .` prints it ``.
+    pub rbac_sentence: String,
 }
 
 impl RunEnd<'_> {
@@ -265,14 +263,7 @@ impl Messages {
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
-            let more = match end.is_for_build {
-                true => ", and so for each directory that you deploy",
-                false => "",
-            };
-            let line = format!(
-                "required: RBAC for the agents; `{}` prints it{more}",
-                end.rbac_command
-            );
+            let line = format!("required: RBAC for the agents; {}", end.rbac_sentence);
             lines.push(visible(&line).into_owned());
         }
         lines

@@ -25,8 +25,8 @@ pub enum Ending<'g> {
     NothingPrinted,
     /// Errors held back the change of every file.
     NoFileChanged,
-    /// Errors held back a diff or patches, or stand beside the list of a check.
-    NoChangesPrinted,
+    /// Errors held back a diff or patches, or stand beside what a check reports.
+    DryRunFailed,
     /// Errors held back RBAC manifests. No setting prints a part of them.
     NoPermissionsPrinted,
     /// A function call was answered with errors as its results.
@@ -36,11 +36,7 @@ pub enum Ending<'g> {
 impl Ending<'_> {
     /// Returns true if errors held back the output.
     pub fn is_failure(self) -> bool {
-        self.is_undone()
-            || matches!(
-                self,
-                Ending::NoChangesPrinted | Ending::NoPermissionsPrinted
-            )
+        self.is_undone() || matches!(self, Ending::DryRunFailed | Ending::NoPermissionsPrinted)
     }
 
     /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
@@ -95,7 +91,7 @@ impl Messages {
             }
             Ending::NothingPrinted => self.failure(end, "; no output was written"),
             Ending::NoFileChanged => self.failure(end, "; no file was changed"),
-            Ending::NoChangesPrinted | Ending::NoPermissionsPrinted => self.failure(end, ""),
+            Ending::DryRunFailed | Ending::NoPermissionsPrinted => self.failure(end, ""),
             Ending::CallFailed => self.failure(end, "; items returned unchanged"),
         }
     }
