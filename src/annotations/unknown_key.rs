@@ -2,13 +2,10 @@
 
 use crate::annotations::variable::VariableName;
 use crate::annotations::{Annotation, PREFIX};
-use crate::diagnostic::closest::{closest, is_within};
+use crate::diagnostic::closest::{closest, is_one_edit};
 
 /// End of the prefixes under which people write the injector's names by mistake.
 const DOMAIN: &str = "mackerel.io";
-
-/// Edits between `inject` and a name that was meant to be it.
-const REQUEST_EDITS: usize = 2;
 
 /// Returns true for an unknown name with the injector's prefix, and for a known one with another prefix of Mackerel.
 #[must_use]
@@ -39,10 +36,9 @@ pub fn meant(key: &str) -> Option<String> {
 /// Returns true for a misspelt `inject`, which may be an attempt to opt out.
 pub(crate) fn is_misspelt_request(key: &str) -> bool {
     let inject = Annotation::Inject.name();
-    let resembles = |name: &str| {
-        name.to_ascii_lowercase().starts_with(inject) || is_within(REQUEST_EDITS, name, inject)
-    };
-    Annotation::of(key).is_none() && key.strip_prefix(PREFIX).is_some_and(resembles)
+    let resembles = |name: String| name.contains(inject) || is_one_edit(&name, inject);
+    let name = key.strip_prefix(PREFIX).map(str::to_ascii_lowercase);
+    Annotation::of(key).is_none() && name.is_some_and(resembles)
 }
 
 /// Returns the key of an annotation that has another prefix: `mackerel.io/inject` -> `agent-injector.contrib.mackerel.io/inject`

@@ -3,6 +3,7 @@
 
 use crate::checks::{ProcessedText, namespace_of};
 use crate::config::{Config, InjectionMode};
+use crate::diagnostic::closest::is_one_edit;
 use crate::inject::Outcome;
 use crate::report::{Cause, Finding, Reason};
 use std::collections::{BTreeSet, HashSet};
@@ -91,25 +92,7 @@ fn unmatched(path: &str, verb: &str, config: &Config) -> Unmatched {
 
 /// Returns true if a name may be meant by another one. With two edits, `prod-eu` would be `prod-us`.
 fn is_misspelt(name: &str, other: &str) -> bool {
-    is_one_edit(name.as_bytes(), other.as_bytes()) && stem(name) != stem(other)
-}
-
-/// Returns true if one letter more, less or other, or two swapped ones, make the difference. Each name is compared with each pattern, so
-/// it takes no longer than to read both.
-fn is_one_edit(name: &[u8], other: &[u8]) -> bool {
-    let alike = |(one, other): &(&u8, &u8)| one == other;
-    let start = name.iter().zip(other).take_while(alike).count();
-    let (name, other) = (&name[start..], &other[start..]);
-    let end = name
-        .iter()
-        .rev()
-        .zip(other.iter().rev())
-        .take_while(alike)
-        .count();
-    match (&name[..name.len() - end], &other[..other.len() - end]) {
-        ([a, b], [c, d]) => (a, b) == (d, c),
-        (one, other) => one.len().max(other.len()) == 1,
-    }
+    is_one_edit(name, other) && stem(name) != stem(other)
 }
 
 /// Returns a name without digits and parts of one letter: `team-a` and `team-b`, `shop1` and `shop2` are alike on purpose.

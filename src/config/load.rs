@@ -8,7 +8,7 @@ use crate::config::spec::Spec;
 use crate::config::strict::Strict;
 use crate::config::violation::{Violation, listed};
 use crate::config::{kubernetes, schema};
-use crate::diagnostic::closest::{closest, is_within};
+use crate::diagnostic::closest::{closest, is_one_edit};
 use crate::manifest::dotted_path::is_at_or_below;
 use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
@@ -157,7 +157,7 @@ impl Loader<'_> {
         }
         // `select.namespace` is `select.namespaces`, though there is a setting `namespace`. A name directly below `spec` is rather
         // one that misses its group.
-        let is_misspelt = !group.is_empty() && known.iter().any(|known| is_within(1, name, known));
+        let is_misspelt = !group.is_empty() && known.iter().any(|known| is_one_edit(name, known));
         let places = schema::places_of(name);
         let help = match near {
             _ if !is_misspelt && (1..=MAX_PLACES).contains(&places.len()) => {

@@ -15,9 +15,19 @@ pub(crate) fn closest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns true if at most `allowed` edits lead from one word to the other.
-pub(crate) fn is_within(allowed: usize, word: &str, other: &str) -> bool {
-    edits(allowed, &normalize(word), &normalize(other)).is_some()
+/// Returns true if one letter more, less or other, or two swapped ones, make the difference. It takes no longer than to read both, so
+/// that many names may be compared with many.
+pub(crate) fn is_one_edit(word: &str, other: &str) -> bool {
+    let (word, other) = (word.as_bytes(), other.as_bytes());
+    let alike = |(one, other): &(&u8, &u8)| one == other;
+    let start = word.iter().zip(other).take_while(alike).count();
+    let (word, other) = (&word[start..], &other[start..]);
+    let ends = word.iter().rev().zip(other.iter().rev());
+    let end = ends.take_while(alike).count();
+    match (&word[..word.len() - end], &other[..other.len() - end]) {
+        ([a, b], [c, d]) => (a, b) == (d, c),
+        (one, other) => one.len().max(other.len()) == 1,
+    }
 }
 
 /// Returns the number of edits between two words, if it is at most `allowed`. The lengths are compared first, since the distance is
