@@ -10,7 +10,8 @@ use memchr::memmem;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Warnings and information of one reason that are shown without `-v`: many alike do not hide the one that matters.
+/// Warnings and information of one reason that are shown without `-v`, each with another sentence: many alike do not hide the one that
+/// matters.
 const MAX_ALIKE: usize = 3;
 
 /// The choice of the rows that the terminal shows.
@@ -28,14 +29,17 @@ pub(super) struct View {
 impl View {
     /// Returns the messages about the rows, and how many alike were left out.
     pub(super) fn messages<'r>(self, rows: impl Iterator<Item = Row<'r>>) -> Vec<String> {
-        let mut alike: BTreeMap<Reason, usize> = BTreeMap::new();
+        let mut alike: BTreeMap<Reason, Alike> = BTreeMap::new();
         let is_shown = |row: &Row<'_>| {
             if !self.shows(row) || !self.limits(row) {
                 return self.shows(row);
             }
-            let count = alike.entry(row.finding.reason).or_default();
-            *count += 1;
-            *count <= MAX_ALIKE
+            let alike = alike.entry(row.finding.reason).or_default();
+            alike.add(match row.subject.is_in_text() {
+                true => row.finding.message_with_help(),
+                // What it says is about its path.
+                false => row.sentence(),
+            })
         };
         let rows: Vec<Row<'_>> = rows.filter(is_shown).collect();
         let mut painter = Painter::new(self.colour);
@@ -49,13 +53,12 @@ impl View {
             };
             messages.push(message.trim_end().to_owned());
         }
-        for (reason, count) in alike.iter().filter(|(_, count)| **count > MAX_ALIKE) {
-            let hint = match self.is_call {
-                true => "",
-                false => "; `-v` shows them",
-            };
-            let (more, id) = (count - MAX_ALIKE, reason.id());
-            messages.push(format!("… and {more} more {id}{hint}"));
+        let hint = match self.is_call {
+            true => "",
+            false => "; `-v` shows them",
+        };
+        for (reason, Alike { more, .. }) in alike.iter().filter(|(_, alike)| alike.more > 0) {
+            messages.push(format!("… and {more} more {}{hint}", reason.id()));
         }
         messages
     }
@@ -87,6 +90,27 @@ impl View {
         row.severity != Severity::Error
             && row.finding.reason != Reason::AdoptLosesSettings
             && self.verbosity != Verbosity::Resources
+    }
+}
+
+/// The rows of one reason.
+#[derive(Default)]
+struct Alike {
+    /// The sentences that are shown.
+    shown: Vec<String>,
+    /// The number of rows that are not.
+    more: usize,
+}
+
+impl Alike {
+    /// Returns true if a row with this sentence is to be shown.
+    fn add(&mut self, sentence: String) -> bool {
+        let is_shown = self.shown.len() < MAX_ALIKE && !self.shown.contains(&sentence);
+        match is_shown {
+            true => self.shown.push(sentence),
+            false => self.more += 1,
+        }
+        is_shown
     }
 }
 

@@ -56,7 +56,8 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         "info[unknown-template]: not injected: seems to have a pod template, but its place in the \
          kind Herd (example.com) is unknown\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
          = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
-         = help: if it has one, add to the configuration, below `spec`: `{line}`\ninfo[unknown-template]: "
+         = help: if it has one, add to the configuration, below `spec`: `{line}`\n\
+         … and 2 more unknown-template; `-v` shows them\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
@@ -196,9 +197,9 @@ fn an_agent_that_inject_takes_out_is_named() {
             format!("{}---\n", injected()).repeat(9),
         )
         .stderr;
-    assert_eq!(many.matches("info[removed]").count(), 3, "{many}");
+    assert_eq!(many.matches("info[removed]").count(), 1, "{many}");
     assert!(
-        many.contains("\n… and 6 more removed; `-v` shows them\n"),
+        many.contains("\n… and 8 more removed; `-v` shows them\n"),
         "{many}"
     );
     folder.write("web.yaml", &injected());
@@ -315,6 +316,10 @@ fn warnings_alike_do_not_hide_another_one() {
         (3, 1),
         "{few}"
     );
+    assert_eq!(few.matches("killed after 1 s").count(), 1, "{few}");
+    let empty = Folder::with(&[("a/notes.txt", ""), ("b/notes.txt", "")]);
+    let each = empty.run(&["inject", "--check", "a", "b"]).stderr;
+    assert_eq!(each.matches("warning[no-resources]").count(), 2, "{each}");
     assert!(
         few.contains("\n… and 22 more short-termination; `-v` shows them\n"),
         "{few}"
