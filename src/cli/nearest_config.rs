@@ -1,6 +1,8 @@
 //! The configurations of a run with `--nearest-config`: each input has the one that is found from its folder.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common};
+use crate::cli::find_config::parent;
+use crate::cli::input::canonical;
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, find_config};
 use crate::config::{Config, ConfigReader};
@@ -57,6 +59,7 @@ impl NearestConfigs {
                 continue;
             }
             let file = find_config::in_or_above(folder, &current)?;
+            let end = file.as_deref().map(|file| canonical(parent(file)));
             let index = match file.map(|file| by_file.entry(file)) {
                 None => None,
                 Some(Entry::Occupied(known)) => Some(*known.get()),
@@ -70,6 +73,13 @@ impl NearestConfigs {
                 }
             };
             nearest.by_folder.insert(folder.to_owned(), index);
+            // A kustomization between the input and its configuration may be judged, too.
+            for above in folder.ancestors().skip(1) {
+                if end.as_deref().is_none_or(|end| !above.starts_with(end)) {
+                    break;
+                }
+                nearest.by_folder.entry(above.to_owned()).or_insert(index);
+            }
         }
         Ok(nearest)
     }

@@ -69,6 +69,12 @@ mod tests {
         ] {
             assert_eq!(found(entry).as_deref(), expected, "{entry}");
         }
+        let mut links = Links::new();
+        let mut follow = || entry_path(&root, "a/link", &mut links);
+        let first = follow();
+        std::fs::remove_file(root.join("a/link")).unwrap();
+        symlink("b/c", root.join("a/link")).unwrap();
+        assert_eq!(follow(), first, "a link is followed once");
         let absolute = root.join("a/b/c");
         assert_eq!(
             entry_path(

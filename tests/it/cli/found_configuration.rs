@@ -172,6 +172,10 @@ fn with_nearest_config_each_file_has_its_own() {
         !in_b.contains("kustomize-annotation") && !in_b.contains("no-resources"),
         "{in_b}"
     );
+    folder.write("b/overlay/below/notes.txt", "");
+    let below = [&check[..3], &["a", "b/overlay/below"]].concat();
+    let below = folder.run(&below).stderr;
+    assert!(!below.contains("kustomize-annotation"), "{below}");
 
     let inject = ["inject", "-i", "--nearest-config", "."];
     assert_eq!(folder.run(&inject).code, Some(0));

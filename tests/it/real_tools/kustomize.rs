@@ -346,6 +346,8 @@ fn k_gives_what_a_pipe_gives() {
         assert_eq!(nearest.code, 1);
         let counted = "fleet/test/agent-injector.yaml (1 pod template)";
         assert!(nearest.stderr.contains(counted), "{}", nearest.stderr);
+        let rbac = "`mackerel-agent-injector rbac -k DIR` prints it";
+        assert!(nearest.stderr.contains(rbac), "{}", nearest.stderr);
         fs::remove_dir_all(&other).unwrap();
         let rbac = user.runs(injector, &["rbac", "-k", "fleet/prod"]);
         assert!(rbac.contains("namespace: shop"), "{rbac}");
@@ -392,6 +394,14 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
     let rbac =
         format!("`mackerel-agent-injector rbac -n NAMESPACE {option} -k fleet/prod` prints it");
     assert!(checked.contains(&rbac), "{checked}");
+    // kustomize warns of each kustomization in the same words.
+    for (directory, resource) in [("base", "web.yaml"), ("prod", "../base")] {
+        let deprecated = format!("commonLabels: {{team: shop}}\nresources: [{resource}]\n");
+        let file = format!("fleet/{directory}/kustomization.yaml");
+        fs::write(user.path(&file), deprecated).unwrap();
+    }
+    let warned = user.tries(injector, &inject).stderr;
+    assert_eq!(warned.matches("'commonLabels' is deprecated").count(), 1);
     let in_place = user.tries(injector, &["inject", "-i", "-k", "fleet/prod"]);
     assert_eq!(in_place.code, 2);
     assert!(
