@@ -10,7 +10,6 @@ use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
 use crate::manifest::resource::{Resource, file, item_types, resources};
 use crate::report::Finding;
-use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
 use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value};
@@ -89,28 +88,18 @@ impl<'r> Named<'r> {
         }
     }
 
-    /// Returns false for a text that holds no named object of this kind.
+    /// Returns false for a text that holds no named object of this kind. Nobody writes a name with escapes.
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
         let Some(Some(finders)) = self.finders.get(&kind) else {
             return true;
         };
         let mut finders = finders.iter();
-        finders.any(|finder| finder.find(text.as_bytes()).is_some()) || may_spell_otherwise(text)
+        finders.any(|finder| finder.find(text.as_bytes()).is_some())
     }
 
     fn has(&self, kind: RelatedKind, namespace: Option<&str>, name: &str) -> bool {
         !kind.is_named() || self.names.contains(&(kind, namespace, name))
     }
-}
-
-/// Returns true for a text that may hold an escaped name: `"my\u002dkey"`, or over several lines.
-fn may_spell_otherwise(text: &str) -> bool {
-    memchr_iter(b'\\', text.as_bytes()).any(|at| {
-        matches!(
-            text.as_bytes().get(at + 1),
-            Some(b'x' | b'u' | b'U' | b'\n' | b'\r')
-        )
-    })
 }
 
 /// One object of the input, read.

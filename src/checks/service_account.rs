@@ -3,6 +3,7 @@
 
 use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText, namespace_of};
+use crate::diagnostic::enumeration;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
 use crate::manifest::related::RelatedKind;
@@ -36,12 +37,10 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Ve
                 let built = input.built_namespace?;
                 find(Some(built)).or_else(|| find(None))
             };
-            let own = find(namespace).or_else(in_build);
-            let in_default = match namespace {
-                None => find(Some(DEFAULT_NAMESPACE)),
-                Some(_) => None,
-            };
-            let Some(object) = own.or(in_default) else {
+            // Without a namespace, the workload is most often applied to `default`.
+            let in_default = || namespace.is_none().then(|| find(Some(DEFAULT_NAMESPACE)))?;
+            let object = find(namespace).or_else(in_build).or_else(in_default);
+            let Some(object) = object else {
                 remarks.extend(unknown(outcome, account).map(|remark| (number, remark)));
                 continue;
             };
@@ -55,7 +54,6 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Ve
             let key = GroupKey {
                 input: object.input,
                 offset: object.offset,
-                may_be_elsewhere: own.is_none(),
                 acknowledged: outcome.acknowledged.contains(Reason::SaAutomountOff),
             };
             let index = *known.entry(key).or_insert(groups.len());
@@ -81,8 +79,6 @@ struct GroupKey {
     input: usize,
     /// The offset of the ServiceAccount in it.
     offset: usize,
-    /// True for workloads without a namespace and a ServiceAccount in `default`.
-    may_be_elsewhere: bool,
     acknowledged: bool,
 }
 
@@ -105,8 +101,7 @@ impl WorkloadGroup<'_> {
             &entry.pointer,
         )
         .with_help(HELP)
-        .acknowledged_if(self.key.acknowledged)
-        .note_if(self.key.may_be_elsewhere);
+        .acknowledged_if(self.key.acknowledged);
         let (input, remark) = self.object.remark(finding);
         let workloads = self.workloads.iter().copied().cloned();
         let remark = Remark {
@@ -119,34 +114,22 @@ impl WorkloadGroup<'_> {
     fn message(&self) -> String {
         let name = &self.object.identity.name;
         let workloads = self.names();
-        let (run, agents, exit) = match self.workloads.len() {
-            1 => ("runs", "agent", "exits"),
-            _ => ("run", "agents", "exit"),
+        let (agents, exit) = match self.workloads.len() {
+            1 => ("agent", "exits"),
+            _ => ("agents", "exit"),
         };
-        if self.key.may_be_elsewhere {
-            return format!(
-                "ServiceAccount {name} in namespace {DEFAULT_NAMESPACE} disables its token; if {workloads} {run} there, the {agents} {exit}"
-            );
-        }
         format!("ServiceAccount {name} disables its token, so the {agents} of {workloads} {exit}")
     }
 
     /// `Deployment/a, Deployment/b and 3 more`
     fn names(&self) -> String {
-        let mut names = Vec::new();
-        for workload in self.workloads.iter().take(MAX_WORKLOADS) {
-            names.push(format!("{}/{}", workload.kind, workload.name));
+        let workloads = self.workloads.iter().take(MAX_WORKLOADS);
+        let names = workloads.map(|workload| format!("{}/{}", workload.kind, workload.name));
+        let mut names: Vec<String> = names.collect();
+        if self.workloads.len() > MAX_WORKLOADS {
+            names.push(format!("{} more", self.workloads.len() - MAX_WORKLOADS));
         }
-        let others = self.workloads.len() - names.len();
-        match (others, names.pop()) {
-            (_, None) => String::new(),
-            (0, Some(last)) if names.is_empty() => last,
-            (0, Some(last)) => format!("{} and {last}", names.join(", ")),
-            (others, Some(last)) => {
-                names.push(last);
-                format!("{} and {others} more", names.join(", "))
-            }
-        }
+        enumeration(&names)
     }
 }
 

@@ -158,6 +158,14 @@ pub(crate) fn with_help(message: &str, help: Option<&str>) -> String {
     }
 }
 
+/// `a, b and c`
+pub(crate) fn enumeration(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// Writes [`Renderer::picture`] without colours.
 impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

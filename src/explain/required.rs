@@ -1,6 +1,7 @@
 //! Objects that must exist before the injected pods start.
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
+use crate::diagnostic::enumeration;
 use crate::explain::PlaceView;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
@@ -90,10 +91,7 @@ fn enumerated(namespaces: &[Option<&str>], limit: usize) -> String {
     } else if named.len() < namespaces.len() {
         names.push(UNNAMED_BESIDE_OTHERS.into());
     }
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
+    enumeration(&names)
 }
 
 #[cfg(test)]
