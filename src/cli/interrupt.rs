@@ -9,22 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Begins to keep signals, instead of being ended by them. One that is ignored stays so, such as SIGHUP after `nohup`.
+    /// Begins to keep signals, instead of being ended by them.
     pub fn listen() -> io::Result<Self> {
         let interrupt = Self::default();
         #[cfg(unix)]
         {
             use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-            let ignored = ignored_signals();
             for signal in [SIGHUP, SIGINT, SIGTERM] {
-                if ignored & 1 << (signal - 1) == 0 {
-                    let flag = interrupt.0.clone();
-                    signal_hook::flag::register_usize(
-                        signal,
-                        flag,
-                        signal.unsigned_abs() as usize,
-                    )?;
-                }
+                let (flag, number) = (interrupt.0.clone(), signal.unsigned_abs() as usize);
+                signal_hook::flag::register_usize(signal, flag, number)?;
             }
         }
         Ok(interrupt)
@@ -44,12 +37,4 @@ impl Interrupt {
         }
         Ok(())
     }
-}
-
-/// Returns a bit for each signal that is ignored, the lowest for signal 1. Only Linux tells without `unsafe`.
-#[cfg(unix)]
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    u64::from_str_radix(line.unwrap_or_default().trim(), 16).unwrap_or_default()
 }

@@ -61,14 +61,23 @@ pub fn run(
             inject(&text, &config, run.options_for(&text))
         }
     };
-    if entry_point == EntryPoint::Command {
-        if let Some(file) = unused {
-            report_unused(&file, &injection, run, messages)?;
-        }
-        return finish_command(text, injection, run, messages);
+    if entry_point != EntryPoint::Command {
+        warn_of_removals(&mut injection);
+    } else if let Some(file) = unused {
+        report_unused(&file, &injection, run, messages)?;
     }
-    warn_of_removals(&mut injection);
-    finish(text, injection, Session::new(run, messages))
+    let mut session = Session::new(run, messages);
+    if entry_point == EntryPoint::Command && has_no_resources(&injection) {
+        session.warn(Path::new(STDIN), Reason::NoResources, NO_RESOURCES)?;
+    }
+    if !matches!(run.mode, OutputMode::Permissions) {
+        session.requirements.clone_from(&injection.requirements);
+    }
+    if injection.kinds_without_template.has(KIND) {
+        session.report_configuration(Path::new(STDIN), &text)?;
+    }
+    session.add(Path::new(STDIN), Source::Stdin, text, injection);
+    session.finish()
 }
 
 /// Warns of agents that a function or post-renderer removes.
@@ -110,33 +119,6 @@ fn report_unused(
     );
     let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
     messages.add_about(STDIN, finding, run.severity_policy())
-}
-
-/// Reports and writes the result of a command, which warns of an input without resources.
-fn finish_command(
-    text: String,
-    injection: Injection,
-    run: RunContext<'_>,
-    messages: &mut Messages,
-) -> anyhow::Result<Exit> {
-    let mut session = Session::new(run, messages);
-    if has_no_resources(&injection) {
-        session.warn(Path::new(STDIN), Reason::NoResources, NO_RESOURCES)?;
-    }
-    finish(text, injection, session)
-}
-
-/// Reports and writes the result of a stream.
-fn finish(text: String, injection: Injection, mut session: Session<'_>) -> anyhow::Result<Exit> {
-    let run = session.run;
-    if !matches!(run.mode, OutputMode::Permissions) {
-        session.requirements.clone_from(&injection.requirements);
-    }
-    if injection.kinds_without_template.has(KIND) {
-        session.report_configuration(Path::new(STDIN), &text)?;
-    }
-    session.add(Path::new(STDIN), Source::Stdin, text, injection);
-    session.finish()
 }
 
 /// Reports namespaces of `select` that the items have not: a warning is a result.

@@ -7,11 +7,17 @@ pub(crate) fn closest<'c>(
 ) -> Option<&'c str> {
     let word = normalize(word);
     let allowed = (word.len() / 3).clamp(1, 4);
-    let near = |candidate| Some((edits(allowed, &word, &normalize(candidate))?, candidate));
-    candidates
-        .into_iter()
-        .filter_map(near)
-        .min_by_key(|(edits, _)| *edits)
+    let edits = |candidate: &&str| {
+        let candidate = normalize(candidate);
+        // The distance is slow, and a request to the webhook may have thousands of names.
+        let is_near = word.len().abs_diff(candidate.len()) <= allowed;
+        is_near.then(|| strsim::damerau_levenshtein(&word, &candidate))
+    };
+    let candidates = candidates.into_iter();
+    let near = candidates.filter_map(|candidate| Some((edits(&candidate)?, candidate)));
+    let nearest = near.min_by_key(|(edits, _)| *edits);
+    nearest
+        .filter(|(edits, _)| *edits <= allowed)
         .map(|(_, candidate)| candidate)
 }
 
@@ -28,16 +34,6 @@ pub(crate) fn is_one_edit(word: &str, other: &str) -> bool {
         ([a, b], [c, d]) => (a, b) == (d, c),
         (one, other) => one.len().max(other.len()) == 1,
     }
-}
-
-/// Returns the number of edits between two words, if it is at most `allowed`. The lengths are compared first, since the distance is
-/// slow and a request to the webhook may have thousands of names.
-fn edits(allowed: usize, word: &str, other: &str) -> Option<usize> {
-    if word.len().abs_diff(other.len()) > allowed {
-        return None;
-    }
-    let edits = strsim::damerau_levenshtein(word, other);
-    (edits <= allowed).then_some(edits)
 }
 
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.

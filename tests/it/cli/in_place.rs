@@ -168,24 +168,6 @@ fn a_signal_before_the_renames_leaves_all_files_old_and_a_later_one_none() {
     }
 }
 
-/// As under `nohup`.
-#[test]
-fn a_signal_that_is_ignored_stays_so() {
-    let run = Stopped::at(Moment::BeforeTheRenames, |folder| {
-        let mut command = Command::new("sh");
-        let program = in_place(folder);
-        command.args(["-c", "trap '' HUP; exec \"$0\" inject -i ."]);
-        command
-            .arg(program.get_program())
-            .current_dir(folder.root());
-        command
-    });
-    run.kill(Signal::HUP);
-    let (folder, files, output) = run.goes_on();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(folder.read(&name(files - 1)).contains(IMAGE));
-}
-
 /// An entry of a POSIX ACL, as the kernel stores it.
 fn entry(tag: u16, permissions: u16, id: u32) -> Vec<u8> {
     let head = [tag.to_le_bytes(), permissions.to_le_bytes()].concat();
