@@ -252,7 +252,7 @@ impl Editor {
     /// Returns the comment of a member or an item, each line without its `#`.
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no such value, or other values share its lines.
+    /// [`Error::Splice`] when there is no such value, other values share its lines, or the document is JSON.
     pub fn comment(&self, path: impl Path, place: CommentPlace) -> Result<Option<String>, Error> {
         let path = self.pointer(&path)?;
         let tree = read(&self.edited.text)?;
@@ -276,7 +276,8 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no such value, other values share its lines, or the text has a control character.
+    /// [`Error::Splice`] when there is no such value, other values share its lines, the document is JSON, or the text has a control
+    /// character.
     pub fn set_comment(
         &mut self,
         path: impl Path,
