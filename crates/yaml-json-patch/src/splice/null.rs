@@ -46,7 +46,7 @@ impl Writer<'_, '_> {
         let NullSource::Block(raw) = source else {
             return Err(ErrorKind::Layout.at(element.start));
         };
-        let null = match raw.rsplit_once('\n') {
+        let mut null = match raw.rsplit_once('\n') {
             // A tool has printed the text since, and the key stands as deep as the null did.
             Some((_, line)) if depth(line) <= self.lines.column(element.start)? => {
                 format!(" {}", line.trim_start())
@@ -54,9 +54,12 @@ impl Writer<'_, '_> {
             _ => raw.clone(),
         };
         if plan::is_inline(self.tree, element.value) {
-            // Comments between the key and the value stay.
+            // Comments between the key and the value stay, behind a null on the line of the key.
             let start = self.tree.outer_start(element.value);
             let from = self.lines.slice(0, start).trim_end().len();
+            if from > mark && !null.starts_with(['\r', '\n']) {
+                self.out.insert(mark, std::mem::take(&mut null));
+            }
             self.replace_value(from, element, null);
         } else {
             // A comment after the key stays.

@@ -93,6 +93,12 @@ fn a_null_comes_back_in_the_style_that_it_had() {
         ("{\"a\":null}", "{a: [1], b: 2}", Ok("{a: null, b: 2}")),
         ("{a}", "{a: [1], b: 2}", Ok("{a, b: 2}")),
         ("a:\n  null\n", "a:\n- 1\n", Ok("a:\n  null\n")),
+        ("a: ~\n", "a: # why\n  [1]\n", Ok("a: ~ # why\n")),
+        (
+            "a: # why\n  ~\n",
+            "a: # why\n    [1]\n",
+            Ok("a: # why\n  ~\n"),
+        ),
         ("a: ~\n", "{\"a\": [1]}", Err(ErrorKind::Layout)),
         ("{\"a\": ~}", "a:\n- 1\n", Err(ErrorKind::Layout)),
         ("{a}", "a: [1]\n", Err(ErrorKind::Layout)),
