@@ -7,8 +7,10 @@ use super::operation::{AnchorPolicy, Operation};
 use super::overlay::{Overlay, equal, may_go};
 use super::reading::{self, Found, Source, element, named, shortened};
 use crate::json::to_json;
+use crate::quote::{Context, quote};
 use crate::tag::own_tags;
-use crate::tree::{Style, Tree};
+use crate::tree::{NodeId, Style, Tree};
+use crate::value::{ScalarValue, scalar_value};
 use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
 use std::ops::Range;
@@ -313,11 +315,24 @@ fn new_index(token: &Token<'_>, len: usize) -> Option<usize> {
 fn is_there(tree: &Tree<'_>, manner: Manner, at: &Overlay, new: &Overlay) -> bool {
     match (at, new) {
         (Overlay::Old(node), Overlay::New(value)) if manner != Manner::Together => {
-            let is_tagged = own_tags(tree, *node).next().is_some();
-            !is_tagged && to_json(tree, *node).is_ok_and(|found| found == **value)
+            to_json(tree, *node).is_ok_and(|found| found == **value) && is_certain(tree, *node)
         }
         _ => false,
     }
+}
+
+/// True if all programs read a value alike: it has no tag of one of them, and no word such as `on` or `22:22` that needs quotes.
+fn is_certain(tree: &Tree<'_>, node: NodeId) -> bool {
+    let node = tree.alias_target(node);
+    let is_read_alike = match scalar_value(tree, node) {
+        _ if tree.style(node) != Style::Plain => true,
+        Ok(ScalarValue::Str(text)) => quote(&text, Context::Block) == text,
+        Ok(ScalarValue::Bool(_)) => matches!(tree.raw(node), "true" | "false"),
+        _ => true,
+    };
+    is_read_alike
+        && own_tags(tree, node).next().is_none()
+        && tree.children(node).all(|child| is_certain(tree, child))
 }
 
 /// Sets `new` in the place of what is there.

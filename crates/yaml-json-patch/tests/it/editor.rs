@@ -264,7 +264,7 @@ a: &x {k: 1, # one
   l: [a]}
 b: *x
 mode: 0644
-on: 'yes'
+word: 'yes'
 text: >-
   a
   b
@@ -276,7 +276,7 @@ none:
         ("/a", json!({"l": ["a"], "k": 1})),
         ("/b", json!({"k": 1, "l": ["a"]})),
         ("/mode", json!(420)),
-        ("/on", json!("yes")),
+        ("/word", json!("yes")),
         ("/text", json!("a b")),
         ("/none", json!(null)),
     ] {
@@ -289,11 +289,14 @@ none:
             assert_eq!(apply(text, &patch).unwrap(), text, "{op} {path}");
         }
     }
-    // Another type is another value, and what a tag says is not in it.
+    // Another type is another value, what a tag says is not in it, and programs read a word without quotes as they like.
     for (text, value, expected) in [
         ("a: 1\n", json!("1"), "a: \"1\"\n"),
         ("a: 1\n", json!(1.0), "a: 1.0\n"),
         ("a: !Ref b\n", json!("b"), "a: b\n"),
+        ("x: &x !Ref b\na: *x\n", json!("b"), "x: &x !Ref b\na: b\n"),
+        ("a: 22:22\n", json!("22:22"), "a: \"22:22\"\n"),
+        ("a: on\n", json!(true), "a: true\n"),
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.set("/a", value).unwrap();
