@@ -173,7 +173,7 @@ fn reindented(text: &str, from: usize, to: usize) -> Option<String> {
         let content = line.trim_start_matches(' ');
         let indentation = line.len() - content.len();
         let is_blank = content.trim_end().is_empty();
-        if index == 0 || (is_blank && indentation < from) {
+        if index == 0 || (is_blank && (indentation < from || indentation == 0)) {
             moved.push_str(line);
             continue;
         }
