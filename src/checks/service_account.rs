@@ -37,10 +37,12 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Ve
                 let built = input.built_namespace?;
                 find(Some(built)).or_else(|| find(None))
             };
-            // Without a namespace, the workload is most often applied to `default`.
-            let in_default = || namespace.is_none().then(|| find(Some(DEFAULT_NAMESPACE)))?;
-            let object = find(namespace).or_else(in_build).or_else(in_default);
-            let Some(object) = object else {
+            let own = find(namespace).or_else(in_build);
+            let in_default = match namespace {
+                None => find(Some(DEFAULT_NAMESPACE)),
+                Some(_) => None,
+            };
+            let Some(object) = own.or(in_default) else {
                 remarks.extend(unknown(outcome, account).map(|remark| (number, remark)));
                 continue;
             };
@@ -54,6 +56,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Ve
             let key = GroupKey {
                 input: object.input,
                 offset: object.offset,
+                may_be_elsewhere: own.is_none(),
                 acknowledged: outcome.acknowledged.contains(Reason::SaAutomountOff),
             };
             let index = *known.entry(key).or_insert(groups.len());
@@ -79,6 +82,8 @@ struct GroupKey {
     input: usize,
     /// The offset of the ServiceAccount in it.
     offset: usize,
+    /// True for workloads without a namespace and a ServiceAccount in `default`.
+    may_be_elsewhere: bool,
     acknowledged: bool,
 }
 
@@ -101,7 +106,8 @@ impl WorkloadGroup<'_> {
             &entry.pointer,
         )
         .with_help(HELP)
-        .acknowledged_if(self.key.acknowledged);
+        .acknowledged_if(self.key.acknowledged)
+        .note_if(self.key.may_be_elsewhere);
         let (input, remark) = self.object.remark(finding);
         let workloads = self.workloads.iter().copied().cloned();
         let remark = Remark {
@@ -114,10 +120,15 @@ impl WorkloadGroup<'_> {
     fn message(&self) -> String {
         let name = &self.object.identity.name;
         let workloads = self.names();
-        let (agents, exit) = match self.workloads.len() {
-            1 => ("agent", "exits"),
-            _ => ("agents", "exit"),
+        let (run, agents, exit) = match self.workloads.len() {
+            1 => ("runs", "agent", "exits"),
+            _ => ("run", "agents", "exit"),
         };
+        if self.key.may_be_elsewhere {
+            return format!(
+                "ServiceAccount {name} in namespace {DEFAULT_NAMESPACE} disables its token; if {workloads} {run} there, the {agents} {exit}"
+            );
+        }
         format!("ServiceAccount {name} disables its token, so the {agents} of {workloads} {exit}")
     }
 

@@ -4,7 +4,7 @@
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::relative;
-use crate::cli::input::{canonical, text};
+use crate::cli::input::{canonical, io_message, text};
 use crate::cli::kustomizations::{Graph, Injector, Injectors};
 use crate::cli::mend::shell_argument;
 use crate::cli::messages::Messages;
@@ -18,8 +18,9 @@ use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
 use crate::report::{Finding, Reason};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Builds the folders, and ends the run.
 pub fn run(
@@ -124,9 +125,18 @@ fn built(
             .stdin(Stdio::null())
             .output()
     });
-    let Some(output) = outputs.find_map(Result::ok) else {
+    // Where a directory of the PATH cannot be read, a program that is in none is "permission denied".
+    let is_there = |output: &io::Result<Output>| match output {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+        ),
+    };
+    let Some(output) = outputs.find(is_there) else {
         anyhow::bail!("`-k` needs `kustomize` or `kubectl` in the PATH");
     };
+    let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let mut words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
     words.dedup();

@@ -10,8 +10,8 @@ use memchr::memmem;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Warnings and information of one reason that are shown without `-v`, each with another sentence: many alike do not hide the one that
-/// matters.
+/// Warnings and information of one reason that are shown without `-v`, information with the same sentence once: many alike do not hide
+/// the one that matters.
 const MAX_ALIKE: usize = 3;
 
 /// The choice of the rows that the terminal shows.
@@ -35,11 +35,12 @@ impl View {
                 return self.shows(row);
             }
             let alike = alike.entry(row.finding.reason).or_default();
-            alike.add(match row.subject.is_in_text() {
+            let sentence = match row.subject.is_in_text() {
                 true => row.finding.message_with_help(),
                 // What it says is about its path.
                 false => row.sentence(),
-            })
+            };
+            alike.add(row.severity, sentence)
         };
         let rows: Vec<Row<'_>> = rows.filter(is_shown).collect();
         let mut painter = Painter::new(self.colour);
@@ -103,9 +104,10 @@ struct Alike {
 }
 
 impl Alike {
-    /// Returns true if a row with this sentence is to be shown.
-    fn add(&mut self, sentence: String) -> bool {
-        let is_shown = self.shown.len() < MAX_ALIKE && !self.shown.contains(&sentence);
+    /// Returns true if a row with this sentence is to be shown. A warning has to be seen at each place.
+    fn add(&mut self, severity: Severity, sentence: String) -> bool {
+        let is_repeated = severity == Severity::Info && self.shown.contains(&sentence);
+        let is_shown = self.shown.len() < MAX_ALIKE && !is_repeated;
         match is_shown {
             true => self.shown.push(sentence),
             false => self.more += 1,
