@@ -65,9 +65,10 @@ impl<'g> Injectors<'g> {
 
     /// Returns the configuration that the build of a canonical folder gives this program, by its kustomization or one that it uses.
     pub fn of_build(&self, folder: &Path) -> Option<Injector> {
-        let used = self.graph.reachable(self.graph.index_of(folder));
-        let mut used = used.into_iter();
-        used.find_map(|index| self.of_kustomization(index))
+        let own = self.graph.index_of(folder)?;
+        let used = self.graph.reachable([own]);
+        let mut own_first = std::iter::once(own).chain(used);
+        own_first.find_map(|index| self.of_kustomization(index))
     }
 }
 
@@ -93,7 +94,8 @@ mod tests {
                 .to_owned()
         };
         let folder = canonical(&root.path().join("prod"));
-        let graph = Graph::of_folders([&*folder].into_iter());
+        let base = canonical(&root.path().join("base"));
+        let graph = Graph::of_folders([&*base, &*folder].into_iter());
         let found = Injectors::of(&graph).of_build(&folder)?;
         Some(match found {
             Injector::File(path) => Injector::File(relative(path)),
@@ -135,6 +137,8 @@ mod tests {
             ("base/a.yaml", OURS),
         ];
         assert_eq!(found(&base), Some(Injector::File("base/a.yaml".into())));
+        let both = (prod, "resources: [../base]\ntransformers: [a.yaml]\n");
+        assert_eq!(found(&[&[both, ours], &base[1..]].concat()), file);
     }
 
     #[test]
