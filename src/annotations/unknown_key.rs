@@ -2,7 +2,7 @@
 
 use crate::annotations::variable::VariableName;
 use crate::annotations::{Annotation, PREFIX};
-use crate::diagnostic::closest::{closest, is_one_edit};
+use crate::diagnostic::closest::{closest, is_one_edit, normalize};
 
 /// End of the prefixes under which people write the injector's names by mistake.
 const DOMAIN: &str = "mackerel.io";
@@ -37,7 +37,7 @@ pub fn meant(key: &str) -> Option<String> {
 pub(crate) fn is_misspelt_request(key: &str) -> bool {
     let inject = Annotation::Inject.name();
     let resembles = |name: String| name.contains(inject) || is_one_edit(&name, inject);
-    let name = key.strip_prefix(PREFIX).map(str::to_ascii_lowercase);
+    let name = key.strip_prefix(PREFIX).map(normalize);
     Annotation::of(key).is_none() && name.is_some_and(resembles)
 }
 
