@@ -401,7 +401,7 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Returns the command that prints the permissions: for a build, if that gives templates their namespace.
+    /// Names the command that prints the permissions: for a build, if that gives templates their namespace.
     fn rbac_sentence(&self) -> String {
         if let Some(command) = &self.rbac_of_build {
             return format!("`{command}` prints it, and so for each directory that you deploy");

@@ -34,7 +34,7 @@ pub enum Ending<'g> {
 }
 
 impl Ending<'_> {
-    /// Returns true if errors held back the output.
+    /// Returns true if errors held back the output, or stand beside it.
     pub fn is_failure(self) -> bool {
         self.is_undone() || matches!(self, Ending::DryRunFailed | Ending::NoPermissionsPrinted)
     }

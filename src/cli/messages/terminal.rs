@@ -29,23 +29,15 @@ pub(super) struct View {
 impl View {
     /// Returns the messages about the rows, and how many alike were left out.
     pub(super) fn messages<'r>(self, rows: impl Iterator<Item = Row<'r>>) -> Vec<String> {
+        let rows: Vec<Row<'_>> = rows.filter(|row| self.shows(row)).collect();
         let mut alike: BTreeMap<Reason, Alike> = BTreeMap::new();
-        let is_shown = |row: &Row<'_>| {
-            if !self.shows(row) || !self.limits(row) {
-                return self.shows(row);
-            }
-            let alike = alike.entry(row.finding.reason).or_default();
-            let sentence = match row.subject.is_in_text() {
-                true => row.finding.message_with_help(),
-                // What it says is about its path.
-                false => row.sentence(),
-            };
-            alike.add(row.severity, sentence)
-        };
-        let rows: Vec<Row<'_>> = rows.filter(is_shown).collect();
+        let mut rows = errors_first(&rows);
+        rows.retain(|row| {
+            !self.limits(row) || alike.entry(row.finding.reason).or_default().add(row)
+        });
         let mut painter = Painter::new(self.colour);
         let mut messages = Vec::new();
-        for row in errors_first(&rows) {
+        for row in rows {
             let is_line = row.is_decision() && self.verbosity == Verbosity::Resources;
             let message = match &row.picture {
                 _ if is_line && row.severity == Severity::Info => row.line(),
@@ -54,9 +46,11 @@ impl View {
             };
             messages.push(message.trim_end().to_owned());
         }
-        let hint = match self.is_call {
-            true => "",
-            false => "; `-v` shows them",
+        // `explain` and a program without a command have no `-v`.
+        let hint = match self.direction {
+            _ if self.is_call => "",
+            Direction::Inject => "; `inject -v` shows them",
+            Direction::Uninject => "; `uninject -v` shows them",
         };
         for (reason, Alike { more, .. }) in alike.iter().filter(|(_, alike)| alike.more > 0) {
             messages.push(format!("… and {more} more {}{hint}", reason.id()));
@@ -104,9 +98,15 @@ struct Alike {
 }
 
 impl Alike {
-    /// Returns true if a row with this sentence is to be shown. A warning has to be seen at each place.
-    fn add(&mut self, severity: Severity, sentence: String) -> bool {
-        let is_repeated = severity == Severity::Info && self.shown.contains(&sentence);
+    /// Returns true if a row is to be shown. Warnings and decisions have to be seen at each place.
+    fn add(&mut self, row: &Row<'_>) -> bool {
+        let sentence = match row.subject.is_in_text() {
+            true => row.finding.message_with_help(),
+            // What it says is about its path.
+            false => row.sentence(),
+        };
+        let is_remark = row.severity == Severity::Info && !row.is_decision();
+        let is_repeated = is_remark && self.shown.contains(&sentence);
         let is_shown = self.shown.len() < MAX_ALIKE && !is_repeated;
         match is_shown {
             true => self.shown.push(sentence),

@@ -57,7 +57,7 @@ fn each_template_in_an_unknown_kind_is_a_note() {
          kind Herd (example.com) is unknown\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
          = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
          = help: if it has one, add to the configuration, below `spec`: `{line}`\n\
-         … and 2 more unknown-template; `-v` shows them\n"
+         … and 2 more unknown-template; `inject -v` shows them\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
@@ -197,9 +197,9 @@ fn an_agent_that_inject_takes_out_is_named() {
             format!("{}---\n", injected()).repeat(9),
         )
         .stderr;
-    assert_eq!(many.matches("info[removed]").count(), 1, "{many}");
+    assert_eq!(many.matches("info[removed]").count(), 3, "{many}");
     assert!(
-        many.contains("\n… and 8 more removed; `-v` shows them\n"),
+        many.contains("\n… and 6 more removed; `inject -v` shows them\n"),
         "{many}"
     );
     folder.write("web.yaml", &injected());
@@ -287,6 +287,29 @@ fn every_error_is_shown() {
     );
 }
 
+/// A ServiceAccount in `default` is information for a workload without a namespace.
+#[test]
+fn information_does_not_hide_a_warning_of_the_same_id() {
+    let pair = |name: &str, account: &str, workload: &str| {
+        let web = WEB
+            .replace("  name: web\n", &format!("  name: {name}\n{workload}"))
+            .replace(
+                "    spec:\n",
+                &format!("    spec:\n      serviceAccountName: {name}\n"),
+            );
+        format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: {account}}}\n\
+             automountServiceAccountToken: false\n---\n{web}---\n"
+        )
+    };
+    let elsewhere = ["a", "b", "c"].map(|name| pair(name, "default", ""));
+    let here = pair("d", "shop", "  namespace: shop\n");
+    let folder = Folder::with(&[("web.yaml", &(elsewhere.concat() + &here))]);
+    let ran = folder.run(&["inject", "--check", "web.yaml"]).stderr;
+    assert!(ran.contains("warning[sa-automount-off]"), "{ran}");
+    assert_eq!(ran.matches("info[sa-automount-off]").count(), 2, "{ran}");
+}
+
 #[test]
 fn warnings_alike_do_not_hide_another_one() {
     let with = |field: &str| {
@@ -321,7 +344,7 @@ fn warnings_alike_do_not_hide_another_one() {
     let each = empty.run(&["inject", "--check", "a", "b"]).stderr;
     assert_eq!(each.matches("warning[no-resources]").count(), 2, "{each}");
     assert!(
-        few.contains("\n… and 22 more short-termination; `-v` shows them\n"),
+        few.contains("\n… and 22 more short-termination; `inject -v` shows them\n"),
         "{few}"
     );
     assert!(few.contains("26 would be injected, 26 warnings; "), "{few}");

@@ -248,6 +248,6 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
     ]);
     let told = alone.run(&["inject", "--diff", "."]).stderr;
     assert_eq!(told.matches("info[sa-automount-unknown]: ").count(), 1);
-    let more = "\n… and 1 more sa-automount-unknown; `-v` shows them\n";
+    let more = "\n… and 1 more sa-automount-unknown; `inject -v` shows them\n";
     assert!(told.contains(more), "{told}");
 }
