@@ -5,9 +5,9 @@ use crate::cli::find_config::parent;
 use crate::cli::kustomizations::graph::Graph;
 use std::path::Path;
 
-/// Builds with different names that are remembered for a file: enough to tell that they differ, and to name one which does not keep the
-/// names of the file.
-const MAX_DIFFERENT: usize = 3;
+/// Builds with different names that are remembered for a file. Four can leave it where it is: without a namespace or with its own, each
+/// with a prefix or without. Of five, one moves it.
+const MAX_DIFFERENT: usize = 5;
 
 /// A kustomization to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -63,6 +63,12 @@ fn a_null_gives_way_and_comes_back() {
         json!(["c"]),
         "{\n  \"a\":[\n    \"c\"\n  ]\n}",
     );
+    filled_and_restored(
+        "a: # why\n  # not\n  ~ # yet\nb: [1]\nc: [2]\n",
+        "/a",
+        json!([3]),
+        "a: # why\n  # not\n  [3] # yet\nb: [1]\nc: [2]\n",
+    );
     filled_and_restored("{a: , b: 1}", "/a", json!({"c": 1}), "{a: {c: 1} , b: 1}");
     filled_and_restored("{a, b: 1}", "/a", json!({"c": 1}), "{a: {c: 1}, b: 1}");
     filled_and_restored(
