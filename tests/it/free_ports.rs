@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Below the ports that the kernel gives to connections and to servers on port 0 (32768 and up on Linux, 49152 elsewhere). The kernel
-/// could give such a port away before the server under test starts, two seconds later.
+/// could give such a port away before the server under test starts, two seconds later. `webhook/dev/up` takes those below.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
 /// Two ports without a listener. No other call in this process returns them.
