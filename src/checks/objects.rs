@@ -88,7 +88,7 @@ impl<'r> Named<'r> {
         }
     }
 
-    /// Returns false for a text that holds no named object of this kind. Nobody writes a name with escapes.
+    /// Searches a text for the names of objects of this kind, so that a text without them is not read. A name with escapes is not found.
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
         let Some(Some(finders)) = self.finders.get(&kind) else {
             return true;

@@ -56,7 +56,7 @@ impl<'g> BuiltNames<'g> {
     }
 }
 
-/// The builds of all kustomizations that no other one uses.
+/// The builds that use each kustomization and file, from those of kustomizations that no other one uses.
 #[derive(Debug)]
 pub struct Builds<'g> {
     graph: &'g Graph,

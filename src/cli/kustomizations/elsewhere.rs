@@ -29,11 +29,11 @@ pub fn rendered_elsewhere<'g>(
             continue;
         }
         let itself = builds.build(index);
-        let user = builds.first(index);
-        let user = user.filter(|user| graph.is_walked(user.folder));
+        let using = builds.first(index);
+        let using = using.filter(|using| graph.is_walked(using.folder));
         let build = match itself {
             Some(itself) if named.contains(itself.folder) => Some(itself),
-            _ => user.or(itself),
+            _ => using.or(itself),
         };
         let Some(build) = build else { continue };
         let one = found.entry(build.folder);
