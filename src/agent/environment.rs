@@ -6,7 +6,7 @@ use crate::mackerel::env::{
     INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
     REFERABLE, TMPDIR, Variable, VariableForm,
 };
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, TMP_FOLDER};
+use crate::mackerel::names::{API_KEY, CONTAINER, FARGATE_PLATFORM, PLATFORM, TMP_FOLDER};
 use crate::manifest::expansion::literal;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) fn environment(config: &Config) -> Vec<Value> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
     let (platform, node) = match access {
-        KubeletConnection::ApiServer => ("eks_fargate", field(NODE_NAME, "spec.nodeName")),
+        KubeletConnection::ApiServer => (FARGATE_PLATFORM, field(NODE_NAME, "spec.nodeName")),
         KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
             ("kubernetes", field(KUBELET_HOST, "status.hostIP"))
         }

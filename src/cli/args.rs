@@ -126,7 +126,7 @@ Keep the output beside the manifests; for a chart, as one of its manifests.")]
     #[command(after_help = "\
 Examples:
   kubectl get pods -A -o json | mackerel-agent-injector status -
-  kubectl get pods,replicasets,statefulsets,daemonsets,jobs -n shop -o json |
+  kubectl get pods,deployments,replicasets,statefulsets,daemonsets,jobs -n shop -o json |
     mackerel-agent-injector status -
   kubectl get pods,namespaces -A -o json |
     mackerel-agent-injector status --namespace-selector mackerel=enabled -

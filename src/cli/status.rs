@@ -112,6 +112,8 @@ fn fail(error: StatusError, texts: &[NamedText], messages: &mut Messages) -> any
     if let Some(NamedText { name, text }) = texts.get(text) {
         let span = error.offset..error.offset.saturating_add(1);
         diagnostic = diagnostic.at(Place::of_lines(&**name, text.as_bytes(), span));
+        let help = "give it all that `kubectl get pods -A -o json` prints, without messages of kubectl (`2>&1`)";
+        diagnostic = diagnostic.with_help(Some(help.to_owned()));
     }
     messages.diagnostic(&diagnostic)?;
     Err(AlreadyReported.into())

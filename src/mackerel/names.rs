@@ -11,6 +11,9 @@ pub const API_KEY: &str = "MACKEREL_APIKEY";
 /// The variable that says where the agent runs. The agent requires it, and nothing else reads it.
 pub const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
 
+/// Its value on EKS Fargate.
+pub const FARGATE_PLATFORM: &str = "eks_fargate";
+
 /// The label that EKS sets on pods for Fargate.
 pub const FARGATE_LABEL: &str = "eks.amazonaws.com/fargate-profile";
 

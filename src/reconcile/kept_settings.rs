@@ -10,7 +10,7 @@ use crate::mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use crate::mackerel::env::{
     AGENT_CONFIG, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, REFERABLE, Variable, VariableForm,
 };
-use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM};
+use crate::mackerel::names::{API_KEY, CONTAINER, FARGATE_PLATFORM, PLATFORM};
 use crate::manifest::expansion::literal;
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::manifest::quantity::nanos;
@@ -405,7 +405,7 @@ fn kubelet(container: &Value) -> Option<KubeletConnection> {
         Some(variable) if variable.get("valueFrom").is_some() => None,
         _ => value(container, name).map_or(Some(default), |port| port.parse().ok()),
     };
-    if value(container, PLATFORM) == Some("eks_fargate") {
+    if value(container, PLATFORM) == Some(FARGATE_PLATFORM) {
         return Some(KubeletConnection::ApiServer);
     }
     match port(read_only, 10255)? {

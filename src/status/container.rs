@@ -45,8 +45,31 @@ impl NotReady {
     }
 }
 
-/// Returns the status of a container. A native sidecar has its status among those of the init containers.
+/// Returns true if a container runs, on a node that reports.
+pub(super) fn runs(tree: &Tree<'_>, pod: NodeId, container: &Container) -> bool {
+    let (status, reported) = read(tree, pod, container);
+    reported.is_some_and(|one| one.state.running.is_some()) && status.lost_node().is_none()
+}
+
+/// Returns the status of the agent's container.
 pub(super) fn agent_status(tree: &Tree<'_>, pod: NodeId, container: &Container) -> AgentStatus {
+    let (status, reported) = read(tree, pod, container);
+    AgentStatus {
+        restarts: reported.as_ref().and_then(ContainerStatus::restarts),
+        not_ready: match reported {
+            None => Some(status.without_report()),
+            Some(container) if container.ready => status.lost_node(),
+            Some(container) => Some(container.not_ready()),
+        },
+    }
+}
+
+/// Returns the status of a pod and of one of its containers. A native sidecar has its status among those of the init containers.
+fn read(
+    tree: &Tree<'_>,
+    pod: NodeId,
+    container: &Container,
+) -> (PodStatus, Option<ContainerStatus>) {
     let status = tree.member(pod, "status");
     let status = status.and_then(|status| to_json(tree, status).ok());
     let status = status.and_then(|status| serde_json::from_value(status).ok());
@@ -59,14 +82,7 @@ pub(super) fn agent_status(tree: &Tree<'_>, pod: NodeId, container: &Container) 
     };
     let mut statuses = std::mem::take(statuses).into_iter();
     let reported = statuses.find(|one| Some(&one.name) == container.name.as_ref());
-    AgentStatus {
-        restarts: reported.as_ref().and_then(ContainerStatus::restarts),
-        not_ready: match reported {
-            None => Some(status.without_report()),
-            Some(container) if container.ready => status.lost_node(),
-            Some(container) => Some(container.not_ready()),
-        },
-    }
+    (status, reported)
 }
 
 #[derive(Deserialize, Default)]

@@ -13,18 +13,17 @@ mod state;
 pub(crate) mod text;
 
 use crate::config::{API_VERSION, Config, LabelSelector};
-use crate::manifest::identity::Identity;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use cause::Cause;
-use container::Restarts;
+use container::{Restarts, runs};
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
 use read::{Piece, ReadPiece, pieces};
 use serde::Serialize;
 pub(crate) use state::State;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use thiserror::Error;
 use yaml_json_patch::{Tree, YamlError};
 
@@ -54,16 +53,27 @@ pub(crate) struct Row {
 pub struct StatusReport {
     api_version: &'static str,
     kind: &'static str,
+    pub(crate) summary: Summary,
     /// In the order of states, then by namespace, kind and name.
     pub(crate) workloads: Vec<Row>,
+}
+
+/// The numbers of a report.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    /// The number of workloads in each state; one whose pods differ counts in several.
+    pub(crate) workloads: BTreeMap<State, usize>,
+    /// The number of pods in which an agent runs, also one that the configuration leaves alone: Mackerel has a host for each.
+    pub(crate) pods_with_running_agent: usize,
 }
 
 /// The reason why there is no report.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StatusError {
-    /// A text, by its index, is not valid YAML.
-    #[error("not valid YAML: {}", error.message)]
+    /// A text, by its index, is empty, cut off, or has other lines before the objects.
+    #[error("the input is not what kubectl prints: {}", error.message)]
     Unreadable {
         /// The index of the text.
         text: usize,
@@ -104,51 +114,72 @@ pub(crate) fn report_on_namespaces(
     config: &Config,
     namespaces: Option<&LabelSelector>,
 ) -> Result<StatusReport, StatusError> {
+    if let Some(text) = texts.iter().position(|text| text.trim().is_empty()) {
+        let error = YamlError::new(0, "it is empty".to_owned());
+        return Err(StatusError::Unreadable { text, error });
+    }
     let texts: Vec<_> = texts.iter().map(|text| pieces(text)).collect();
     let mut objects = Objects::default();
-    each_resource(&texts, |tree, resource| {
-        if !is_pod(resource) {
+    let mut last_texts = HashMap::new();
+    each_resource(&texts, |text, tree, resource| {
+        if is_pod(resource) {
+            last_texts.insert(PodKey::of(text, tree, resource), text);
+        } else {
             objects.add(tree, resource);
         }
         Ok(())
     })?;
+    if last_texts.is_empty() {
+        return Err(StatusError::NoPods);
+    }
     let mut reporter = Reporter {
         objects,
         namespaces,
         reader: PodReader::new(config),
         rows: BTreeMap::new(),
-        pods: HashSet::new(),
+        summary: Summary::default(),
     };
-    each_resource(&texts, |tree, resource| match is_pod(resource) {
-        true => reporter.add(tree, resource),
-        false => Ok(()),
+    each_resource(&texts, |text, tree, resource| {
+        if is_pod(resource) {
+            let key = PodKey::of(text, tree, resource);
+            if last_texts.get(&key) == Some(&text) {
+                last_texts.remove(&key);
+                return reporter.add(tree, resource);
+            }
+        }
+        Ok(())
     })?;
-    if reporter.pods.is_empty() {
-        return Err(StatusError::NoPods);
-    }
     if let Some(selector) = namespaces
         && !reporter.objects.has_namespace(selector)
     {
         return Err(StatusError::NoMatchingNamespace);
     }
+    let Reporter {
+        rows, mut summary, ..
+    } = reporter;
+    let states: BTreeSet<_> = rows.keys().map(|key| (key.state, &key.workload)).collect();
+    for (state, _) in states {
+        *summary.workloads.entry(state).or_default() += 1;
+    }
     Ok(StatusReport {
         api_version: API_VERSION,
         kind: "StatusReport",
-        workloads: reporter.rows.into_values().collect(),
+        summary,
+        workloads: rows.into_values().collect(),
     })
 }
 
-/// Reads the texts piece by piece.
+/// Reads the texts piece by piece. The function gets the index of the text.
 fn each_resource(
     texts: &[Vec<Piece<'_>>],
-    mut visit: impl FnMut(&Tree<'_>, &Resource) -> Result<(), StatusError>,
+    mut visit: impl FnMut(usize, &Tree<'_>, &Resource) -> Result<(), StatusError>,
 ) -> Result<(), StatusError> {
     for (text, pieces) in texts.iter().enumerate() {
         for piece in pieces {
             let unreadable = |error| StatusError::Unreadable { text, error };
             let ReadPiece { tree, resources } = piece.read().map_err(unreadable)?;
             for resource in &resources {
-                visit(&tree, resource)?;
+                visit(text, &tree, resource)?;
             }
         }
     }
@@ -159,14 +190,33 @@ fn is_pod(resource: &Resource) -> bool {
     resource.identity.kind == "Pod" && resource.identity.api_version == "v1"
 }
 
+/// The identity of a pod. A dump that was made later may have it again, and that of another cluster one of the same name.
+#[derive(PartialEq, Eq, Hash)]
+struct PodKey {
+    namespace: Option<String>,
+    name: String,
+    /// The UID, or the index of the text for a pod without one.
+    uid: Result<String, usize>,
+}
+
+impl PodKey {
+    fn of(text: usize, tree: &Tree<'_>, pod: &Resource) -> Self {
+        let uid = tree.member_at(pod.node, ["metadata", "uid"]);
+        Self {
+            namespace: pod.identity.namespace.clone(),
+            name: pod.identity.name.clone(),
+            uid: uid.and_then(|uid| tree.text_of(uid)).ok_or(text),
+        }
+    }
+}
+
 /// Adds pods to the rows of their workloads.
 struct Reporter<'c> {
     objects: Objects,
     namespaces: Option<&'c LabelSelector>,
     reader: PodReader<'c>,
     rows: BTreeMap<RowKey, Row>,
-    /// Those of the input by namespace, name and uid: two files may have the same one.
-    pods: HashSet<[String; 3]>,
+    summary: Summary,
 }
 
 /// The pods of a workload with the same cause share a row.
@@ -179,19 +229,14 @@ struct RowKey {
 
 impl Reporter<'_> {
     fn add(&mut self, tree: &Tree<'_>, pod: &Resource) -> Result<(), StatusError> {
-        let Identity {
-            namespace, name, ..
-        } = &pod.identity;
-        let uid = tree.member_at(pod.node, ["metadata", "uid"]);
-        let uid = uid.and_then(|uid| tree.text_of(uid)).unwrap_or_default();
-        let identity = [namespace.clone().unwrap_or_default(), name.clone(), uid];
-        if !self.pods.insert(identity) {
-            return Ok(());
-        }
         let view = PodTemplate::view(tree, pod.node);
         if !counts(tree, pod.node, &view) || !self.selects_namespace(pod)? {
             return Ok(());
         }
+        let runs_agent = view
+            .own_containers()
+            .any(|one| one.is_agent && runs(tree, pod.node, one));
+        self.summary.pods_with_running_agent += usize::from(runs_agent);
         let owner = self.objects.owner(tree, pod, &view.labels);
         let Some(found) = self.reader.state(tree, pod, view, &owner) else {
             return Ok(());

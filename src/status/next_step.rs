@@ -2,7 +2,7 @@
 
 use crate::manifest::pod_template::Container;
 use crate::manifest::resource::Resource;
-use crate::status::owners::Workload;
+use crate::status::owners::{PodOwner, Rollout, Workload};
 use serde::Serialize;
 
 /// A command, or a sentence where no command fits.
@@ -13,6 +13,8 @@ pub(crate) enum NextStep {
     Advice(String),
 }
 
+const DELETE: &str = "delete the pods; their controller creates new ones";
+
 impl NextStep {
     pub(super) fn text(&self) -> &str {
         match self {
@@ -21,22 +23,26 @@ impl NextStep {
     }
 
     /// Creates the pods of a workload anew.
-    pub(super) fn restart(workload: &Workload) -> Self {
+    pub(super) fn restart(owner: &PodOwner) -> Self {
         let Workload {
             namespace,
             kind,
             name,
             ..
-        } = workload;
-        let advice = match (workload.group(), &**kind) {
+        } = &owner.workload;
+        let advice = match (owner.workload.group(), &**kind) {
+            ("apps", "StatefulSet" | "DaemonSet") if owner.rollout == Rollout::OnDelete => DELETE,
             ("apps", "Deployment" | "StatefulSet" | "DaemonSet") => {
                 let kind = kind.to_lowercase();
-                let command = format!("kubectl rollout restart {kind}/{name} -n {namespace}");
+                // kubectl does not restart a paused Deployment.
+                let verb = match owner.rollout {
+                    Rollout::Paused => "resume",
+                    Rollout::Automatic | Rollout::OnDelete => "restart",
+                };
+                let command = format!("kubectl rollout {verb} {kind}/{name} -n {namespace}");
                 return Self::command(command, [namespace, name]);
             }
-            ("apps", "ReplicaSet") | ("", "ReplicationController") => {
-                "delete the pods; their controller creates new ones"
-            }
+            ("apps", "ReplicaSet") | ("", "ReplicationController") => DELETE,
             ("batch", "CronJob") => "wait for the next Job of the CronJob",
             ("batch", "Job") => "create the Job anew; a CronJob does so at its next run",
             ("", "Pod") => "create the pod anew",

@@ -38,6 +38,18 @@ struct Owner {
     controller: Option<Workload>,
     /// The origin of the agents of its pods.
     origin: Origin,
+    rollout: Rollout,
+}
+
+/// The way in which a workload replaces its pods after a change of its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rollout {
+    /// At once; also assumed of a workload that the input lacks.
+    Automatic,
+    /// `updateStrategy.type: OnDelete`: a pod stays until a user deletes it.
+    OnDelete,
+    /// `paused: true`: not before a user resumes it.
+    Paused,
 }
 
 /// The way by which the agent got into a pod.
@@ -56,6 +68,7 @@ pub(super) struct PodOwner {
     pub(super) workload: Workload,
     /// The origin of the pod's agent, if it has one.
     pub(super) origin: Origin,
+    pub(super) rollout: Rollout,
     /// False if the input lacks an owner that another object may own.
     pub(super) is_topmost: bool,
 }
@@ -70,6 +83,10 @@ impl Objects {
             return;
         }
         let template = tree.member_at(resource.node, ["spec", "template"]);
+        let has = |path: &str, text: &str| {
+            let field = tree.member_at(resource.node, path.split('.'));
+            field.and_then(|field| tree.text_of(field)).as_deref() == Some(text)
+        };
         let record = ["metadata", "annotations", Annotation::Record.key()];
         let owner = Owner {
             controller: controller(tree, resource),
@@ -77,6 +94,13 @@ impl Objects {
                 Some(template) if tree.member_at(template, record).is_some() => Origin::Manifest,
                 Some(_) => Origin::ApiServer,
                 None => Origin::Unknown,
+            },
+            rollout: if has("spec.updateStrategy.type", "OnDelete") {
+                Rollout::OnDelete
+            } else if has("spec.paused", "true") {
+                Rollout::Paused
+            } else {
+                Rollout::Automatic
             },
         };
         self.owners.insert(Workload::of(resource), owner);
@@ -99,6 +123,7 @@ impl Objects {
             return PodOwner {
                 workload: Workload::of(pod),
                 origin: Origin::Unknown,
+                rollout: Rollout::Automatic,
                 is_topmost: true,
             };
         };
@@ -119,8 +144,10 @@ impl Objects {
                 None => break,
             }
         }
+        let topmost = self.owners.get(&workload);
         PodOwner {
-            is_topmost: self.owners.contains_key(&workload) || !is_owner_between(&workload.kind),
+            is_topmost: topmost.is_some() || !is_owner_between(&workload.kind),
+            rollout: topmost.map_or(Rollout::Automatic, |owner| owner.rollout),
             workload,
             origin,
         }

@@ -2,21 +2,22 @@
 
 use crate::admission::copied_record;
 use crate::agent::existing::{EarlierReadings, ExistingInjection};
+use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::plan::Plan;
 use crate::agent::record::{Record, RecordError};
 use crate::agent::shape::{AgentResources, Token};
 use crate::agent::{Agents, Component, ComponentKind};
-use crate::config::{Config, Qos};
+use crate::config::{Config, Platform, Qos};
 use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{INJECTED, Volume};
-use crate::manifest::pod_template::PodTemplate;
+use crate::mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
+use crate::manifest::pod_template::{Container, PodTemplate};
 use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
 use crate::status::cause::Cause;
 use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
-use crate::status::state::PodState;
+use crate::status::state::{Change, PodState};
 use kube_core::GroupVersionKind;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl<'c> PodReader<'c> {
         let mut containers = view.own_containers();
         let Some(agent) = injected.or_else(|| containers.find(|one| one.is_agent)) else {
             let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
-            return without_agent(&report, &view, copied, &owner.workload);
+            return without_agent(&report, &view, copied, owner);
         };
         // An agent of others counts only where the configuration would give one. A policy writes no record.
         if let Decision::Skip(skip) = &report.decision
@@ -110,7 +111,8 @@ impl<'c> PodReader<'c> {
         } else if let Some(existing) = recorded
             && let Some(difference) = self.difference(existing, &report)
         {
-            PodState::outdated(difference, owner)
+            let change = self.change(tree, agent, &report.decision);
+            PodState::outdated(difference, &change, owner)
         } else {
             PodState::READY
         };
@@ -146,6 +148,25 @@ impl<'c> PodReader<'c> {
         match plans.iter().any(|plan| is_current(record, plan)) {
             true => None,
             false => difference("settings-changed", ""),
+        }
+    }
+
+    /// Returns the change of a manifest that brings the decision of today.
+    fn change(&self, tree: &Tree<'_>, agent: &Container, decision: &Decision) -> Change {
+        let is_on_fargate = |plan: &Plan| {
+            let access = plan.agent().and_then(|agent| agent.access);
+            self.config.spec.platform == Platform::Auto && access == Some(KubeletAccess::ApiServer)
+        };
+        let mut variables = tree.member_items(agent.node, "env");
+        let mut is_for_fargate = || {
+            variables.any(|variable| {
+                tree.member_text(variable, "value").as_deref() == Some(FARGATE_PLATFORM)
+            })
+        };
+        match decision {
+            Decision::Skip(skip) if skip.reason == Reason::Disabled => Change::Uninject,
+            Decision::Add(plan) if is_on_fargate(plan) && !is_for_fargate() => Change::SetPlatform,
+            _ => Change::Inject,
         }
     }
 
@@ -212,13 +233,13 @@ fn without_agent(
     report: &DecisionReport,
     view: &PodTemplate,
     copied: Option<Finding>,
-    workload: &Workload,
+    owner: &PodOwner,
 ) -> Option<PodState> {
     match &report.decision {
         Decision::Refuse(refusal) => Some(PodState::refused(refusal)),
         Decision::Add(plan) if plan.agent().is_some() && !is_server(view) => Some(match copied {
             Some(copied) => PodState::refused(&copied),
-            None => PodState::missed(workload),
+            None => PodState::missed(owner),
         }),
         Decision::Skip(_) | Decision::Add(_) => None,
     }

@@ -52,11 +52,13 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Adds the items of a list in JSON; any other value as it is.
+/// Adds the items of a list in JSON, of Kubernetes or as `jq .items` prints it; any other value as it is.
 fn add_json<'t>(value: &'t RawValue, pieces: &mut Vec<Piece<'t>>) {
     let mut items = vec![value];
     let mut inherited = TypeMeta::default();
-    if let Ok(list) = serde_json::from_str::<JsonList<'_>>(value.get())
+    if let Ok(array) = serde_json::from_str(value.get()) {
+        items = array;
+    } else if let Ok(list) = serde_json::from_str::<JsonList<'_>>(value.get())
         && let Some(kind) = list.kind.strip_suffix("List")
     {
         items = list.items;

@@ -6,7 +6,7 @@ use crate::report::Finding;
 use crate::status::cause::Cause;
 use crate::status::container::{NotReady, Restarts};
 use crate::status::next_step::NextStep;
-use crate::status::owners::{Origin, PodOwner, Workload};
+use crate::status::owners::{Origin, PodOwner, Rollout, Workload};
 use serde::Serialize;
 
 /// The state of a pod; those that need a person come first.
@@ -41,6 +41,15 @@ impl State {
     }
 }
 
+/// The change of a manifest with an agent that is outdated.
+pub(super) enum Change {
+    Inject,
+    /// Only the living pod shows that it is on Fargate.
+    SetPlatform,
+    /// `inject` removes no agent under `injection: disabled`.
+    Uninject,
+}
+
 /// The state of one pod.
 pub(super) struct PodState {
     pub(super) state: State,
@@ -58,10 +67,10 @@ impl PodState {
         next: None,
     };
 
-    pub(super) fn missed(workload: &Workload) -> Self {
+    pub(super) fn missed(owner: &PodOwner) -> Self {
         Self {
             state: State::Missed,
-            next: Some(NextStep::restart(workload)),
+            next: Some(NextStep::restart(owner)),
             ..Self::READY
         }
     }
@@ -81,7 +90,7 @@ impl PodState {
         let message = format!(
             "`select.kinds` and `select.exclude` need the owner of {kind} {name}, which is not in the input"
         );
-        let advice = "use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`";
+        let advice = "use `kubectl get pods,deployments,replicasets,statefulsets,daemonsets,jobs -A -o json`";
         Self {
             state: State::Unknown,
             cause: Some(Cause::new("owner-unknown", message)),
@@ -90,15 +99,29 @@ impl PodState {
         }
     }
 
-    pub(super) fn outdated(difference: Cause, owner: &PodOwner) -> Self {
-        let restart = NextStep::restart(&owner.workload);
+    pub(super) fn outdated(difference: Cause, change: &Change, owner: &PodOwner) -> Self {
+        let restart = NextStep::restart(owner);
+        let change = |manifest: &str| match change {
+            Change::Inject => format!("inject {manifest} again"),
+            Change::SetPlatform => {
+                format!(
+                    "set `platform: eks-fargate` for this pod on Fargate, then inject {manifest} again"
+                )
+            }
+            Change::Uninject => format!("run `uninject` on {manifest}"),
+        };
         let next = match owner.origin {
-            Origin::Manifest => NextStep::Advice("inject its manifest again and apply it".into()),
+            Origin::Manifest => {
+                let mut advice = format!("{} and apply it", change("its manifest"));
+                if owner.rollout != Rollout::Automatic {
+                    advice += &format!(", then {}", restart.text());
+                }
+                NextStep::Advice(advice)
+            }
             Origin::ApiServer => restart,
             Origin::Unknown => {
-                let restart = restart.text();
-                let advice =
-                    format!("if its manifest has the agent, inject it again; else {restart}");
+                let (change, restart) = (change("it"), restart.text());
+                let advice = format!("if its manifest has the agent, {change}; else {restart}");
                 NextStep::Advice(advice)
             }
         };

@@ -4,11 +4,15 @@ use crate::diagnostic::visible;
 use crate::status::cause::Cause;
 use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
-use crate::status::{Row, State, StatusReport};
+use crate::status::{Row, State, StatusReport, Summary};
 
 /// Returns the rows, those with a problem first.
 pub(crate) fn text(report: &StatusReport) -> String {
-    if report.workloads.is_empty() {
+    let Summary {
+        workloads,
+        pods_with_running_agent: running,
+    } = &report.summary;
+    if workloads.is_empty() && *running == 0 {
         return "no pod of the input has or is to have the agent\n".to_owned();
     }
     let lines: Vec<Line> = report.workloads.iter().map(Line::of).collect();
@@ -27,7 +31,12 @@ pub(crate) fn text(report: &StatusReport) -> String {
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
-    text
+    if !workloads.is_empty() {
+        let states = workloads.iter();
+        let states = states.map(|(state, count)| format!("{count} {}", state.words()));
+        text += &format!("\nworkloads: {}; ", states.collect::<Vec<_>>().join(", "));
+    }
+    text + &format!("pods with a running agent: {running}\n")
 }
 
 /// Aligned columns: namespace, workload, number of pods, state.

@@ -60,6 +60,8 @@ status  ReplicaSet/web-5d4f9c7b8  1 pod  missed     delete the pods; their contr
 status  ReplicaSet/web-5d4f9c7b8  1 pod  not ready  CrashLoopBackOff: ended with Error, exit code 1  kubectl logs crashing -n status -c {AGENT}
 status  ReplicaSet/web-5d4f9c7b8  1 pod  outdated   settings-changed; delete the pods; their controller creates new ones
 status  ReplicaSet/web-5d4f9c7b8  1 pod  ready
+
+workloads: 1 missed, 1 not ready, 1 outdated, 1 ready; pods with a running agent: 2
 "
         )
     );

@@ -10,7 +10,8 @@ fn an_input_without_pods_says_what_to_run() {
     // kubectl prints an empty list where it may not read pods.
     for text in [
         WEB,
-        "",
+        "[]\n",
+        "No resources found in shop namespace.\n",
         "{\"apiVersion\": \"v1\", \"items\": [], \"kind\": \"List\"}\n",
     ] {
         let ran = status_of(&[], text);
@@ -24,14 +25,44 @@ fn an_input_without_pods_says_what_to_run() {
 
 #[test]
 fn what_cannot_be_read_has_its_place() {
-    let ran = status_of(&[], "kind: Pod\n  a: [\n");
+    let pods = list([Living::of_deployment("shop", "web")]);
+    let help = " = help: give it all that `kubectl get pods -A -o json` prints, without messages of kubectl (`2>&1`)\n";
+    for (text, place) in [
+        ("kind: Pod\n  a: [\n".to_owned(), "<stdin>:2:"),
+        (
+            format!("Warning: v1 ComponentStatus is deprecated\n{pods}"),
+            "<stdin>:2:",
+        ),
+        (
+            format!("E1128 10:00:00.1 memcache.go:265] error: timeout\n{pods}"),
+            "<stdin>:",
+        ),
+        (format!("{pods}error: unable to reach it\n"), "<stdin>:"),
+        (pods[..pods.len() / 2].to_owned(), "<stdin>:"),
+        (pods[..pods.len() - 3].to_owned(), "<stdin>:"),
+        (String::new(), "<stdin>:1:1"),
+        ("\n \n".to_owned(), "<stdin>:1:1"),
+    ] {
+        let ran = status_of(&[], &text);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{text}");
+        let told = "error: the input is not what kubectl prints: ";
+        assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!(" --> {place}")),
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.ends_with(help), "{}", ran.stderr);
+    }
+    let one_is_empty = Folder::with(&[("1.json", &pods), ("2.json", "")]);
+    let ran = one_is_empty.run(&["status", "1.json", "2.json"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
     assert!(
-        ran.stderr.starts_with("error: not valid YAML: "),
+        ran.stderr
+            .contains("kubectl prints: it is empty\n --> 2.json:1:1\n"),
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains(" --> <stdin>:2:"), "{}", ran.stderr);
     let missing = Folder::with(&[]).run(&["status", "pods.json"]);
     assert_eq!(
         (missing.code, &*missing.stderr),

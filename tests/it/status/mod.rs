@@ -137,7 +137,16 @@ fn rows(arguments: &[&str], objects: impl IntoIterator<Item = Living>) -> Vec<St
     if ran.stdout == NONE {
         return Vec::new();
     }
-    let rows = ran.stdout.lines().map(|row| {
+    // A running agent may be of others, and of no workload that the configuration is about.
+    let rows = ran.stdout.split_once("\n\n");
+    let (rows, totals) = rows.unwrap_or(("", &ran.stdout));
+    let start = if rows.is_empty() {
+        "pods with "
+    } else {
+        "workloads: "
+    };
+    assert!(totals.starts_with(start), "{totals}");
+    let rows = rows.lines().map(|row| {
         let columns = row.split("  ").map(str::trim);
         let columns: Vec<&str> = columns.filter(|column| !column.is_empty()).collect();
         columns.join(" | ")

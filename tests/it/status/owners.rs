@@ -120,6 +120,127 @@ fn an_agent_of_a_manifest_is_not_updated_by_a_restart() {
 }
 
 #[test]
+fn a_workload_that_replaces_no_pod_by_itself_has_the_step_that_does() {
+    let db = |kind: &str| Living::pod("shop", "db-0").owned_by("apps/v1", kind, "db");
+    let owned = |kind: &str, strategy: &str| {
+        owner("apps/v1", kind, "db").with("/spec/updateStrategy", json!({"type": strategy}))
+    };
+    for kind in ["StatefulSet", "DaemonSet"] {
+        let restart = format!("kubectl rollout restart {}/db -n shop", kind.to_lowercase());
+        for (strategy, next) in [
+            ("RollingUpdate", &*restart),
+            (
+                "OnDelete",
+                "delete the pods; their controller creates new ones",
+            ),
+        ] {
+            assert_eq!(
+                row(&[], [db(kind), owned(kind, strategy)]),
+                format!("shop | {kind}/db | 1 pod | missed | {next}")
+            );
+        }
+    }
+    let web = || Living::of_deployment("shop", "web");
+    let deployment =
+        |paused: bool| owner("apps/v1", "Deployment", "web").with("/spec/paused", json!(paused));
+    let command = |paused| {
+        let ran = status(&["-o", "json"], [web(), deployment(paused)]);
+        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        report["workloads"][0]["next"].clone()
+    };
+    assert_eq!(
+        command(true),
+        json!({"command": "kubectl rollout resume deployment/web -n shop"})
+    );
+    assert_eq!(
+        command(false),
+        json!({"command": "kubectl rollout restart deployment/web -n shop"})
+    );
+    let outdated = ["--set", "agent.roles=[shop:web]"];
+    let of_manifest = |pod: Living, owner: Living| {
+        let record = pod.0["metadata"]["annotations"].clone();
+        let owner = owner.with("/spec/template/metadata/annotations", record);
+        row(&outdated, [pod, owner])
+    };
+    let again = "1 pod | outdated | settings-changed; inject its manifest again and apply it, then";
+    assert_eq!(
+        of_manifest(
+            db("StatefulSet").injected(&[]),
+            owned("StatefulSet", "OnDelete")
+        ),
+        format!(
+            "shop | StatefulSet/db | {again} delete the pods; their controller creates new ones"
+        )
+    );
+    assert_eq!(
+        of_manifest(web().injected(&[]), deployment(true)),
+        format!("shop | Deployment/web | {again} kubectl rollout resume deployment/web -n shop")
+    );
+}
+
+#[test]
+fn an_agent_is_taken_out_where_injection_is_disabled() {
+    let web = || Living::of_deployment("shop", "web").injected(&[]);
+    let deployment = || owner("apps/v1", "Deployment", "web");
+    let disabled = ["--set", "injection=disabled"];
+    let outdated =
+        "shop | Deployment/web | 1 pod | outdated | no-longer-wanted: `injection` is `disabled`";
+    let restart = "kubectl rollout restart deployment/web -n shop";
+    assert_eq!(
+        row(&disabled, [web()]),
+        format!("{outdated}; if its manifest has the agent, run `uninject` on it; else {restart}")
+    );
+    assert_eq!(
+        row(&disabled, [web(), deployment()]),
+        format!("{outdated} | {restart}")
+    );
+    let record = web().0["metadata"]["annotations"].clone();
+    let injected = deployment().with("/spec/template/metadata/annotations", record);
+    assert_eq!(
+        row(&disabled, [web(), injected]),
+        format!("{outdated}; run `uninject` on its manifest and apply it")
+    );
+}
+
+#[test]
+fn an_agent_of_a_manifest_on_fargate_needs_the_platform() {
+    let label = "/metadata/labels/eks.amazonaws.com~1fargate-profile";
+    let fargate = |pod: Living| pod.with(label, json!("apps"));
+    let by_scheduler = |pod: Living| pod.with("/spec/schedulerName", json!("fargate-scheduler"));
+    let web = |settings: &[&str]| Living::of_deployment("shop", "web").injected(settings);
+    let deployment = || owner("apps/v1", "Deployment", "web");
+    let outdated = "shop | Deployment/web | 1 pod | outdated | settings-changed";
+    let platform = "set `platform: eks-fargate` for this pod on Fargate, then inject";
+    let restart = "kubectl rollout restart deployment/web -n shop";
+    let unknown =
+        format!("{outdated}; if its manifest has the agent, {platform} it again; else {restart}");
+    assert_eq!(row(&[], [fargate(web(&[]))]), unknown);
+    assert_eq!(row(&[], [by_scheduler(web(&[]))]), unknown);
+    let roles = ["--set", "agent.roles=[shop:web]"];
+    assert_eq!(row(&roles, [fargate(web(&[]))]), unknown);
+    let record = web(&[]).0["metadata"]["annotations"].clone();
+    let injected = deployment().with("/spec/template/metadata/annotations", record);
+    assert_eq!(
+        row(&[], [fargate(web(&[])), injected]),
+        format!("{outdated}; {platform} its manifest again and apply it")
+    );
+    assert_eq!(
+        row(&[], [fargate(web(&[])), deployment()]),
+        format!("{outdated} | {restart}"),
+        "the webhook sees what EKS has set"
+    );
+    let right = || fargate(web(&["platform=eks-fargate"]));
+    assert!(row(&[], [right()]).ends_with("| ready"));
+    let other =
+        format!("{outdated}; if its manifest has the agent, inject it again; else {restart}");
+    assert_eq!(row(&roles, [right()]), other);
+    let set = ["--set", "platform=eks-fargate"];
+    assert_eq!(row(&set, [fargate(web(&[]))]), other, "it is set already");
+    let nodes = ["--set", "platform=kubernetes"];
+    assert!(row(&nodes, [fargate(web(&["platform=kubernetes"]))]).ends_with("| ready"));
+}
+
+#[test]
 fn rules_about_kinds_and_names_are_applied_to_the_workload() {
     let web = || Living::of_deployment("shop", "web");
     let is_missed = |set: &str| row(&["--set", set], [web()]).contains("| missed |");
@@ -142,7 +263,7 @@ fn a_pod_whose_owner_the_rules_need_and_the_input_lacks_is_unknown() {
     assert_eq!(
         row(&kinds, [job()]),
         "shop | Job/report-1 | 1 pod | unknown | owner-unknown: `select.kinds` and `select.exclude` need the owner of \
-         Job report-1, which is not in the input; use `kubectl get pods,replicasets,statefulsets,daemonsets,jobs -A -o json`"
+         Job report-1, which is not in the input; use `kubectl get pods,deployments,replicasets,statefulsets,daemonsets,jobs -A -o json`"
     );
     for output in ["-q", "-ojson"] {
         let arguments = [&kinds[..], &[output]].concat();

@@ -39,6 +39,8 @@ shop   Deployment/web  1 pod   not ready  CrashLoopBackOff: ended with Error, ex
 plain  Pod/debug       1 pod   refused    invalid-annotation: annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `yes`; write `\"true\"`, in quotes
 plain  StatefulSet/db  1 pod   outdated   settings-changed; if its manifest has the agent, inject it again; else kubectl rollout restart statefulset/db -n plain
 shop   Deployment/web  1 pod   ready
+
+workloads: 1 missed, 1 not ready, 1 refused, 1 outdated, 1 ready; pods with a running agent: 2
 ";
     let ran = status(&[], cluster());
     assert_eq!((ran.code, &*ran.stderr), (Some(1), ""));
@@ -96,6 +98,13 @@ fn the_json_has_every_workload_and_fits_its_schema() {
     );
     assert_eq!(report["kind"], "StatusReport");
     assert_eq!(
+        report["summary"],
+        json!({
+            "workloads": {"missed": 1, "not-ready": 1, "refused": 1, "outdated": 1, "ready": 1},
+            "podsWithRunningAgent": 2,
+        })
+    );
+    assert_eq!(
         report["workloads"][0],
         json!({
             "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "plain", "name": "old"},
@@ -145,6 +154,16 @@ fn every_form_of_kubectls_output_gives_the_same_report() {
         expected,
         "objects as `jq '.items[]'` prints them"
     );
+    assert_eq!(
+        status_of(&["-o", "json"], &value["items"].to_string()),
+        expected,
+        "a list as `jq .items` prints it"
+    );
+    assert_eq!(
+        status_of(&["-o", "json"], &format!("[{value}]")),
+        expected,
+        "lists as `jq --slurp .` prints them"
+    );
     let (pods, others) = items.split_at(items.len() - 1);
     let untyped: Vec<Value> = pods
         .iter()
@@ -176,17 +195,92 @@ fn a_pod_in_json_may_have_characters_that_yaml_has_not() {
 }
 
 #[test]
-fn a_pod_that_the_input_has_twice_counts_once() {
-    let twice = || {
-        [
-            Living::of_deployment("shop", "web"),
-            Living::of_deployment("shop", "web"),
-        ]
+fn the_last_line_counts_workloads_by_state_and_running_agents() {
+    let many = (0..500).map(|i| {
+        let pod = Living::of_deployment("shop", &format!("web-{i}"));
+        if i < 480 { pod } else { pod.injected(&[]) }
+    });
+    let ran = status(&[], many);
+    assert!(
+        ran.stdout
+            .ends_with("\n\nworkloads: 480 missed, 20 ready; pods with a running agent: 20\n"),
+        "{}",
+        ran.stdout
+    );
+    let of = |number: usize| {
+        let pod = Living::of_deployment("shop", "web").injected(&[]);
+        pod.with("/metadata/name", json!(format!("web-{number}")))
     };
-    assert!(status(&[], twice()).stdout.contains("1 pod  missed"));
-    let [one, other] = twice();
-    let other = other.with("/metadata/uid", json!("of another cluster"));
-    assert!(status(&[], [one, other]).stdout.contains("2 pods  missed"));
+    let waits = |reason| json!({"ready": false, "state": {"waiting": {"reason": reason}}});
+    let pods = [
+        of(0),
+        of(1).agent_status(json!({"ready": false, "state": {"running": {}}})),
+        of(2).agent_status(waits("CrashLoopBackOff")),
+        of(3).agent_status(waits("ErrImagePull")),
+        of(4).with("/status/reason", json!("NodeLost")),
+    ];
+    let totals = "workloads: 1 not ready, 1 ready; pods with a running agent: 2\n";
+    let stdout = status(&[], pods).stdout;
+    assert!(stdout.ends_with(totals), "{stdout}");
+}
+
+/// Mackerel has a host for it all the same.
+#[test]
+fn a_running_agent_of_others_counts_where_the_configuration_gives_none() {
+    let pod = || {
+        let pod = Living::of_deployment("shop", "web").injected(&[]);
+        pod.with("/metadata/annotations", json!({}))
+    };
+    let disabled = ["--set", "injection=disabled"];
+    let ran = status(&disabled, [pod()]);
+    assert_eq!(
+        (ran.code, &*ran.stdout),
+        (Some(0), "pods with a running agent: 1\n")
+    );
+    let missed = Living::of_deployment("plain", "old");
+    let stdout = status(&["--set", "select.namespaces=[plain]"], [pod(), missed]).stdout;
+    assert!(
+        stdout.ends_with("\n\nworkloads: 1 missed; pods with a running agent: 1\n"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn a_pod_counts_once_for_each_uid_as_the_last_file_has_it() {
+    let web = || Living::of_deployment("shop", "web");
+    let counted = |files: [&[Living]; 2]| {
+        let [one, other] = files.map(|pods| list(pods.iter().map(|pod| Living(pod.0.clone()))));
+        let folder = Folder::with(&[("1.json", &one), ("2.json", &other)]);
+        let ran = folder.run(&["status", "-o", "json", "1.json", "2.json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
+        report["summary"]["workloads"].to_string()
+            + &report["workloads"][0]["pods"]
+                .as_array()
+                .unwrap()
+                .len()
+                .to_string()
+    };
+    assert_eq!(counted([&[web()], &[web()]]), r#"{"missed":1}1"#);
+    assert_eq!(
+        counted([&[web()], &[web().injected(&[])]]),
+        r#"{"ready":1}1"#
+    );
+    assert_eq!(
+        counted([&[web().injected(&[])], &[web()]]),
+        r#"{"missed":1}1"#
+    );
+    let elsewhere = web().with("/metadata/uid", json!("of another cluster"));
+    assert_eq!(counted([&[web()], &[elsewhere]]), r#"{"missed":1}2"#);
+    let nameless = || web().with("/metadata/uid", Value::Null);
+    assert_eq!(
+        counted([&[nameless(), nameless()], &[nameless()]]),
+        r#"{"missed":1}2"#
+    );
+    let injected = nameless().injected(&[]);
+    assert_eq!(
+        counted([&[nameless()], &[injected]]),
+        r#"{"missed":1,"ready":1}1"#
+    );
 }
 
 #[test]
@@ -194,7 +288,7 @@ fn hostile_names_neither_move_the_cursor_nor_reach_a_shell() {
     let pod =
         Living::pod("shop", "x").owned_by("apps/v1", "Deployment", "a; rm -rf ~\u{1b}[2J\nfake");
     let stdout = status(&[], [pod]).stdout;
-    assert_eq!(stdout.lines().count(), 1);
+    assert_eq!(stdout.lines().count(), 3);
     assert!(stdout.starts_with(
         "shop  Deployment/a; rm -rf ~\u{241b}[2J\u{240a}fake  1 pod  missed  check the input: a name in it is empty, or none that Kubernetes takes"
     ));
