@@ -32,8 +32,6 @@ pub(crate) fn inject_list(
             built_namespace: None,
         }]);
         injection.requirements = around.requirements;
-        let scalings = around.scalings.into_iter().map(|(_, scaling)| scaling);
-        injection.scalings = scalings.collect();
         injection
             .remarks
             .extend(around.remarks.into_iter().map(|(_, remark)| remark));

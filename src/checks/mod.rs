@@ -1,12 +1,10 @@
-//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, ServiceAccounts. Reads the autoscalers
-//! that change the number of pods.
+//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, ServiceAccounts.
 //!
 //! The injection only notes their locations, since most of them have nothing to do with an agent. Those that may matter are
 //! parsed after it.
 
 mod agent_config;
 mod api_key;
-mod autoscaler;
 mod missing_key;
 mod nothing_selected;
 mod objects;
@@ -19,7 +17,6 @@ use crate::agent::prerequisites::{Prerequisites, Presence, Requirement};
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::{Outcome, Remark};
-use crate::manifest::replicas::Scaling;
 use objects::Named;
 use std::collections::HashSet;
 
@@ -45,8 +42,6 @@ pub struct Checked {
     pub requirements: Vec<Requirement>,
     /// Warnings about objects of the input, each with the index of its text.
     pub remarks: Vec<(usize, Remark)>,
-    /// The ranges of the input's autoscalers, if explanations are asked for, each with the index of its text.
-    pub scalings: Vec<(usize, Scaling)>,
 }
 
 /// Checks the resources that the injected pods of all texts of a run need.
@@ -82,7 +77,6 @@ pub fn check_inputs(inputs: &[ProcessedText<'_>]) -> Checked {
     Checked {
         requirements,
         remarks,
-        scalings: autoscaler::scalings(&objects),
     }
 }
 

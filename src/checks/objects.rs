@@ -1,4 +1,4 @@
-//! Reads the related objects of the input; Secrets, ConfigMaps and ServiceAccounts only if a pod names them.
+//! Reads the Secrets, ConfigMaps and ServiceAccounts of the input that a pod names.
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{AgentGroup, ProcessedText, namespace_of};
@@ -22,8 +22,6 @@ pub(super) struct Named<'r> {
     names: HashSet<ObjectKey<'r>>,
     /// Searches for the names, to skip texts without any of them; none if there are so many that parsing is cheaper.
     finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
-    /// True if a number of replicas is known: explanations are asked for.
-    counts_replicas: bool,
 }
 
 /// The maximum number of names of one kind to search a text for.
@@ -71,34 +69,22 @@ impl<'r> Named<'r> {
             let of_names = names.into_iter().map(Finder::new);
             finders.insert(kind, are_few.then(|| of_names.collect()));
         }
-        let mut outcomes = inputs.iter().flat_map(|input| &input.injection.outcomes);
-        Self {
-            names,
-            finders,
-            counts_replicas: outcomes.any(|outcome| outcome.replicas.is_some()),
-        }
-    }
-
-    /// Returns true if objects of this kind matter to the run.
-    fn is_wanted(&self, kind: RelatedKind) -> bool {
-        match kind {
-            RelatedKind::Holds(_) | RelatedKind::ServiceAccount => self.finders.contains_key(&kind),
-            RelatedKind::Autoscaler => self.counts_replicas,
-            RelatedKind::Permission => false,
-        }
+        Self { names, finders }
     }
 
     /// Searches a text for the names of objects of this kind, so that a text without them is not read. A name with escapes is not found.
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
-        let Some(Some(finders)) = self.finders.get(&kind) else {
-            return true;
+        let Some(finders) = self.finders.get(&kind) else {
+            return false;
         };
-        let mut finders = finders.iter();
-        finders.any(|finder| finder.find(text.as_bytes()).is_some())
+        let is_found = |finder: &Finder<'_>| finder.find(text.as_bytes()).is_some();
+        finders
+            .as_ref()
+            .is_none_or(|finders| finders.iter().any(is_found))
     }
 
     fn has(&self, kind: RelatedKind, namespace: Option<&str>, name: &str) -> bool {
-        !kind.is_named() || self.names.contains(&(kind, namespace, name))
+        self.names.contains(&(kind, namespace, name))
     }
 }
 
@@ -120,7 +106,7 @@ pub struct Object {
     pub is_source: bool,
 }
 
-/// A key with its value: of a Secret, ConfigMap or ServiceAccount, or an autoscaler's `spec` and target.
+/// A key of a Secret, ConfigMap or ServiceAccount, with its value.
 #[derive(Debug, Clone)]
 pub struct DataEntry {
     pub key: String,
@@ -211,11 +197,7 @@ pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>) -> Vec<Objec
         // A document may hold many of them, in a list.
         for locations in related.chunk_by(|one, next| one.piece == next.piece) {
             let kinds = locations.iter().map(|location| location.kind);
-            let mut kinds: HashSet<RelatedKind> =
-                kinds.filter(|kind| named.is_wanted(*kind)).collect();
-            if kinds.is_empty() {
-                continue;
-            }
+            let mut kinds: HashSet<RelatedKind> = kinds.collect();
             let Some(piece) = locations.first().map(|location| location.piece.clone()) else {
                 continue;
             };
@@ -271,10 +253,7 @@ impl ObjectReader<'_> {
         let gvk = resource.gvk.as_ref();
         // The mapping with the name of the Secret that a controller makes; by default it is that of the resource.
         let target_path: &[&str] = match gvk.map(|gvk| (&*gvk.group, &*gvk.kind)) {
-            None
-            | Some(
-                ("", _) | ("autoscaling", "HorizontalPodAutoscaler") | ("keda.sh", "ScaledObject"),
-            ) => &[],
+            None | Some(("", _)) => &[],
             Some(("external-secrets.io", "ExternalSecret")) => &["spec", "target"],
             Some(("bitnami.com", "SealedSecret")) => &["spec", "template", "metadata"],
             Some(_) => return None,
@@ -335,12 +314,6 @@ impl ObjectReader<'_> {
             }
             RelatedKind::ServiceAccount => entries(tree, Some(object), ""),
             RelatedKind::Permission => Vec::new(),
-            RelatedKind::Autoscaler => {
-                let spec = tree.member(object, "spec");
-                let target = spec.and_then(|spec| tree.member(spec, "scaleTargetRef"));
-                let target = entries(tree, target, "/spec/scaleTargetRef");
-                [entries(tree, spec, "/spec"), target].concat()
-            }
         }
     }
 }

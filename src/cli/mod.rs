@@ -243,12 +243,8 @@ fn request(arguments: &InjectArgs, direction: Direction) -> anyhow::Result<RunRe
     if arguments.force {
         options.hand_edits = HandEdits::Overwrite;
     }
-    match mode {
-        OutputMode::Patches => options.patches = Patches::Keep,
-        OutputMode::CheckReport(ExplainFormat::Json) => {
-            options.explanations = Explanations::Keep;
-        }
-        _ => {}
+    if let OutputMode::Patches = mode {
+        options.patches = Patches::Keep;
     }
     Ok(RunRequest {
         paths: &arguments.read.paths,

@@ -425,11 +425,6 @@ impl<'r> Session<'r> {
             namespace.take_if(|namespace| renamed.contains(namespace));
             known.insert((namespace.clone(), requirement.need.clone()))
         });
-        for (file, scaling) in checked.scalings {
-            if let Some(file) = self.files.get_mut(file) {
-                file.injection.scalings.push(scaling);
-            }
-        }
         for (file, remark) in checked.remarks {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.remarks.push(remark);

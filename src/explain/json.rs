@@ -55,7 +55,6 @@ pub fn json(explanation: &Explanation<'_>) -> Value {
         "errors": errors,
         "needed": explanation.needed,
         "permissions": explanation.permissions,
-        "hosts": explanation.hosts,
     })
 }
 

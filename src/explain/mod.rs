@@ -3,7 +3,6 @@
 
 pub mod github;
 pub mod gitlab;
-mod hosts;
 pub mod json;
 pub mod markdown;
 mod permissions;
@@ -12,7 +11,6 @@ pub mod sarif;
 mod settings;
 pub mod text;
 
-pub use hosts::HostCount;
 pub use permissions::PermissionView;
 pub use required::Needed;
 
@@ -39,8 +37,6 @@ pub struct Explanation<'i> {
     pub needed: Vec<Needed<'i>>,
     /// Permissions that the agents need.
     pub permissions: Vec<PermissionView>,
-    /// Hosts in Mackerel.
-    pub hosts: HostCount,
     /// Number of resources without a pod template.
     pub without_pod_template: usize,
     shows_containers: bool,
@@ -111,7 +107,6 @@ pub fn explain<'i>(
         rows: rows.collect(),
         needed: needed(&shown, inputs),
         permissions: permissions::permissions(&shown, inputs),
-        hosts: HostCount::of(&shown, texts, config),
         without_pod_template: match resource {
             Some(_) => 0,
             None => without_template.sum(),

@@ -25,8 +25,6 @@ pub fn text(explanation: &Explanation<'_>) -> String {
         without_template,
         Tense::Conditional,
     );
-    let mut totals = vec![totals.join(", ")];
-    totals.extend(explanation.hosts.line());
     // The messages on stderr have the findings about the run.
     let rows = explanation
         .rows
@@ -37,7 +35,7 @@ pub fn text(explanation: &Explanation<'_>) -> String {
         rows,
         required,
         permissions(&explanation.permissions),
-        totals,
+        vec![totals.join(", ")],
     ]
     .to_vec();
     parts

@@ -7,7 +7,6 @@ use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::row::{Row, Subject};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::related::Location;
-use crate::manifest::replicas::Scaling;
 use crate::report::Finding;
 use std::borrow::Cow;
 use yaml_json_patch::edit::{self, Edit};
@@ -30,8 +29,6 @@ pub struct Injection {
     pub(crate) kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
     pub(crate) related: Vec<Location>,
-    /// The ranges of the text's autoscalers, if explanations are asked for.
-    pub(crate) scalings: Vec<Scaling>,
     /// Objects that must exist for the injected pods, by namespace, each with its presence in the text.
     pub requirements: Vec<Requirement>,
     /// Decides the severity of a finding in this run.
@@ -47,7 +44,7 @@ impl Injection {
 
     /// Returns true if something is said about a place in the text, or is still read there.
     pub(crate) fn needs_text(&self) -> bool {
-        self.findings().next().is_some() || !self.related.is_empty() || !self.scalings.is_empty()
+        self.findings().next().is_some() || !self.related.is_empty()
     }
 
     /// Returns true if `--check` fails.
@@ -97,7 +94,6 @@ impl Injection {
             remarks,
             kinds_without_template,
             related,
-            scalings,
             requirements: _,
             severity_policy: _,
         } = later;
@@ -113,7 +109,6 @@ impl Injection {
         self.remarks.extend(remarks);
         self.kinds_without_template.absorb(&kinds_without_template);
         self.related.extend(related);
-        self.scalings.extend(scalings);
     }
 
     /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about

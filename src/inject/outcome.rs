@@ -35,8 +35,6 @@ pub struct Outcome {
     pub(crate) has_wanted_agent: bool,
     /// The components that the template has after the run.
     pub(crate) components: InjectedComponents,
-    /// Number of pods that the resource asks for, if explanations are asked for; none if the manifest does not have it.
-    pub(crate) replicas: Option<u64>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
     pub patch: Patch,

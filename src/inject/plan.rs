@@ -20,7 +20,6 @@ use crate::manifest::known_kinds::WorkloadKind;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
-use crate::manifest::replicas::replicas;
 use crate::manifest::resource::{Resource, file, resources, types};
 use crate::manifest::workloads::{FoundTemplate, Table, Templates};
 use crate::options::{Direction, Explanations, Options};
@@ -376,10 +375,6 @@ impl ResourcePlanner<'_, '_> {
                     .agent
                     .and_then(|agent| self.injected(agent, &view)),
                 wait_for: reconciled.wait_for.filter(|_| is_explained),
-            },
-            replicas: match options.explanations {
-                Explanations::Keep => replicas(self.tree, self.resource),
-                Explanations::Drop => None,
             },
             patch: Patch(Vec::new()),
         });

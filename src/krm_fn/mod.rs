@@ -433,7 +433,6 @@ mod tests {
             acknowledged: ReasonSet::default(),
             has_wanted_agent: false,
             components: InjectedComponents::default(),
-            replicas: None,
             patch: json_patch::Patch::default(),
         }
     }

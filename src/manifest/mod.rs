@@ -19,7 +19,6 @@ pub(crate) mod qos;
 pub(crate) mod quantity;
 pub(crate) mod related;
 pub(crate) mod release_tools;
-pub(crate) mod replicas;
 pub(crate) mod resource;
 pub(crate) mod strategic_merge;
 pub(crate) mod template_path;

@@ -1,4 +1,4 @@
-//! Kinds of resources that pods depend on: Secrets, ConfigMaps, ServiceAccounts, permissions, autoscalers.
+//! Kinds of resources that pods depend on: Secrets, ConfigMaps, ServiceAccounts, permissions.
 
 use kube_core::TypeMeta;
 use serde::Serialize;
@@ -35,8 +35,6 @@ pub(crate) enum RelatedKind {
     ServiceAccount,
     /// A ClusterRole or ClusterRoleBinding, by which an agent may read from the kubelet.
     Permission,
-    /// A HorizontalPodAutoscaler or ScaledObject, which changes the number of pods.
-    Autoscaler,
 }
 
 impl RelatedKind {
@@ -49,16 +47,7 @@ impl RelatedKind {
             "ConfigMap" => Some(RelatedKind::Holds(Source::ConfigMap)),
             "ServiceAccount" => Some(RelatedKind::ServiceAccount),
             "ClusterRole" | "ClusterRoleBinding" => Some(RelatedKind::Permission),
-            "HorizontalPodAutoscaler" | "ScaledObject" => Some(RelatedKind::Autoscaler),
             _ => None,
-        }
-    }
-
-    /// Returns true if a pod depends on such a resource only by naming it.
-    pub(crate) fn is_named(self) -> bool {
-        match self {
-            RelatedKind::Holds(_) | RelatedKind::ServiceAccount => true,
-            RelatedKind::Permission | RelatedKind::Autoscaler => false,
         }
     }
 }

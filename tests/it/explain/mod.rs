@@ -102,7 +102,6 @@ required permissions (`mackerel-agent-injector rbac` prints them); without them 
   get nodes/pods and nodes/stats: ServiceAccount default in shop
 
 1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template, 1 warning
-Mackerel hosts: 1, one for each replica
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!(

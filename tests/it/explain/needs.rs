@@ -1,4 +1,4 @@
-//! Objects and permissions that the agents need, and the hosts that they make.
+//! Objects and permissions that the agents need.
 
 use super::SHOP;
 use crate::program::{Folder, WEB};
@@ -31,72 +31,6 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
         (Some(2), web),
         "{}",
         strict.stderr
-    );
-}
-
-/// The manifest of a CronJob does not say how many pods there will be.
-#[test]
-fn hosts_are_counted_by_replicas() {
-    let three = WEB.replace("\nspec:\n", "\nspec:\n  replicas: 3\n");
-    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 5, maxReplicas: 50}\n";
-    let keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}, minReplicaCount: 2, maxReplicaCount: 30}\n";
-    let other = scaler.replace("name: web}, min", "name: elsewhere}, min");
-    let idle = keda.replace(", minReplicaCount: 2, maxReplicaCount: 30", "");
-    let report = WEB.replace("Deployment", "DaemonSet");
-    let none = WEB.replace("name: web\nspec", "name: off\nspec").replace(
-        "labels:",
-        "annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
-    );
-    for (texts, hosts) in [
-        (&[WEB][..], "Mackerel hosts: 1, one for each replica\n"),
-        (
-            &[WEB, &three, &none],
-            "Mackerel hosts: 4, one for each replica\n",
-        ),
-        (
-            &[&three, &report],
-            "Mackerel hosts: at least 3, one for each replica; unknown for 1 template without a number of replicas\n",
-        ),
-        (
-            &[&three, scaler],
-            "Mackerel hosts: 5 to 50, one for each replica\n",
-        ),
-        (
-            &[&three, keda],
-            "Mackerel hosts: 2 to 30, one for each replica\n",
-        ),
-        (
-            &[&three, &idle],
-            "Mackerel hosts: 0 to 100, one for each replica\n",
-        ),
-        (
-            &[&three, &other],
-            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number\n",
-        ),
-        (
-            &[&three, scaler, &report],
-            "Mackerel hosts: 5 to 50, one for each replica; \
-             unknown for 1 template without a number of replicas\n",
-        ),
-        (
-            &[&report],
-            "Mackerel hosts: unknown for 1 template without a number of replicas\n",
-        ),
-    ] {
-        let stream = texts.join("---\n");
-        let ran = Folder::with(&[]).run_with(&["explain", "-"], &stream);
-        assert!(ran.stdout.ends_with(hosts), "{}", ran.stdout);
-    }
-    let off = Folder::with(&[]).run_with(&["explain", "-"], &none);
-    assert!(!off.stdout.contains("Mackerel hosts"), "{}", off.stdout);
-    let json = Folder::with(&[]).run_with(
-        &["explain", "-o", "json", "-"],
-        format!("{three}---\n{report}"),
-    );
-    let json: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(
-        json["hosts"],
-        json!({"min": 3, "max": 3, "hasAutoscalers": false, "unknownTemplates": 1})
     );
 }
 
