@@ -7,7 +7,7 @@
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
 //! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
-//! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
+//! | 5 | is it a whole pod, for Linux, whose controller takes the agent? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `webhook-only` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
@@ -48,6 +48,7 @@ use crate::annotations::ignored_warnings;
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
+use crate::manifest::known_kinds::is_webhook_only;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
@@ -353,6 +354,10 @@ impl<'a> Evaluation<'a, '_> {
         }
         match self.looks_like_a_patch() {
             Some(patch) => Err(NoAgent::skip(patch)),
+            None if is_webhook_only(self.group()) && !self.is_configured() => {
+                let finding = self.finding_without_details(Reason::WebhookOnly);
+                Err(NoAgent::skip(finding))
+            }
             None => Ok(()),
         }
     }
