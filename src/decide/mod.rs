@@ -5,7 +5,7 @@
 //! | --- | --- | --- | --- |
 //! | 1 | can the resource ever be injected? | `scope` | `local-config`, `mirror-pod`, `disabled` |
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
-//! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
+//! | 3 | are its annotations allowed, in the right place, and known? | `annotations`, `misplaced_annotation` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
 //! | 5 | is it a whole pod, for Linux, whose controller takes the agent? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `webhook-only` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
@@ -24,6 +24,7 @@ mod annotations;
 pub mod controller_owned;
 mod existing_agent;
 pub mod immutable_template;
+pub mod misplaced_annotation;
 mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
@@ -406,11 +407,5 @@ impl<'a> Evaluation<'a, '_> {
     ) -> Finding {
         let start = self.tree.place(node).start;
         Finding::new(reason, message, start, &format!("{}{pointer}", self.at))
-    }
-
-    /// Returns the text of a scalar, or of one that an alias leads to; empty for a list or mapping.
-    fn scalar(&self, node: NodeId) -> Cow<'_, str> {
-        let node = self.tree.alias_target(node);
-        self.tree.scalar(node).unwrap_or_default()
     }
 }

@@ -299,6 +299,14 @@ impl Gap {
     }
 }
 
+/// Returns true for kinds without a pod template whose controllers copy their annotations to the pods, where the webhook reads them.
+pub(crate) fn passes_annotations_on(gvk: &GroupVersionKind) -> bool {
+    matches!(
+        (&*gvk.group, &*gvk.kind),
+        ("kubeflow.org", "Notebook") | ("serving.kserve.io" | "tekton.dev", _)
+    )
+}
+
 /// Returns true for a kind that creates pods and holds no whole pod template: it has fields of its own, a bare PodSpec, one
 /// `container`, no annotations, or manifests of other kinds.
 fn is_for_webhook(group: &str, kind: &str) -> bool {
