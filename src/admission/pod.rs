@@ -34,8 +34,10 @@ impl Reviewer {
         let mut warnings = report.warnings;
         warnings.retain(|warning| {
             warning.reason.class() == Class::Refused
-                || (warning.reason == Reason::AnnotationNotAllowed
-                    && !policy.is_acknowledged(warning))
+                || matches!(
+                    warning.reason,
+                    Reason::AnnotationNotAllowed | Reason::MisplacedAnnotation
+                ) && !policy.is_acknowledged(warning)
         });
         let plan = match report.decision {
             Decision::Add(plan) => plan,

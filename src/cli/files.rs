@@ -114,7 +114,11 @@ fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
+    let message = "kustomize sets this label, which has no effect";
+    let label = Finding::about_input(Reason::MisplacedAnnotation, message)
+        .with_help("set it as an annotation of the pod template");
     for SetAnnotation { folder, at } in set_annotations(graph) {
+        let finding = if at.is_label { &label } else { &finding };
         session.use_nearest(folder);
         let policy = session.run.severity_policy();
         session.messages.add(Row {

@@ -89,7 +89,7 @@ pub(crate) use violation::{Violation, listed};
 pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
-use crate::manifest::known_kinds::{Lifetime, WorkloadKind};
+use crate::manifest::known_kinds::WorkloadKind;
 use crate::manifest::template_path::PathRest;
 use crate::manifest::workloads::Table;
 use serde_json::{Value as Json, json};
@@ -150,10 +150,7 @@ impl Config {
             group: &place.group,
             kind: &place.kind,
             path: PathRest::Configured(&place.path.steps),
-            lifetime: match place.completes {
-                true => Lifetime::Completes,
-                false => Lifetime::Runs,
-            },
+            completes: place.completes,
         }))
     }
 

@@ -1,22 +1,20 @@
-//! `invalid-annotation`, `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in
-//! our name that are wrong or have no effect.
+//! `invalid-annotation`, `annotation-not-allowed`, `unknown-annotation`, `idle-annotation`: annotations in our name that are wrong or
+//! have no effect.
 
 use crate::annotations::{self, Given, InvalidAnnotation};
 use crate::config::Config;
 use crate::decide::Evaluation;
-use crate::mackerel::annotations::{Annotation, PREFIX};
-use crate::manifest::field_path::field_path;
+use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::{PodAnnotation, PodTemplate};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
-use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId};
 
 /// Keys of one template that are warned about one by one, and whose nearest name is looked for.
 const MAX_WARNINGS: usize = 16;
 
 /// The advice about an annotation that is not allowed.
-const ALLOW: &str = "remove it, or allow it in the configuration";
+pub(super) const ALLOW: &str = "remove it, or allow it in the configuration";
 
 /// Returns the advice to request an agent.
 pub(super) fn request_help() -> String {
@@ -43,6 +41,26 @@ pub(super) fn given(template: &PodTemplate) -> Vec<Given<'_>> {
         }
     }
     given
+}
+
+/// Returns the message about an annotation that the configuration does not allow.
+pub(super) fn not_allowed(config: &Config, key: &str) -> Option<String> {
+    let name = config.not_allowed(key)?.allowed_name();
+    Some(format!(
+        "`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`"
+    ))
+}
+
+/// Returns the findings about the keys of one mapping, with the number of those that are too many.
+pub(super) fn of_each<K>(keys: &[K], finding: impl Fn(&K) -> Finding) -> Vec<Finding> {
+    let (first, others) = keys.split_at(keys.len().min(MAX_WARNINGS));
+    let mut findings: Vec<Finding> = first.iter().map(finding).collect();
+    if !others.is_empty()
+        && let Some(last) = findings.last_mut()
+    {
+        last.message += &format!(" (and {} more keys like it)", others.len());
+    }
+    findings
 }
 
 impl<'a> Evaluation<'a, '_> {
@@ -123,79 +141,19 @@ impl<'a> Evaluation<'a, '_> {
         Finding::new(reason, message, annotation.offset, &pointer)
     }
 
-    /// Warns about each of the keys of one mapping, and about the number of those that are too many.
-    fn warn_of_each<K>(&mut self, keys: &[K], finding: impl Fn(&Self, &K) -> Finding) {
-        let (first, others) = keys.split_at(keys.len().min(MAX_WARNINGS));
-        for key in first {
-            let finding = finding(self, key);
-            self.warnings.push(finding);
-        }
-        if !others.is_empty()
-            && let Some(last) = self.warnings.last_mut()
-        {
-            last.message += &format!(" (and {} more keys like it)", others.len());
-        }
-    }
-
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
         let mut found = Vec::new();
         for annotation in &self.written.annotations {
-            if let Some(message) = self.not_allowed(&annotation.key) {
+            if let Some(message) = not_allowed(self.config, &annotation.key) {
                 found.push((message, annotation));
             }
         }
-        self.warn_of_each(&found, |this, (message, annotation)| {
+        let findings = of_each(&found, |(message, annotation)| {
             let reason = Reason::AnnotationNotAllowed;
-            let finding = this.finding_at_key(reason, message.clone(), annotation);
+            let finding = self.finding_at_key(reason, message.clone(), annotation);
             finding.with_help(ALLOW)
         });
-    }
-
-    /// Returns the message about an annotation that the configuration does not allow.
-    fn not_allowed(&self, key: &str) -> Option<String> {
-        let name = self.config.not_allowed(key)?.allowed_name();
-        Some(format!(
-            "`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`"
-        ))
-    }
-
-    /// Warns about annotations of the workload that its template does not have: users of all injectors make this mistake. Of several
-    /// templates the first one has the warning.
-    pub(super) fn warn_of_misplaced_annotations(&mut self) {
-        let first = &self.resource.shared.first_selected;
-        // A Pod is its own template.
-        if self.at.is_empty() || first.get_or_init(|| self.at.to_owned()) != self.at {
-            return;
-        }
-        let Some(annotations) = self.resource.annotations(self.tree) else {
-            return;
-        };
-        let mut misplaced = Vec::new();
-        for (key, _) in self.tree.entries(self.tree.alias_target(annotations)) {
-            let name = self.scalar(key);
-            let is_ours = name.starts_with(PREFIX) || self.config.not_allowed(&name).is_some();
-            if is_ours && self.written.annotation(&name).is_none() {
-                misplaced.push(key);
-            }
-        }
-        self.warn_of_each(&misplaced, |this, key| this.misplaced(*key));
-    }
-
-    fn misplaced(&self, key: NodeId) -> Finding {
-        let name = self.scalar(key);
-        let pointer = format!("/metadata/annotations/{}", escape(&name));
-        let start = self.tree.place(key).start;
-        if let Some(message) = self.not_allowed(&name) {
-            return Finding::new(Reason::AnnotationNotAllowed, message, start, &pointer)
-                .with_help(ALLOW);
-        }
-        let message = format!(
-            "annotation `{name}` has no effect on {}",
-            self.resource.identity.kind
-        );
-        let template = field_path(&format!("{}/metadata/annotations", self.at));
-        Finding::new(Reason::MisplacedAnnotation, message, start, &pointer)
-            .with_help(format!("move it to {template}"))
+        self.warnings.extend(findings);
     }
 
     /// Returns a warning about annotations with settings of an agent that is not requested: their author may take them for
@@ -249,12 +207,13 @@ impl<'a> Evaluation<'a, '_> {
                 unknown.push(annotation);
             }
         }
-        self.warn_of_each(&unknown, |this, annotation| {
-            let finding = this.unknown(Reason::UnknownAnnotation, annotation);
+        let findings = of_each(&unknown, |annotation| {
+            let finding = self.unknown(Reason::UnknownAnnotation, annotation);
             match annotations::meant(&annotation.key) {
                 Some(meant) => finding.with_help(format!("did you mean `{meant}`?")),
                 None => finding,
             }
         });
+        self.warnings.extend(findings);
     }
 }

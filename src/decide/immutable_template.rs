@@ -1,4 +1,4 @@
-//! `immutable-template`: kinds whose containers the API server does not let anyone change after creation.
+//! `immutable-template`: kinds whose containers the API server, or the webhook of their project, does not let users change after creation.
 
 use crate::manifest::release_tools::is_replaced;
 use crate::manifest::resource::Resource;
@@ -12,7 +12,8 @@ pub fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) 
     let is_immutable = matches!(
         (gvk.group.as_str(), gvk.kind.as_str()),
         ("", "Pod")
-            | ("batch", "Job")
+            | ("batch" | "batch.volcano.sh", "Job")
+            | ("apps.kruise.io", "AdvancedCronJob")
             | ("jobset.x-k8s.io", "JobSet")
             | ("serving.knative.dev", "Revision")
     );

@@ -5,9 +5,9 @@
 //! | --- | --- | --- | --- |
 //! | 1 | can the resource ever be injected? | `scope` | `local-config`, `mirror-pod`, `disabled` |
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
-//! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
+//! | 3 | are its annotations allowed, in the right place, and known? | `annotations`, `misplaced_annotation` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
-//! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
+//! | 5 | is it a whole pod, for Linux, whose controller takes the agent? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch`, `webhook-only` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
@@ -24,6 +24,7 @@ mod annotations;
 pub mod controller_owned;
 mod existing_agent;
 pub mod immutable_template;
+pub mod misplaced_annotation;
 mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
@@ -48,6 +49,7 @@ use crate::annotations::ignored_warnings;
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
+use crate::manifest::known_kinds::is_webhook_only;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
@@ -353,6 +355,10 @@ impl<'a> Evaluation<'a, '_> {
         }
         match self.looks_like_a_patch() {
             Some(patch) => Err(NoAgent::skip(patch)),
+            None if is_webhook_only(self.group()) && !self.is_configured() => {
+                let finding = self.finding_without_details(Reason::WebhookOnly);
+                Err(NoAgent::skip(finding))
+            }
             None => Ok(()),
         }
     }
@@ -401,11 +407,5 @@ impl<'a> Evaluation<'a, '_> {
     ) -> Finding {
         let start = self.tree.place(node).start;
         Finding::new(reason, message, start, &format!("{}{pointer}", self.at))
-    }
-
-    /// Returns the text of a scalar, or of one that an alias leads to; empty for a list or mapping.
-    fn scalar(&self, node: NodeId) -> Cow<'_, str> {
-        let node = self.tree.alias_target(node);
-        self.tree.scalar(node).unwrap_or_default()
     }
 }

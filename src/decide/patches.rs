@@ -24,13 +24,16 @@ impl Evaluation<'_, '_> {
         Err(NoAgent::skip(finding.with_help(HELP)).caused_by(cause))
     }
 
-    /// Returns a finding if the text itself shows that it is a patch.
-    pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
+    /// Returns true if `podTemplates` names the kind.
+    pub(super) fn is_configured(&self) -> bool {
         let (group, kind) = (self.group(), &self.resource.identity.kind);
         let mut configured = self.config.spec.pod_templates.iter();
-        let images = if may_lack_images(group)
-            || configured.any(|path| *path.group == group && *path.kind == *kind)
-        {
+        configured.any(|path| *path.group == group && *path.kind == *kind)
+    }
+
+    /// Returns a finding if the text itself shows that it is a patch.
+    pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
+        let images = if may_lack_images(self.group()) || self.is_configured() {
             Images::Optional
         } else {
             Images::Required

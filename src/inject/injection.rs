@@ -9,6 +9,7 @@ use crate::inject::severity::SeverityPolicy;
 use crate::manifest::related::Location;
 use crate::report::Finding;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use yaml_json_patch::edit::{self, Edit};
 
 /// The result for one text.
@@ -25,6 +26,8 @@ pub struct Injection {
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
+    /// JSON Pointers from pod templates to their annotations of this program.
+    pub(crate) read_keys: HashSet<String>,
     /// The resources without a pod template, by kind.
     pub(crate) kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
@@ -92,6 +95,7 @@ impl Injection {
             outcomes,
             findings,
             remarks,
+            read_keys,
             kinds_without_template,
             related,
             requirements: _,
@@ -107,6 +111,7 @@ impl Injection {
         }
         self.findings.extend(findings);
         self.remarks.extend(remarks);
+        self.read_keys.extend(read_keys);
         self.kinds_without_template.absorb(&kinds_without_template);
         self.related.extend(related);
     }

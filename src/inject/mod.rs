@@ -11,7 +11,6 @@ mod apply;
 mod in_order;
 mod injection;
 pub(crate) mod kind_counts;
-mod on_namespace;
 pub(crate) mod outcome;
 mod pipeline;
 mod plan;

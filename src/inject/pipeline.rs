@@ -2,12 +2,11 @@
 
 use crate::agent::Agents;
 use crate::agent::existing::EarlierReadings;
-use crate::annotations;
 use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
-use crate::inject::plan::{Planner, Root};
+use crate::inject::plan::{HAS_PREFIX, Planner, Root};
 use crate::inject::refusal::{GENERAL_CORRECTION, MAC, correction};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
@@ -85,7 +84,12 @@ pub(crate) fn inject_templates(
             pipeline.each(documents, text.len(), work, &mut injection);
         }
     }
-    injection.remarks.sort_by_key(|remark| remark.offset);
+    let Injection {
+        remarks, read_keys, ..
+    } = &mut injection;
+    // An annotation that a pod template of the text has, too, was set by kustomize's `commonAnnotations`.
+    remarks.retain(|remark| !read_keys.contains(&remark.finding.pointer));
+    remarks.sort_by_key(|remark| remark.offset);
     injection.outcomes.shrink_to_fit();
     *shared = SharedWork {
         agents: pipeline.planner.agents,
@@ -360,6 +364,7 @@ impl Pipeline<'_> {
             result.outcomes.push(outcome);
         }
         result.remarks.extend(plan.remarks);
+        result.read_keys.extend(plan.read_keys);
         result.related.extend(plan.related);
     }
 
@@ -400,6 +405,5 @@ pub(crate) fn asks_for_nothing(text: &str, config: &Config) -> bool {
 }
 
 fn has_annotations(text: &str) -> bool {
-    // JSON may write the slash behind the prefix as `\/`.
-    text.contains(annotations::PREFIX.trim_end_matches('/'))
+    HAS_PREFIX.find(text.as_bytes()).is_some()
 }

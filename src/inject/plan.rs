@@ -6,9 +6,9 @@ use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::{Agents, Component, ComponentKind};
 use crate::config::Config;
+use crate::decide::misplaced_annotation::on_object;
 use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::kind_counts::KindCounts;
-use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark};
 use crate::inject::refusal::{MAC, duplicate_key, key_named_as_written, refuse, sealed};
 use crate::inject::template_form::{self, has_record, with_record};
@@ -25,17 +25,18 @@ use crate::manifest::workloads::{FoundTemplate, Table, Templates};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, Reconciler};
-use crate::report::{Class, Finding};
+use crate::report::Class;
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use memchr::memmem::{self, Finder};
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
-use yaml_json_patch::pointer::unescape;
+use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Finds the prefix that all annotations have.
-static HAS_PREFIX: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
+/// Finds the prefix that all annotations have. JSON may write its slash as `\/`.
+pub(crate) static HAS_PREFIX: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new(PREFIX.trim_end_matches('/')));
 
 /// The place of the resources in a piece of text.
 pub(crate) struct Root<'p> {
@@ -56,6 +57,8 @@ pub(crate) struct PiecePlan {
     pub(crate) changes: Vec<PlannedChange>,
     /// Findings about resources without a known pod template.
     pub(crate) remarks: Vec<Remark>,
+    /// JSON Pointers from its pod templates to our annotations.
+    pub(crate) read_keys: HashSet<String>,
     /// Places of resources that matter to the pods of the input.
     pub(crate) related: Vec<Location>,
 }
@@ -180,17 +183,12 @@ impl<'c> Planner<'c> {
         }
     }
 
-    /// Returns false if the text of a resource shows that it has neither a template of an unknown kind nor one of an earlier run.
+    /// Returns false if the text of a resource shows that it has no template of an unknown kind and no key in our name.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        let is_annotated = HAS_PREFIX.find(text.as_bytes()).is_some();
-        match self.options.direction {
-            Direction::Uninject => is_annotated,
-            Direction::Inject if is_annotated && kind == "Namespace" => true,
-            Direction::Inject => {
-                (is_annotated || unknown_kind::may_be(kind, api_version, self.config))
-                    && template_form::may_be_in(text)
-            }
-        }
+        HAS_PREFIX.find(text.as_bytes()).is_some()
+            || self.options.direction == Direction::Inject
+                && unknown_kind::may_be(kind, api_version, self.config)
+                && template_form::may_be_in(text)
     }
 }
 
@@ -225,7 +223,7 @@ impl ResourcePlanner<'_, '_> {
         self.duplicate = self.duplicate.or(duplicate);
         match self.planner.options.direction {
             Direction::Inject if templates.is_empty() => {
-                remarks.extend(self.without_known_template());
+                self.remark(remarks);
             }
             Direction::Inject => {}
             Direction::Uninject => {
@@ -262,8 +260,8 @@ impl ResourcePlanner<'_, '_> {
         earlier
     }
 
-    /// Returns the finding about a resource without a known pod template.
-    fn without_known_template(&self) -> Option<Remark> {
+    /// Adds the findings about a resource without a known pod template.
+    fn remark(&self, remarks: &mut Vec<Remark>) {
         let Self {
             planner,
             tree,
@@ -276,21 +274,17 @@ impl ResourcePlanner<'_, '_> {
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.raw(resource.node);
         if !planner.may_remark(kind, Some(api_version), text) {
-            return None;
+            return;
         }
-        let finding = on_namespace(tree, resource)
-            .or_else(|| unknown_kind(tree, resource, planner.context()))?;
-        Some(self.remark(finding))
-    }
-
-    fn remark(&self, finding: Finding) -> Remark {
-        Remark {
+        let misplaced = on_object(tree, resource, planner.config).into_iter();
+        let findings = misplaced.chain(unknown_kind(tree, resource, planner.context()));
+        remarks.extend(findings.map(|finding| Remark {
             identity: self.resource.identity.clone(),
             offset: self.tree.place(self.resource.node).start,
             file: self.file.clone(),
             finding,
             workloads: Vec::new(),
-        }
+        }));
     }
 
     /// Adds the outcome and the change of each template.
@@ -304,6 +298,10 @@ impl ResourcePlanner<'_, '_> {
         for found in templates {
             let pointer = found.pointer.clone();
             let view = PodTemplate::of_found(self.tree, found);
+            let ours = view.annotations.iter().map(|one| &one.key);
+            let ours = ours.filter(|key| key.starts_with(PREFIX));
+            let ours = ours.map(|key| format!("/metadata/annotations/{}", escape(key)));
+            plan.read_keys.extend(ours);
             self.duplicate = self.duplicate.or_else(|| view.second_key(self.tree));
             views.push((pointer, view));
         }

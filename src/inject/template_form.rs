@@ -2,7 +2,6 @@
 //! beside it.
 
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::template_path::{Step, TemplatePath};
 use crate::manifest::workloads::{FoundTemplate, containers};
 use memchr::memmem;
@@ -80,7 +79,7 @@ impl TemplateSearch<'_, '_> {
                         pointer: self.pointer.clone(),
                         node,
                         ancestors: self.ancestors.clone(),
-                        lifetime: Lifetime::Runs,
+                        completes: false,
                     });
                 }
                 self.ancestors.push(node);

@@ -39,10 +39,13 @@ pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Returns true for API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool
-/// completes.
+/// The API group of Cloud Run's jobs, whose containers run outside of Kubernetes.
+const CLOUD_RUN: &str = "run.googleapis.com";
+
+/// Returns true for API groups whose resources hold pod templates as schemas, patterns or patches, in manifests that a tool
+/// completes, or for containers outside of Kubernetes.
 fn is_for_tools(group: &str) -> bool {
-    const GROUPS: [&str; 8] = [
+    const GROUPS: [&str; 9] = [
         "apiextensions.k8s.io",
         "helm.toolkit.fluxcd.io",
         "kustomize.config.k8s.io",
@@ -50,6 +53,7 @@ fn is_for_tools(group: &str) -> bool {
         "kyverno.io",
         "operators.coreos.com",
         "policy.open-cluster-management.io",
+        CLOUD_RUN,
         "template.openshift.io",
     ];
     GROUPS.contains(&group) || group.ends_with(".kyverno.io")
@@ -86,6 +90,9 @@ impl GroupKind {
         if self.group.is_empty() {
             return "check its `apiVersion`; a custom kind has an API group, such as example.com/v1"
                 .to_owned();
+        }
+        if self.group == CLOUD_RUN {
+            return "Cloud Run has no kubelet for the agent".to_owned();
         }
         let mut entries = Vec::new();
         for path in paths {

@@ -1,4 +1,4 @@
-//! The table of known kinds: group, kind, JSON Pointer of the pod template, and the lifetime of its pods.
+//! The table of known kinds: group, kind, JSON Pointer of the pod template, and whether its pods run to completion.
 //!
 //! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. The version does
 //! not: `extensions/v1beta1` Deployments have their template at the same path as `apps/v1`.
@@ -9,15 +9,6 @@
 use crate::manifest::template_path::PathRest;
 use kube_core::GroupVersionKind;
 
-/// The lifetime of the pods of a template whose `restartPolicy` does not decide it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifetime {
-    /// The pods run until they are deleted.
-    Runs,
-    /// The pods end when their work is done: their controller sets a `restartPolicy` that lets them.
-    Completes,
-}
-
 /// A kind with pod templates at a path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkloadKind<'c> {
@@ -25,7 +16,8 @@ pub(crate) struct WorkloadKind<'c> {
     pub(crate) kind: &'c str,
     /// The path from the resource to its pod templates.
     pub(crate) path: PathRest<'c>,
-    pub(crate) lifetime: Lifetime,
+    /// True if its pods end when their work is done, unless their `restartPolicy` says otherwise: their controller sets one that lets them.
+    pub(crate) completes: bool,
 }
 
 impl WorkloadKind<'_> {
@@ -44,7 +36,7 @@ const fn runs(
         group,
         kind,
         path: PathRest::BuiltIn(path),
-        lifetime: Lifetime::Runs,
+        completes: false,
     }
 }
 
@@ -54,7 +46,7 @@ const fn completes(
     path: &'static str,
 ) -> WorkloadKind<'static> {
     WorkloadKind {
-        lifetime: Lifetime::Completes,
+        completes: true,
         ..runs(group, kind, path)
     }
 }
@@ -95,7 +87,7 @@ pub(crate) const KNOWN_KINDS: &[WorkloadKind<'static>] = &[
         "AnalysisRun",
         "/spec/metrics/*/provider/job/spec/template",
     ),
-    // knative/serving: config/core/300-resources; knative/eventing: config/core/resources
+    // knative/serving: config/core/300-resources, webhook only; knative/eventing: config/core/resources
     runs("serving.knative.dev", "Service", "/spec/template"),
     runs("serving.knative.dev", "Configuration", "/spec/template"),
     // A Revision's own spec is the PodSpec: like a Pod, it is its own template.
@@ -277,6 +269,12 @@ pub(crate) fn may_lack_images(group: &str) -> bool {
     )
 }
 
+/// Returns true if the controllers of a group refuse the agent in a template by default: the pods get it from the webhook or a policy.
+/// Knative Serving takes no `fieldRef`, no init container, and no second container if none has `ports`.
+pub(crate) fn is_webhook_only(group: &str) -> bool {
+    group == "serving.knative.dev"
+}
+
 /// A reason why a kind without pod templates leads to pods without an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gap {
@@ -299,6 +297,14 @@ impl Gap {
             _ => is_for_webhook(group, kind).then_some(Gap::WebhookOnly),
         }
     }
+}
+
+/// Returns true for kinds without a pod template whose controllers copy their annotations to the pods, where the webhook reads them.
+pub(crate) fn passes_annotations_on(gvk: &GroupVersionKind) -> bool {
+    matches!(
+        (&*gvk.group, &*gvk.kind),
+        ("kubeflow.org", "Notebook") | ("serving.kserve.io" | "tekton.dev", _)
+    )
 }
 
 /// Returns true for a kind that creates pods and holds no whole pod template: it has fields of its own, a bare PodSpec, one

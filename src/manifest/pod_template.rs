@@ -4,7 +4,6 @@ use crate::mackerel::names::{
     KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume, is_agent_image,
 };
 use crate::manifest::duplicate_keys::second_of;
-use crate::manifest::known_kinds::Lifetime;
 use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -291,7 +290,7 @@ impl PodTemplate {
         let FoundTemplate {
             node,
             ancestors,
-            lifetime,
+            completes,
             ..
         } = found;
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
@@ -302,7 +301,7 @@ impl PodTemplate {
         let within = || completes_by_policy(tree, view.spec?);
         let policy = beside.or_else(within);
         Self {
-            completes: policy.unwrap_or(lifetime == Lifetime::Completes),
+            completes: policy.unwrap_or(completes),
             ancestors,
             ..view
         }

@@ -5,7 +5,7 @@ use crate::manifest::identity::{self, Identity};
 use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One resource and its position in the document.
@@ -34,8 +34,8 @@ pub(crate) struct Shared {
     /// Annotations by their keys.
     found: RefCell<BTreeMap<String, Option<NodeId>>>,
     controller: OnceCell<Option<(usize, NodeId)>>,
-    /// JSON Pointer from the resource to the first template that is selected.
-    pub(crate) first_selected: OnceCell<String>,
+    /// The first selected template below each mapping that leads to templates.
+    pub(crate) first_templates: RefCell<HashMap<NodeId, NodeId>>,
 }
 
 impl Resource {

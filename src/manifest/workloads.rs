@@ -1,7 +1,7 @@
 //! The pod templates of a resource, at the built-in and the configured paths.
 
 use crate::manifest::duplicate_keys::{occurrences, second_key, second_of};
-use crate::manifest::known_kinds::{KNOWN_KINDS, Lifetime, WorkloadKind};
+use crate::manifest::known_kinds::{KNOWN_KINDS, WorkloadKind};
 use crate::manifest::template_path::{NextStep, PathRest};
 use std::collections::HashMap;
 use yaml_json_patch::pointer::escape;
@@ -50,7 +50,10 @@ impl<'c> Table<'c> {
         let mut all: Vec<FoundTemplate> = Vec::new();
         let mut known: HashMap<(String, NodeId), usize> = HashMap::new();
         let wanted: Vec<WorkloadKind<'_>> = self.kinds().filter(is_wanted).collect();
-        for &WorkloadKind { path, lifetime, .. } in &wanted {
+        for &WorkloadKind {
+            path, completes, ..
+        } in &wanted
+        {
             finder.follow(path, resource, String::new());
             for found in std::mem::take(&mut finder.found) {
                 let mut index = all.len();
@@ -60,9 +63,8 @@ impl<'c> Table<'c> {
                     index = *known.entry(place).or_insert(index);
                 }
                 match all.get_mut(index) {
-                    None => all.push(FoundTemplate { lifetime, ..found }),
-                    Some(known) if lifetime == Lifetime::Completes => known.lifetime = lifetime,
-                    Some(_) => {}
+                    None => all.push(FoundTemplate { completes, ..found }),
+                    Some(known) => known.completes |= completes,
                 }
             }
         }
@@ -89,8 +91,8 @@ pub(crate) struct FoundTemplate {
     pub(crate) node: NodeId,
     /// The nodes above it, one for each token of the pointer, the resource first.
     pub(crate) ancestors: Vec<NodeId>,
-    /// The lifetime of its pods by its kind.
-    pub(crate) lifetime: Lifetime,
+    /// The same as [`WorkloadKind::completes`].
+    pub(crate) completes: bool,
 }
 
 /// Returns the list of containers if the mapping has the form of a pod template.
@@ -123,7 +125,7 @@ impl TemplateFinder<'_, '_> {
                     pointer,
                     node,
                     ancestors: self.ancestors.clone(),
-                    lifetime: Lifetime::Runs,
+                    completes: false,
                 });
             }
             return;

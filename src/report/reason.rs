@@ -66,6 +66,7 @@ reasons! {
     MirrorPod = "mirror-pod", Skipped, "a mirror pod, which only its kubelet can change";
     Windows = "windows", Skipped, "the pod is for Windows nodes, which neither the agent nor wait-for supports";
     NoContainers = "no-containers", Skipped, "the template has no containers";
+    WebhookOnly = "webhook-only", Skipped, "its controller refuses the agent in a manifest; the webhook or the policy adds it to the pods";
     Patch = "patch", Skipped, "a patch or a partial pod template";
     KustomizePatch = "kustomize-patch", Skipped, "a kustomization uses the file as a patch";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, which is never applied";

@@ -243,6 +243,27 @@ fn the_annotation_of_an_overlay_is_warned_of_whatever_is_decided() {
 }
 
 #[test]
+fn a_label_of_an_overlay_has_no_effect_wherever_it_is_injected() {
+    let key = "agent-injector.contrib.mackerel.io";
+    for overlay in [
+        format!("commonLabels: {{app: web, {key}/inject: \"false\"}}\n"),
+        format!("commonAnnotations: {{a: b}}\nlabels:\n- pairs:\n    {key}/inject: \"false\"\n"),
+        format!(
+            "patches:\n- patch: '[{{op: add, path: /metadata/labels/{key}~1inject, value: a}}]'\n"
+        ),
+    ] {
+        let folder = with_overlay(&format!("resources: [../base]\n{overlay}"));
+        assert_eq!(remarks(&folder, &["."]), [""; 0], "{overlay}");
+        let shown = folder.run(&["inject", "--diff", "."]).stderr;
+        let warning = "warning[misplaced-annotation]: kustomize sets this label, which has no effect\n --> overlay/";
+        assert!(shown.contains(warning), "{overlay} {shown}");
+    }
+    let both = format!("commonLabels: {{a: b}}\ncommonAnnotations: {ANNOTATIONS}\n");
+    let folder = with_overlay(&format!("resources: [../base]\n{both}"));
+    assert_eq!(remarks(&folder, &["."]).len(), 1);
+}
+
+#[test]
 fn an_annotation_has_its_effect_where_the_kustomization_runs_the_injector() {
     let folder = with_overlay(OF_FILE);
     let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";

@@ -22,6 +22,8 @@ pub struct SetAnnotation<'g> {
 pub struct AnnotationPlace {
     pub file: String,
     pub place: Position,
+    /// True for a label, which has no effect anywhere.
+    pub is_label: bool,
 }
 
 /// Returns the first annotation of this program that each kustomization sets, itself or by a file that it names as a patch. One that
@@ -59,7 +61,13 @@ fn place_in(path: &Path, text: &str) -> Option<AnnotationPlace> {
     Some(AnnotationPlace {
         file: path.to_string_lossy().into_owned(),
         place: LineCounter::new(text.as_bytes()).position(offset),
+        is_label: is_label(&text[..offset]),
     })
+}
+
+/// Returns true if what precedes a key names labels last, as `commonLabels`, the `pairs` of `labels`, or a patch does.
+fn is_label(before: &str) -> bool {
+    before.rfind("abels").max(before.rfind("pairs")) > before.rfind("nnotations")
 }
 
 /// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where

@@ -147,12 +147,32 @@ fn whoever_applies_a_workload_is_warned() {
     );
     let misplaced = deployment(annotated("inject", "true"), none.clone(), none.clone());
     assert_eq!(warnings(&misplaced), ["misplaced-annotation"]);
+    let labelled = deployment(none.clone(), labelled(), none.clone());
+    assert_eq!(warnings(&labelled), ["misplaced-annotation"]);
     let unknown = deployment(none.clone(), annotated("role", "shop:web"), none.clone());
     assert_eq!(warnings(&unknown), ["unknown-annotation"]);
     let mistyped = deployment(none.clone(), annotated("injct", "false"), none.clone());
     assert_eq!(warnings(&mistyped), ["invalid-annotation"]);
     let invalid = deployment(none.clone(), annotated("inject", "maybe"), none);
     assert_eq!(warnings(&invalid), ["invalid-annotation"]);
+}
+
+/// Metadata with an opt-out as a label.
+fn labelled() -> Value {
+    json!({"labels": {"agent-injector.contrib.mackerel.io/inject": "false"}})
+}
+
+#[test]
+fn a_pod_that_opts_out_by_label_is_injected_and_the_user_is_told() {
+    let review = review(&pod(labelled(), json!({})));
+    let (injected, response) = answer(Hook::Mutate, &review, &Config::default());
+    assert_eq!(injected.decision, "injected");
+    let expected = "misplaced-annotation: label `agent-injector.contrib.mackerel.io/inject` has no effect on Pod; move it to \
+                    metadata.annotations";
+    assert_eq!(response["warnings"], json!([expected]));
+    let ignored = of_spec("warnings: {ignore: [misplaced-annotation]}");
+    let (_, response) = answer(Hook::Mutate, &review, &ignored);
+    assert_eq!(response.get("warnings"), None);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
     file: "docs/en/annotations.md",
     title: "Annotations",
     introduction: "Annotations override the [configuration](configuration.md) for a single workload. Set them on the \
-                   **pod template** (`spec.template.metadata.annotations`). On the workload itself or on a Namespace they have no effect and \
+                   **pod template** (`spec.template.metadata.annotations`). As labels, or on the workload itself, the `jobTemplate` of a CronJob, a Namespace or any other object, they have no effect and \
                    cause the warning `misplaced-annotation`. Namespaces are selected by [`select.namespaces`](configuration.md#selectnamespaces), \
                    not by annotation. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings of at most 4096 bytes: write \
                    numbers and `true` in quotes. The agent's own configuration file wins over all annotations: see \
@@ -66,7 +66,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     title: "アノテーション",
     introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。\n\n\
                    - 書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
-                   ワークロードや Namespace に書いても効果はなく、警告 `misplaced-annotation` が出ます。Namespace はアノテーションではなく \
+                   ラベルとして書いたり、ワークロード、CronJob の `jobTemplate`、Namespace などに書いたりしても効果はなく、警告 `misplaced-annotation` が出ます。Namespace はアノテーションではなく \
                    [`select.namespaces`](configuration.md#selectnamespaces) で選びます。\n\
                    - どの名前にも接頭辞 `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\n\
                    - エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
