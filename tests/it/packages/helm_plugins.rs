@@ -440,6 +440,7 @@ fn the_descriptions_have_the_version_of_the_program() {
         "helm3/plugin.yaml",
         "helm4/command/plugin.yaml",
         "helm4/post-renderer/plugin.yaml",
+        "root-plugin.yaml",
     ] {
         let text = fs::read_to_string(root().join("helm-plugin").join(file)).unwrap();
         assert!(text.contains(&format!("\nversion: {VERSION}\n")), "{text}");

@@ -4,6 +4,7 @@ mod definition;
 mod helm_clone;
 mod helm_plugins;
 mod helm_release;
+mod helm_repository;
 pub(crate) mod image;
 mod release;
 mod static_program;
