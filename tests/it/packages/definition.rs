@@ -192,8 +192,17 @@ fn it_names_what_is_shipped() {
     let only = &spec["versions"][0];
     assert_eq!(only["name"], version);
     assert_eq!(only["license"], env!("CARGO_PKG_LICENSE"));
-    assert_eq!(only["runtime"]["container"]["image"], published::image());
-    assert_eq!(only["runtime"]["exec"]["path"], "mackerel-agent-injector");
+    let image = published::image();
+    assert_eq!(only["runtime"]["container"]["image"], image);
+    let program = &only["runtime"]["exec"]["path"];
+    assert_eq!(program, "mackerel-agent-injector");
+    let sample = fs::read_to_string(root().join("krm-fn/agent-injector.yaml")).unwrap();
+    for function in [
+        format!("      exec:\n        path: {}\n", program.as_str().unwrap()),
+        format!("      # container:\n      #   image: {image}\n"),
+    ] {
+        assert!(sample.contains(&function), "{function}");
+    }
     let pages: Vec<&Value> = only["examples"]
         .as_array()
         .unwrap()

@@ -145,7 +145,7 @@ impl Packages {
     }
 }
 
-fn is_helm3(helm: &Path) -> bool {
+pub(super) fn is_helm3(helm: &Path) -> bool {
     helm.to_string_lossy().contains("helm-3")
 }
 
@@ -436,9 +436,13 @@ fn each_holds_completions_manual_pages_and_the_licence() {
 
 #[test]
 fn the_descriptions_have_the_version_of_the_program() {
-    for folder in ["helm3", "helm4/command", "helm4/post-renderer"] {
-        let text = fs::read_to_string(root().join("helm-plugin").join(folder).join("plugin.yaml"))
-            .unwrap();
+    for file in [
+        "helm3/plugin.yaml",
+        "helm4/command/plugin.yaml",
+        "helm4/post-renderer/plugin.yaml",
+        "root-plugin.yaml",
+    ] {
+        let text = fs::read_to_string(root().join("helm-plugin").join(file)).unwrap();
         assert!(text.contains(&format!("\nversion: {VERSION}\n")), "{text}");
     }
 }
