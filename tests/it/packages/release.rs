@@ -36,7 +36,7 @@ pub(super) fn release(helm: &Path, folder: &Path, programs: &[(&str, &Path)]) ->
     release
         .env("HELM", helm)
         .env("DIGEST", DIGEST)
-        .env("SOURCE_DATE_EPOCH", "1800000000");
+        .env("SOURCE_DATE_EPOCH", "1700000000");
     release
 }
 

@@ -37,7 +37,8 @@ fn values() -> String {
                         Some((value, meaning)) if !value.is_empty() => {
                             list += &format!("  - `{value}`: {}\n", meaning.trim_start());
                         }
-                        _ => list += &format!("  {said}\n"),
+                        Some((_, more)) => list += &format!("    {}\n", more.trim_start()),
+                        None => list += &format!("  {said}\n"),
                     }
                 }
             }
