@@ -4,6 +4,7 @@ mod definition;
 mod helm_plugins;
 mod helm_release;
 pub(crate) mod image;
+mod notices;
 mod release;
 mod static_program;
 mod workflows;
