@@ -1,5 +1,6 @@
 //! The plugins for Helm 3 and Helm 4: made and signed as for a release, installed and removed by Helm itself.
 
+use super::notices::NOTICES;
 use super::release::release;
 use super::static_program::{root, script, static_program};
 use crate::http_server::serve;
@@ -407,7 +408,7 @@ fn neither_helm_installs_the_package_of_the_other() {
 }
 
 #[test]
-fn each_holds_completions_manual_pages_and_the_licence() {
+fn each_holds_completions_manual_pages_and_licences() {
     let Some(packages) = packages() else { return };
     for (name, folder) in [
         ("mackerel-helm3", ""),
@@ -424,7 +425,7 @@ fn each_holds_completions_manual_pages_and_the_licence() {
             .map(|shell| format!("completions/{PROGRAM}.{shell}"));
         let pages =
             ["", "-inject", "-config-validate"].map(|page| format!("man/{PROGRAM}{page}.1"));
-        let others = ["LICENSE", "README.md", "plugin.yaml"].map(str::to_owned);
+        let others = ["LICENSE", "README.md", NOTICES, "plugin.yaml"].map(str::to_owned);
         for file in shells.iter().chain(&pages).chain(&others) {
             assert!(
                 held.contains(&*format!("{folder}{file}")),

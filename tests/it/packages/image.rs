@@ -1,5 +1,6 @@
 //! The container image of the KRM function: built by `krm-fn/build` without a daemon, run by podman as kustomize and kpt do.
 
+use super::notices::{NOTICES, notices};
 use super::published;
 use super::static_program::{root, script, static_program};
 use crate::real_tools::{PROGRAM, User, same_but_for_the_agent};
@@ -117,7 +118,7 @@ fn user(store: &Store) -> User {
 
 /// As `kustomize build --enable-alpha-plugins` and kpt run the image, and Kubernetes with `runAsNonRoot`.
 #[test]
-fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
+fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program_and_licences() {
     let Some(store) = image() else { return };
     let user = user(store);
     let podman = Path::new("podman");
@@ -165,9 +166,14 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
     let size: u64 = inspect("{{.Size}}").trim().parse().unwrap();
     let of_the_program = fs::metadata(static_program().unwrap()).unwrap().len();
     assert!(
-        size < of_the_program + 64 * 1024,
+        size < of_the_program + notices().len() as u64 + 64 * 1024,
         "{size} bytes, of which {of_the_program} are the program"
     );
+    let container = user.runs(podman, &["create", IMAGE]).trim().to_owned();
+    let file = format!("{container}:/usr/share/licenses/{PROGRAM}/{NOTICES}");
+    user.runs(podman, &["cp", &file, NOTICES]);
+    user.runs(podman, &["rm", &container]);
+    assert_eq!(fs::read_to_string(user.path(NOTICES)).unwrap(), notices());
 }
 
 #[test]

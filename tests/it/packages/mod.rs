@@ -6,6 +6,7 @@ mod helm_plugins;
 mod helm_release;
 mod helm_repository;
 pub(crate) mod image;
+mod notices;
 pub(crate) mod published;
 mod release;
 mod static_program;

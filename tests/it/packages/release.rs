@@ -1,6 +1,7 @@
 //! The files of a release, as `.ci/release` makes them.
 
 use super::helm_plugins::{packages, platform};
+use super::notices::{NOTICES, notices};
 use super::published::{IMAGE, published};
 use super::static_program::{root, script, static_program};
 use crate::real_tools::User;
@@ -93,12 +94,14 @@ fn an_archive_holds_the_program_its_manual_and_completions() {
             "LICENSE",
             "README.ja.md",
             "README.md",
+            NOTICES,
             "completions",
             "examples",
             "man",
             program,
         ];
         assert_eq!(names(&inside), expected.map(str::to_owned).into());
+        assert_eq!(fs::read_to_string(inside.join(NOTICES)).unwrap(), notices());
         assert_eq!(names(&inside.join("completions")).len(), 4);
         assert!(names(&inside.join("man")).contains("mackerel-agent-injector-inject.1"));
         if platform == self::platform() {
