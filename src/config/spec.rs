@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};
+use std::sync::LazyLock;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -200,7 +201,7 @@ impl Default for SecretKeyRef {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct WaitForSettings {
-    /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
+    /// The image whose entry point is this program. Default: the published image of this version. Without an image, a template with the annotation is an error.
     pub(crate) image: Option<Image>,
     /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
     pub(crate) timeout_seconds: NonZeroU32,
@@ -217,13 +218,25 @@ const WAIT_FOR_SECONDS: NonZeroU32 = NonZeroU32::new(15).unwrap();
 impl Default for WaitForSettings {
     fn default() -> Self {
         Self {
-            image: None,
+            image: PUBLISHED_IMAGE.as_deref().map(Image::from),
             timeout_seconds: WAIT_FOR_SECONDS,
             resources: default_resources(),
             position: WaitForPosition::Last,
             annotations: Vec::new(),
         }
     }
+}
+
+/// The image of this version. A file names it, not the environment, so that the same commit gives the same program.
+static PUBLISHED_IMAGE: LazyLock<Option<String>> =
+    LazyLock::new(|| published_image(include_str!("../../.ci/published")));
+
+fn published_image(published: &str) -> Option<String> {
+    published
+        .lines()
+        .filter_map(|line| line.strip_prefix("image="))
+        .find(|name| !name.is_empty())
+        .map(|name| format!("{name}:{}", env!("CARGO_PKG_VERSION")))
 }
 
 pub(super) fn default_resources() -> ResourceRequirements {
@@ -267,6 +280,22 @@ impl Spec {
                 port: self.kubelet.port.get(),
                 insecure: self.kubelet.insecure_tls,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_image_has_the_version_as_its_tag() {
+        let image = format!("registry.example/a/b:{}", env!("CARGO_PKG_VERSION"));
+        for (published, expected) in [
+            ("# image=none\nrepository=a/b\nimage=\n", None),
+            ("repository=a/b\nimage=registry.example/a/b\n", Some(image)),
+        ] {
+            assert_eq!(published_image(published), expected, "{published}");
         }
     }
 }

@@ -90,6 +90,30 @@ fn paths_that_the_books_name_exist() {
     assert!(seen > 10);
 }
 
+/// `docs/*/plugins.md` is of both books; sources are named below `src/`.
+#[test]
+fn paths_that_the_tables_for_developers_name_exist() {
+    let mut seen = 0;
+    for file in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let page = Page::read(file);
+        let prose = page.prose();
+        let in_a_table = |line| {
+            let mut rows = prose.iter().filter(|(_, text)| text.starts_with('|'));
+            rows.any(|(number, _)| *number == line)
+        };
+        for (line, code) in page.code() {
+            if !in_a_table(line) || !code.contains('/') || code.contains([' ', '<', '=', '\\']) {
+                continue;
+            }
+            let path = code.replace('*', "en");
+            let there = |folder| root().join(folder).join(&path).exists();
+            assert!(["", "src"].iter().any(there), "{file}:{line}: {code}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
 fn is_japanese(path: &str) -> bool {
     path.starts_with("docs/ja/") || path.ends_with("README.ja.md")
 }

@@ -62,13 +62,25 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     pages
 }
 
+/// The text without HTML comments, which hold what a release says, each line in its place.
+fn without_comments(text: &str) -> String {
+    let mut parts = text.split("<!--");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (comment, behind) = part.split_once("-->").unwrap_or_default();
+        shown.extend(comment.chars().filter(|character| *character == '\n'));
+        shown += behind;
+    }
+    shown
+}
+
 impl Page {
     pub(crate) fn read(path: &str) -> Self {
         let text =
             fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         Self {
             path: path.replace('\\', "/"),
-            text,
+            text: without_comments(&text),
         }
     }
 

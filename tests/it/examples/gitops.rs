@@ -128,6 +128,8 @@ fn action_steps() -> Vec<(String, String)> {
                 let expression = value.as_str().unwrap().trim_start_matches("${{ ");
                 let value = match expression.split_once(" }}").unwrap() {
                     ("github.action_path", "") => env!("CARGO_MANIFEST_DIR").to_owned(),
+                    ("github.action_ref", "") => String::new(),
+                    ("github.token", "") => "token".to_owned(),
                     ("runner.temp", rest) => format!("$RUNNER_TEMP{rest}"),
                     (input, _) => {
                         let name = input.strip_prefix("inputs.").unwrap();
@@ -162,13 +164,14 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
     assert_eq!(
         names,
         [
+            "Take the program of the release",
             "Hash the source",
             "Build the program",
             "Add the program to PATH",
             "Check the manifests"
         ]
     );
-    for (name, script) in &steps[..3] {
+    for (name, script) in &steps[..4] {
         let said = step(script);
         assert_eq!(said.code, 0, "{name}: {}", said.stderr);
     }
@@ -177,7 +180,7 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
         output.starts_with("hash=") && output.trim_end().len() == "hash=".len() + 64,
         "{output}"
     );
-    let check = format!("PATH=$(cat \"$GITHUB_PATH\"):/usr/bin:/bin\n{}", steps[3].1);
+    let check = format!("PATH=$(cat \"$GITHUB_PATH\"):/usr/bin:/bin\n{}", steps[4].1);
     let failed = step(&check);
     let annotation = Page::read("examples/github-actions/README.md")
         .blocks()

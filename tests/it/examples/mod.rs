@@ -4,6 +4,7 @@
 
 mod gitops;
 mod policy;
+mod terraform;
 
 use crate::corpus::Files;
 use crate::docs::page::Page;
@@ -120,11 +121,12 @@ const fn of(diff: &'static str, programs: &'static [Program], shows: Shows) -> E
 }
 
 /// Folders without commands that are run here, or with a test of their own.
-const OTHER_FOLDERS: [&str; 6] = [
+const OTHER_FOLDERS: [&str; 7] = [
     "cluster",
     "gitlab-ci",
     "migration",
     "policy",
+    "terraform",
     "webhook-helm",
     "webhook-kustomize",
 ];

@@ -1,6 +1,7 @@
 //! `krm-fn/definition.yaml`: the function as catalogs describe it, with the OpenAPI schema of the configuration. The text
 //! above the schema is written by hand; `UPDATE_EXPECTED=1 cargo test definition` writes the schema anew.
 
+use super::published;
 use super::static_program::root;
 use crate::json_schema::broken;
 use crate::kubernetes::cluster::{ApiVerdict, cluster};
@@ -191,12 +192,17 @@ fn it_names_what_is_shipped() {
     let only = &spec["versions"][0];
     assert_eq!(only["name"], version);
     assert_eq!(only["license"], env!("CARGO_PKG_LICENSE"));
-    let image = concat!(
-        "localhost/mackerel-agent-injector:",
-        env!("CARGO_PKG_VERSION")
-    );
+    let image = published::image();
     assert_eq!(only["runtime"]["container"]["image"], image);
-    assert_eq!(only["runtime"]["exec"]["path"], "mackerel-agent-injector");
+    let program = &only["runtime"]["exec"]["path"];
+    assert_eq!(program, "mackerel-agent-injector");
+    let sample = fs::read_to_string(root().join("krm-fn/agent-injector.yaml")).unwrap();
+    for function in [
+        format!("      exec:\n        path: {}\n", program.as_str().unwrap()),
+        format!("      # container:\n      #   image: {image}\n"),
+    ] {
+        assert!(sample.contains(&function), "{function}");
+    }
     let pages: Vec<&Value> = only["examples"]
         .as_array()
         .unwrap()

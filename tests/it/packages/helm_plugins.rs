@@ -1,5 +1,6 @@
 //! The plugins for Helm 3 and Helm 4: made and signed as for a release, installed and removed by Helm itself.
 
+use super::notices::NOTICES;
 use super::release::release;
 use super::static_program::{root, script, static_program};
 use crate::http_server::serve;
@@ -145,7 +146,7 @@ impl Packages {
     }
 }
 
-fn is_helm3(helm: &Path) -> bool {
+pub(super) fn is_helm3(helm: &Path) -> bool {
     helm.to_string_lossy().contains("helm-3")
 }
 
@@ -407,7 +408,7 @@ fn neither_helm_installs_the_package_of_the_other() {
 }
 
 #[test]
-fn each_holds_completions_manual_pages_and_the_licence() {
+fn each_holds_completions_manual_pages_and_licences() {
     let Some(packages) = packages() else { return };
     for (name, folder) in [
         ("mackerel-helm3", ""),
@@ -424,7 +425,7 @@ fn each_holds_completions_manual_pages_and_the_licence() {
             .map(|shell| format!("completions/{PROGRAM}.{shell}"));
         let pages =
             ["", "-inject", "-config-validate"].map(|page| format!("man/{PROGRAM}{page}.1"));
-        let others = ["LICENSE", "README.md", "plugin.yaml"].map(str::to_owned);
+        let others = ["LICENSE", "README.md", NOTICES, "plugin.yaml"].map(str::to_owned);
         for file in shells.iter().chain(&pages).chain(&others) {
             assert!(
                 held.contains(&*format!("{folder}{file}")),
@@ -436,9 +437,13 @@ fn each_holds_completions_manual_pages_and_the_licence() {
 
 #[test]
 fn the_descriptions_have_the_version_of_the_program() {
-    for folder in ["helm3", "helm4/command", "helm4/post-renderer"] {
-        let text = fs::read_to_string(root().join("helm-plugin").join(folder).join("plugin.yaml"))
-            .unwrap();
+    for file in [
+        "helm3/plugin.yaml",
+        "helm4/command/plugin.yaml",
+        "helm4/post-renderer/plugin.yaml",
+        "root-plugin.yaml",
+    ] {
+        let text = fs::read_to_string(root().join("helm-plugin").join(file)).unwrap();
         assert!(text.contains(&format!("\nversion: {VERSION}\n")), "{text}");
     }
 }

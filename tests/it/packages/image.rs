@@ -1,5 +1,7 @@
 //! The container image of the KRM function: built by `krm-fn/build` without a daemon, run by podman as kustomize and kpt do.
 
+use super::notices::{NOTICES, notices};
+use super::published;
 use super::static_program::{root, script, static_program};
 use crate::real_tools::{PROGRAM, User, same_but_for_the_agent};
 use crate::tools;
@@ -10,10 +12,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The name of the image in the examples.
-const IMAGE: &str = concat!(
-    "localhost/mackerel-agent-injector:",
-    env!("CARGO_PKG_VERSION")
-);
+fn name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(published::image)
+}
 
 /// The store that holds the image, as environment variables for podman and buildah.
 struct Store {
@@ -65,7 +67,7 @@ fn build() -> Option<Store> {
 
     let mut build = Command::new("krm-fn/build");
     build
-        .arg(IMAGE)
+        .arg(name())
         .arg(program)
         .env("BUILDER", "buildah")
         .envs(variables.iter().cloned());
@@ -116,7 +118,7 @@ fn user(store: &Store) -> User {
 
 /// As `kustomize build --enable-alpha-plugins` and kpt run the image, and Kubernetes with `runAsNonRoot`.
 #[test]
-fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
+fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program_and_licences() {
     let Some(store) = image() else { return };
     let user = user(store);
     let podman = Path::new("podman");
@@ -130,14 +132,14 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
         ][..],
         &["--read-only"],
     ] {
-        let run = [&["run", "--rm", "-i"][..], options, &[IMAGE, "--version"]].concat();
+        let run = [&["run", "--rm", "-i"][..], options, &[name(), "--version"]].concat();
         assert_eq!(
             user.runs(podman, &run),
             format!("{PROGRAM} {}\n", env!("CARGO_PKG_VERSION"))
         );
     }
     let inspect =
-        |format: &str| user.runs(podman, &["image", "inspect", "--format", format, IMAGE]);
+        |format: &str| user.runs(podman, &["image", "inspect", "--format", format, name()]);
     assert_eq!(
         inspect("{{.Config.User}} {{.Config.Entrypoint}}"),
         format!("65534:65534 [/usr/bin/{PROGRAM}]\n")
@@ -164,9 +166,14 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
     let size: u64 = inspect("{{.Size}}").trim().parse().unwrap();
     let of_the_program = fs::metadata(static_program().unwrap()).unwrap().len();
     assert!(
-        size < of_the_program + 64 * 1024,
+        size < of_the_program + notices().len() as u64 + 64 * 1024,
         "{size} bytes, of which {of_the_program} are the program"
     );
+    let container = user.runs(podman, &["create", IMAGE]).trim().to_owned();
+    let file = format!("{container}:/usr/share/licenses/{PROGRAM}/{NOTICES}");
+    user.runs(podman, &["cp", &file, NOTICES]);
+    user.runs(podman, &["rm", &container]);
+    assert_eq!(fs::read_to_string(user.path(NOTICES)).unwrap(), notices());
 }
 
 #[test]
@@ -214,11 +221,11 @@ fn kustomize_runs_it_as_a_container() {
         let in_container = user.runs(&kustomize, &["build", "--enable-alpha-plugins", folder]);
         let configuration = user.reads("kustomize-container/mackerel-agent.yaml");
         assert!(
-            configuration.contains(&format!("container:\n        image: {IMAGE}\n")),
+            configuration.contains(&format!("container:\n        image: {}\n", name())),
             "{configuration}"
         );
         let with_program = configuration.replace(
-            &format!("container:\n        image: {IMAGE}"),
+            &format!("container:\n        image: {}", name()),
             "exec:\n        path: cat",
         );
         fs::write(
@@ -250,9 +257,9 @@ fn kpt_renders_with_it_as_with_the_program() {
     let (user, other) = (user(store), User::new());
     let kptfile = user
         .reads("kpt/Kptfile")
-        .replace(&format!("exec: {PROGRAM}"), &format!("image: {IMAGE}"));
+        .replace(&format!("exec: {PROGRAM}"), &format!("image: {}", name()));
     fs::write(user.path("examples/kpt/Kptfile"), &kptfile).unwrap();
-    assert!(kptfile.contains(IMAGE), "{kptfile}");
+    assert!(kptfile.contains(name()), "{kptfile}");
     user.runs(&kpt, &["fn", "render", "examples/kpt"]);
     other.runs(&kpt, &["fn", "render", "--allow-exec", "examples/kpt"]);
     for file in
@@ -275,7 +282,7 @@ fn kpt_eval_runs_it_and_kpt_doc_shows_its_help() {
     let setting = ["--", "apiKey.secretKeyRef.name=team-key"];
     user.runs(
         &kpt,
-        &[&["fn", "eval", "examples/kpt", "-i", IMAGE], &setting[..]].concat(),
+        &[&["fn", "eval", "examples/kpt", "-i", name()], &setting[..]].concat(),
     );
     other.runs(
         &kpt,
@@ -291,7 +298,7 @@ fn kpt_eval_runs_it_and_kpt_doc_shows_its_help() {
     );
     assert!(user.reads("kpt/deployment.yaml").contains("name: team-key"));
 
-    let help = user.runs(&kpt, &["fn", "doc", "-i", IMAGE]);
+    let help = user.runs(&kpt, &["fn", "doc", "-i", name()]);
     assert!(help.contains("Usage: mackerel-agent-injector"), "{help}");
 }
 
@@ -303,7 +310,7 @@ fn kpt_shows_why_the_container_refuses() {
     let user = user(store);
     user.asks_badly("kpt/deployment.yaml");
     let before = user.reads("kpt/deployment.yaml");
-    let refused = user.tries(&kpt, &["fn", "eval", "examples/kpt", "-i", IMAGE]);
+    let refused = user.tries(&kpt, &["fn", "eval", "examples/kpt", "-i", name()]);
     refused.says_why_on_stderr();
     assert_eq!(user.reads("kpt/deployment.yaml"), before);
 }

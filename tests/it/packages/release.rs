@@ -1,6 +1,8 @@
 //! The files of a release, as `.ci/release` makes them.
 
 use super::helm_plugins::{packages, platform};
+use super::notices::{NOTICES, notices};
+use super::published::{IMAGE, published};
 use super::static_program::{root, script, static_program};
 use crate::real_tools::User;
 use crate::tools;
@@ -11,21 +13,31 @@ use std::path::Path;
 use std::process::Command;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const IMAGE: &str = "registry.example/injector@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-const PAGES: &str = "https://example.com/tree/v1/";
+const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+const PAGES: &str = concat!(
+    "https://github.com/acme/injector/blob/v",
+    env!("CARGO_PKG_VERSION"),
+    "/"
+);
 
-/// The command that makes them.
+/// The image of the release, as its files name it.
+fn image() -> String {
+    format!("{IMAGE}@{DIGEST}")
+}
+
+/// The command that makes them, in a repository that is published.
 pub(super) fn release(helm: &Path, folder: &Path, programs: &[(&str, &Path)]) -> Command {
-    let mut release = Command::new(".ci/release");
+    let mut release = Command::new(published().join(".ci/release"));
     release.arg(folder).args(
         programs
             .iter()
             .map(|(platform, program)| format!("{platform}={}", program.display())),
     );
+    // The copy has no commit.
     release
         .env("HELM", helm)
-        .env("IMAGE", IMAGE)
-        .env("PAGES", PAGES);
+        .env("DIGEST", DIGEST)
+        .env("SOURCE_DATE_EPOCH", "1700000000");
     release
 }
 
@@ -80,12 +92,16 @@ fn an_archive_holds_the_program_its_manual_and_completions() {
         let expected = [
             "CHANGELOG.md",
             "LICENSE",
+            "README.ja.md",
             "README.md",
+            NOTICES,
             "completions",
+            "examples",
             "man",
             program,
         ];
         assert_eq!(names(&inside), expected.map(str::to_owned).into());
+        assert_eq!(fs::read_to_string(inside.join(NOTICES)).unwrap(), notices());
         assert_eq!(names(&inside.join("completions")).len(), 4);
         assert!(names(&inside.join("man")).contains("mackerel-agent-injector-inject.1"));
         if platform == self::platform() {
@@ -101,7 +117,7 @@ fn the_definition_names_the_image_and_the_pages_of_the_release() {
     let text = fs::read_to_string(packages.folder.join("krm-function.yaml")).unwrap();
     let definition: Value = serde_yaml::from_str(&text).unwrap();
     let version = &definition["spec"]["versions"][0];
-    assert_eq!(version["runtime"]["container"]["image"], IMAGE);
+    assert_eq!(version["runtime"]["container"]["image"], image());
     assert_eq!(version["usage"], format!("{PAGES}krm-fn/README.md"));
     for page in version["examples"].as_array().unwrap() {
         let page = page.as_str().unwrap().strip_prefix(PAGES).unwrap();
@@ -131,7 +147,8 @@ fn the_chart_has_the_version_and_the_image_of_the_release() {
             &[&["template", "injector", archive], &sets[..]].concat(),
         );
         assert!(
-            rendered.contains(&format!("\n          image: \"{IMAGE}\"\n")),
+            rendered.contains(&format!("\n          image: \"{}\"\n", image()))
+                && rendered.contains(&format!("\n        image: {}\n", image())),
             "{rendered}"
         );
         assert!(
@@ -168,4 +185,24 @@ fn the_same_programs_give_the_same_files() {
         compared += 1;
     }
     assert_eq!(compared, 5);
+}
+
+#[test]
+fn without_a_published_image_or_its_digest_there_is_no_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |release: &mut Command| {
+        let ran = release
+            .arg(folder.path())
+            .arg("linux-amd64=none")
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    let said = run(Command::new(published().join(".ci/release")).env_remove("DIGEST"));
+    assert!(said.contains("DIGEST is not sha256:"), "{said}");
+    if super::published::image().starts_with("localhost/") {
+        let said = run(&mut Command::new(root().join(".ci/release")));
+        assert!(said.contains("no image is published"), "{said}");
+    }
 }

@@ -1,10 +1,13 @@
 //! The workflows, which cannot run here: judged by actionlint, and held to what it does not ask for.
 
 use super::static_program::{root, script};
+use crate::program::Folder;
 use crate::tools;
+use mackerel_agent_injector::config::Config;
 use serde_yaml::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 fn workflows() -> Vec<(String, String)> {
@@ -135,4 +138,95 @@ fn the_scripts_that_a_release_calls_exist() {
                 && release.contains("tests/tools/install helm cargo-cyclonedx")
         );
     }
+}
+
+/// The registry's tags, and the titles of the issues that the forge has.
+struct Forge<'a> {
+    tags: &'a [&'a str],
+    issues: &'a str,
+}
+
+impl Forge<'_> {
+    /// Runs `.ci/newest-agent`. Returns its exit code, what it prints, and the arguments of the issue that it opens.
+    fn asked(&self, arguments: &[&str]) -> (Option<i32>, String, Option<String>) {
+        let image = Config::default().value("agent.image").unwrap();
+        let (name, _) = image.as_str().unwrap().split_once(':').unwrap();
+        let tags = serde_json::json!({"Tags": self.tags}).to_string();
+        let folder = Folder::with(&[("tags", &tags), ("issues", self.issues)]);
+        let skopeo = format!(
+            "#!/bin/sh\n[ \"$*\" = 'list-tags docker://docker.io/{name}' ] && cat \"$FORGE/tags\"\n"
+        );
+        let gh = "#!/bin/sh\ncase $2 in\nlist) cat \"$FORGE/issues\" ;;\n\
+            create) printf '%s\\n' \"$@\" >\"$FORGE/opened\" ;;\nesac\n";
+        for (program, text) in [("skopeo", &*skopeo), ("gh", gh)] {
+            folder.write(program, text);
+            fs::set_permissions(folder.path(program), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [folder.root().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&path));
+        let output = Command::new(root().join(".ci/newest-agent"))
+            .args(arguments)
+            .env("PATH", std::env::join_paths(path).unwrap())
+            .env("FORGE", folder.root())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8(said).unwrap(),
+            fs::read_to_string(folder.path("opened")).ok(),
+        )
+    }
+}
+
+#[test]
+fn a_newer_agent_is_noticed_and_gets_one_issue() {
+    if !tools::on_path(&["jq"]) {
+        return;
+    }
+    let image = Config::default().value("agent.image").unwrap();
+    let (_, tag) = image.as_str().unwrap().split_once(':').unwrap();
+    let ending =
+        tag.trim_start_matches(['v', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    let [nine, ten, candidate] =
+        ["v999.9.9", "v999.9.10", "v999.9.11"].map(|version| format!("{version}{ending}"));
+    let candidate = format!("{candidate}-rc1");
+    let others = ["latest", "v999.9.12", "v0.0.1", "999.9.13", &candidate, tag];
+    let asked = |tags: &[&str], issues: &str| Forge { tags, issues }.asked(&["--issue"]);
+
+    let (code, said, opened) = asked(&others, "");
+    assert_eq!((code, opened), (Some(0), None), "{said}");
+    assert!(said.ends_with(" is the newest\n"), "{said}");
+
+    let tags = [&others[..], &[&ten, &nine]].concat();
+    let title = format!("The agent has a newer version: {ten}");
+    for issues in [String::new(), format!("Another one\n{title} and faster\n")] {
+        let (code, said, opened) = asked(&tags, &issues);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            said.contains(&format!("{ten} is newer than {tag}\n")),
+            "{said}"
+        );
+        let opened = opened.unwrap();
+        assert!(
+            opened.starts_with(&format!("issue\ncreate\n--title\n{title}\n--body\n"))
+                && opened.contains(tag),
+            "{opened}"
+        );
+    }
+    let (code, said, opened) = asked(&tags, &format!("Another one\n{title}\n"));
+    assert_eq!((code, opened), (Some(0), None), "{said}");
+    let forge = Forge {
+        tags: &tags,
+        issues: "",
+    };
+    let (code, said, opened) = forge.asked(&[]);
+    assert_eq!((code, opened), (Some(0), None), "{said}");
+
+    // An answer that lacks the tag that is known to exist is no list of the tags.
+    let (code, said, opened) = asked(&[&ten], "");
+    assert_eq!((code, opened), (Some(2), None), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
 }

@@ -63,6 +63,35 @@ fn kpt_eval_passes_settings_as_a_config_map() {
     );
 }
 
+/// `krm-fn/agent-injector.yaml` as the functionConfig, of `eval` and in a package.
+#[test]
+fn the_sample_of_the_function_is_a_function_config() {
+    let Some(kpt) = tools::find("kpt", "") else {
+        return;
+    };
+    let sample = "krm-fn/agent-injector.yaml";
+    let eval = ["fn", "eval", "examples/kpt", "--exec", PROGRAM];
+    let eval = [&eval[..], &["--fn-config", sample]].concat();
+    let in_package = "examples/kpt/mackerel-agent.yaml";
+    let render = ["fn", "render", "--allow-exec", "examples/kpt"];
+    for call in [&eval[..], &render] {
+        let (user, other) = (User::new(), User::new().without_us());
+        for user in [&user, &other] {
+            fs::copy(user.path(sample), user.path(in_package)).unwrap();
+            user.runs(&kpt, call);
+        }
+        let (with, without) = (
+            user.reads("kpt/deployment.yaml"),
+            other.reads("kpt/deployment.yaml"),
+        );
+        same_but_for_the_agent(&with, &without, &["Deployment/web containers"]);
+        assert_eq!(
+            fs::read_to_string(user.path(in_package)).unwrap(),
+            fs::read_to_string(user.path(sample)).unwrap()
+        );
+    }
+}
+
 #[test]
 fn kpt_shows_why_we_refuse_and_leaves_the_files_alone() {
     let Some(kpt) = tools::find("kpt", "") else {

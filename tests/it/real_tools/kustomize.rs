@@ -4,6 +4,7 @@ use super::{PROGRAM, User, same_but_for_the_agent};
 use crate::program::WEB;
 use crate::tools;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
@@ -60,6 +61,77 @@ fn kustomize_without_one_of_the_options() {
             assert!(failed.stderr.contains("external plugins disabled"));
         }
     }
+}
+
+/// `krm-fn/agent-injector.yaml` in its own directory, and as a copy beside the kustomization.
+#[test]
+fn the_sample_of_the_function_is_a_transformer() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        for transformer in ["../../../../krm-fn", "agent-injector.yaml"] {
+            let (user, folder) = user_of_sample(transformer);
+            let build = [&KUSTOMIZE[..], &[&folder]].concat();
+            same_but_for_the_agent(
+                &user.runs(&kustomize, &build),
+                &user.without_us().runs(&kustomize, &build),
+                &["CronJob/report initContainers", "Deployment/web containers"],
+            );
+            let silent = user.tries(&kustomize, &["build", "--enable-alpha-plugins", &folder]);
+            assert_eq!((silent.code, &*silent.stderr), (0, ""));
+            assert!(!silent.stdout.contains("mackerel-container-agent"));
+        }
+    }
+}
+
+/// The comment in the file says that kustomize prefers the container.
+#[test]
+fn the_container_of_the_sample_is_a_comment_that_works() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else {
+            continue;
+        };
+        let (user, folder) = user_of_sample("../../../../krm-fn");
+        let sample = user.path("krm-fn/agent-injector.yaml");
+        let text = fs::read_to_string(&sample).unwrap();
+        let container = "      # container:\n      #   image: ";
+        assert!(text.contains(container), "{text}");
+        let text = text.replace(container, "      container:\n        image: ");
+        fs::write(&sample, text).unwrap();
+        let docker = user.path("docker");
+        let script = "#!/bin/sh\necho \"docker $*\" >&2\nexec mackerel-agent-injector\n";
+        fs::write(&docker, script).unwrap();
+        fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+        user.has("docker", &docker);
+        let built = user.tries(&kustomize, &[&KUSTOMIZE[..], &[&folder]].concat());
+        let image = concat!(
+            " localhost/mackerel-agent-injector:",
+            env!("CARGO_PKG_VERSION")
+        );
+        let called = built.stderr.lines().next().unwrap_or_default();
+        assert!(
+            called.starts_with("docker run ") && called.ends_with(image),
+            "{}",
+            built.stderr
+        );
+        assert!(built.stdout.contains("mackerel-container-agent"));
+    }
+}
+
+/// A user whose staging overlay names this transformer, which is the sample or its directory; and that overlay.
+fn user_of_sample(transformer: &str) -> (User, String) {
+    let user = User::new();
+    let folder = "examples/kustomize/overlays/staging";
+    let sample = user.path("krm-fn/agent-injector.yaml");
+    fs::copy(sample, user.path(folder).join("agent-injector.yaml")).unwrap();
+    let kustomization = user.path(folder).join("kustomization.yaml");
+    let text = fs::read_to_string(&kustomization).unwrap();
+    let shared = "transformers:\n  - ../../shared/mackerel\n";
+    assert!(text.contains(shared), "{text}");
+    let text = text.replace(shared, &format!("transformers:\n  - {transformer}\n"));
+    fs::write(kustomization, text).unwrap();
+    (user, folder.to_owned())
 }
 
 /// The transformers of a Component run before the overlay sets the namespace.

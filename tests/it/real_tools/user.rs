@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use tempfile::TempDir;
 
-/// A user with a home folder, which holds copies of `examples/`, `helm-plugin/` and `webhook/`, and with the injector on the PATH.
+/// A user with a home folder, which holds copies of `examples/`, `helm-plugin/`, `krm-fn/` and `webhook/`, and with the injector on the PATH.
 pub(crate) struct User {
     folder: Rc<TempDir>,
     /// The folder on the PATH: `with` the injector, or `without` it and with `cat` under its name.
@@ -30,7 +30,7 @@ impl User {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for part in ["examples", "helm-plugin", "webhook"] {
+        for part in ["examples", "helm-plugin", "krm-fn", "webhook"] {
             copy(&repository.join(part), &folder.path().join(part));
         }
         for (bin, program) in [

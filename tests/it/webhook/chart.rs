@@ -7,6 +7,7 @@ mod image;
 #[cfg(feature = "webhook")]
 mod lives;
 mod reaches;
+mod readme;
 mod release;
 mod rendered;
 #[cfg(feature = "webhook")]

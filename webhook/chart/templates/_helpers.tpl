@@ -80,6 +80,9 @@ labels:
 {{- $_ := set $agent "securityContext" $context -}}
 {{- $_ := set $spec "agent" $agent -}}
 {{- end -}}
+{{- if not (dig "waitFor" "image" "" $spec) -}}
+{{- $_ := set $spec "waitFor" (merge (dict "image" (include "injector.image" .)) ($spec.waitFor | default dict)) -}}
+{{- end -}}
 apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
 kind: AgentInjector
 metadata:

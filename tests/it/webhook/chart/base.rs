@@ -1,6 +1,7 @@
 //! `webhook/base`, the chart without Helm, in an overlay that adds the certificate.
 
 use super::{RELEASE, objects, root, run};
+use crate::packages::published;
 use crate::tools;
 use serde_json::json;
 use std::fs;
@@ -37,7 +38,11 @@ fn it_is_what_helm_renders() {
         &tls,
     ];
     let rendered = run(&helm, &rendered).unwrap();
+    // The image of wait-for in the configuration, which no kustomization would follow with `images`.
+    let wait_for = format!("image: {}", published::image());
     let of_helm = [
+        "waitFor:",
+        &wait_for,
         "# Source:",
         "helm.sh/chart:",
         "app.kubernetes.io/managed-by:",

@@ -290,9 +290,14 @@ fn its_notes_say_what_must_exist_and_what_to_restart() {
         for part in [
             "kubectl create secret generic team-key --namespace=NAMESPACE --from-literal=MACKEREL_APIKEY=KEY",
             "\nLabel a namespace to opt in: kubectl label namespace NAMESPACE chart-test=",
-            "`mackerel-agent-injector rbac`",
+            "The webhook of mackerel-agent-injector is installed.\n",
+            "\nin the namespaces with the label chart-test=",
+            "\n1. In each of their namespaces, create the Secret team-key",
+            "\n2. For the ServiceAccounts of the pods",
+            " | mackerel-agent-injector rbac -\n",
+            "\n3. Pods that run already have no agent.",
             "kubectl rollout restart deployment,statefulset,daemonset",
-            "\n  kubectl get pods,namespaces -A -o json | \
+            "\n   kubectl get pods,namespaces -A -o json | \
              mackerel-agent-injector status --set injection=annotated --namespace-selector chart-test=",
         ] {
             assert!(notes.contains(part), "{part}, in:\n{notes}");

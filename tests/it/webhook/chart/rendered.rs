@@ -36,7 +36,11 @@ fn by_default_there_are_these_objects() {
         "ValidatingWebhookConfiguration/mackerel-agent-injector.mackerel",
     ];
     assert_eq!(names, expected);
-    assert_eq!(rendered.configuration()["spec"], json!({"onError": "skip"}));
+    let image = crate::packages::published::image();
+    assert_eq!(
+        rendered.configuration()["spec"],
+        json!({"onError": "skip", "waitFor": {"image": image}})
+    );
 }
 
 #[test]
