@@ -1,7 +1,7 @@
 //! Properties of the pod in the values of settings: `$(namespace)` and `$(label:KEY)`, by the downward API, so that what a tool
 //! changes later counts.
 
-use crate::config::{LABEL_REFERENCE, MetadataName, NAMESPACE_REFERENCE};
+use crate::config::{NAMESPACE_REFERENCE, label_reference};
 use crate::mackerel::env::{NAMESPACE, POD_LABEL};
 
 /// The labels that the values so far refer to, in the order of their variables.
@@ -49,11 +49,10 @@ impl PodProperties {
         if reference == NAMESPACE_REFERENCE {
             return Some(NAMESPACE.to_owned());
         }
-        let key = reference.strip_prefix(LABEL_REFERENCE)?;
-        key.parse::<MetadataName>().ok()?;
-        let known = self.labels.iter().position(|label| label == key);
+        let key = label_reference(reference)?;
+        let known = self.labels.iter().position(|label| *label == *key);
         let index = known.unwrap_or_else(|| {
-            self.labels.push(key.to_owned());
+            self.labels.push(key.to_string());
             self.labels.len() - 1
         });
         Some(label_variable(index))

@@ -4,8 +4,10 @@ use crate::config::checked::{
     ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, ObjectName, TokenLifetime,
 };
 use crate::config::role::Role;
+use crate::config::table::of_variable;
 use crate::config::violation::Violation;
-use crate::mackerel::names::{CONFIG_FOLDER, Volume};
+use crate::mackerel::env::TMPDIR;
+use crate::mackerel::names::{CONFIG_FOLDER, KUBERNETES_VARIABLES, Volume};
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, EmptyDirVolumeSource, EnvFromSource, EnvVar,
     HostPathVolumeSource, Lifecycle, PersistentVolumeClaimVolumeSource, Probe,
@@ -214,6 +216,19 @@ impl AgentSettings {
     /// Returns true for the name of an item of `agent.volumes`.
     pub(crate) fn has_volume(&self, name: &str) -> bool {
         self.volumes.iter().any(|volume| volume.name == name)
+    }
+
+    /// Returns true for a variable that the agent may have, by these settings or by a Service of the namespace. Without it, a
+    /// `subPathExpr` keeps the pod from starting.
+    pub(crate) fn may_have(&self, variable: &str) -> bool {
+        !self.env_from.is_empty()
+            || self.env.iter().any(|given| given.name == variable)
+            || variable == TMPDIR
+            || variable.starts_with(KUBERNETES_VARIABLES)
+            || of_variable(variable).is_some()
+            || ["_SERVICE_HOST", "_PORT"]
+                .iter()
+                .any(|part| variable.contains(part))
     }
 
     /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.

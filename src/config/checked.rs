@@ -162,10 +162,10 @@ checked! {
         "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, r"^\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$";
     /// A container image: registry, path, tag and digest; or with a placeholder, which a later tool replaces.
     Image: "a container image",
-        "for example `registry.example.com/agent:v1`, without `https://` and spaces", 1..=1000, concat!(
+        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits of `0-9a-f`", 1..=1000, concat!(
             r"^((([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
             r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
-            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@[A-Za-z0-9+._-]+:[0-9A-Fa-f]+)?",
+            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha(256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128}))?",
             r"|[!-~]*(\$|#\{|__[A-Z])[!-~]*)?$",
         );
     /// A URL or path from which the agent reads its configuration.
@@ -286,16 +286,17 @@ mod tests {
 
     #[test]
     fn images_with_registry_tag_and_digest_or_a_placeholder() {
+        let long = &*"0a".repeat(32);
         takes::<Image>(
             &[
                 "a",
                 "a-b/c__d.e:V1_x.y-z",
-                "r.io:5000/a/b:c@sha256:00",
+                &["r.io:5000/a/b:c@sha256:", long].concat(),
                 "Registry.example.com/a",
                 "Team/a",
                 "localhost/a",
                 "[::1]:5000/a:1",
-                "a@sha256:0A",
+                &["a@sha512:", long, long].concat(),
                 "${IMAGE}",
                 "r.io/a:$(TAG)",
             ],
@@ -326,8 +327,11 @@ mod tests {
                 "a@",
                 "a@sha256",
                 "a@sha256:",
-                "a@sha256:x",
-                "a@b@sha256:00",
+                "a@sha256:00",
+                &["a@sha256:", &long.to_uppercase()].concat(),
+                &["a@sha256:", long, "0"].concat(),
+                &["a@md5:", long].concat(),
+                &["a@b@sha256:", long].concat(),
                 "a_",
                 "{{ image }}",
                 "${A} b",

@@ -11,6 +11,7 @@ use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::names::Volume;
 use crate::manifest::dotted_path::escape;
+use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
@@ -38,7 +39,15 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         rules.variable(&format!("agent.env[{index}]"), variable);
     }
     for (index, mount) in agent.volume_mounts.iter().enumerate() {
-        rules.mount(&format!("agent.volumeMounts[{index}]"), mount);
+        let path = format!("agent.volumeMounts[{index}]");
+        rules.mount(&path, mount);
+        let variables = references(mount.sub_path_expr.as_deref().unwrap_or_default());
+        if let Some(name) = variables.iter().find(|name| !agent.may_have(name)) {
+            let unknown = Violation::new(format!("refers to the unknown variable `{name}`"));
+            let help = "add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`";
+            let path = format!("{path}.subPathExpr");
+            rules.breaks(true, &path, unknown.with_help(help));
+        }
     }
     let known = Volume::KNOWN;
     let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
@@ -127,8 +136,8 @@ impl Rules {
                 let help = schema["description"].as_str().map(str::to_owned);
                 let what = "has an invalid value".to_owned();
                 let is_valid = schema["pattern"].as_str().is_none_or(is_match);
-                let is_short = |most| u64::try_from(text.len()).is_ok_and(|length| length <= most);
-                let is_valid = is_valid && schema["maxLength"].as_u64().is_none_or(is_short);
+                // The type of Kubernetes reads the port of a probe as a name, too.
+                let is_valid = is_valid && schema::types(schema) != ["integer"];
                 self.breaks(!is_valid, path, Violation { what, help });
             }
             Json::Null | Json::Bool(_) => {}

@@ -11,7 +11,7 @@
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
-//! | 9 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
+//! | 9 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts`, `labels` | as the file |
 //! | 10 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 11 | hosts to wait for? | `wait_for` | `wait-for-image` |
 //!
@@ -24,6 +24,7 @@ mod annotations;
 pub mod controller_owned;
 mod existing_agent;
 pub mod immutable_template;
+mod labels;
 mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
@@ -34,7 +35,6 @@ mod pod_warnings;
 mod pull_secrets;
 mod qos;
 pub mod record_lost;
-mod roles;
 mod scope;
 mod token;
 mod volume_mounts;
@@ -328,6 +328,7 @@ impl<'a> Evaluation<'a, '_> {
         let pull_secrets = self.pull_secrets(config);
         let volume_mounts = self.volume_mounts(config)?;
         let roles = self.roles(config);
+        self.warn_of_missing_labels(config);
         Ok(AgentShape {
             sidecar,
             token,

@@ -100,7 +100,7 @@ fn about_annotations(config: &Config) -> [Guard; 5] {
 
 /// Returns the condition on the labels to which roles refer.
 fn about_roles(roles: &[Role]) -> Option<Guard> {
-    let labels: BTreeSet<&str> = roles.iter().flat_map(Role::labels).collect();
+    let labels: BTreeSet<String> = roles.iter().flat_map(Role::labels).collect();
     if labels.is_empty() {
         return None;
     }

@@ -179,7 +179,7 @@ const ACCEPTED: &[&str] = &[
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Enabled, readOnly: true}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Disabled, mountPropagation: None}]",
     "readinessProbe: {exec: {command: ['true']}, successThreshold: 2, timeoutSeconds: 0}",
-    "readinessProbe: {httpGet: {port: health, path: '', scheme: HTTPS, httpHeaders: [{name: A-1, value: b}]}}",
+    "readinessProbe: {httpGet: {port: 8082, path: '', scheme: HTTPS, httpHeaders: [{name: A-1, value: b}]}}",
     "livenessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 5}",
     "startupProbe: {tcpSocket: {port: 65535, host: 127.0.0.1}, failureThreshold: 30}",
     "lifecycle: {postStart: {httpGet: {port: 1}}, preStop: {sleep: {seconds: 30}}}",
