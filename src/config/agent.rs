@@ -1,13 +1,11 @@
 //! Settings of the agent's container.
 
 use crate::config::checked::{
-    ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, ObjectName, TokenLifetime,
+    ApiUrl, ConfigLocation, DataKey, GoRegexp, HostText, Image, ObjectName, TokenLifetime,
 };
 use crate::config::role::Role;
-use crate::config::table::of_variable;
 use crate::config::violation::Violation;
-use crate::mackerel::env::TMPDIR;
-use crate::mackerel::names::{CONFIG_FOLDER, KUBERNETES_VARIABLES, Volume};
+use crate::mackerel::names::{CONFIG_FOLDER, Volume};
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, EmptyDirVolumeSource, EnvFromSource, EnvVar,
     HostPathVolumeSource, Lifecycle, PersistentVolumeClaimVolumeSource, Probe,
@@ -34,9 +32,9 @@ pub(crate) struct AgentSettings {
     /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). `$(namespace)` or `$(label:KEY)` may be the service or the role: the pod's namespace, or the value of its label. A role is left out where the pod lacks the label or Mackerel does not take the value. A list, replaced as a whole. Default: none.
     pub(crate) roles: Vec<Role>,
     /// The host's display name (agent: MACKEREL_DISPLAY_NAME). It may contain `$(MACKEREL_KUBERNETES_POD_NAME)`, `$(namespace)` and `$(label:KEY)`. Default: none.
-    pub(crate) display_name: Option<String>,
+    pub(crate) display_name: Option<HostText>,
     /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-    pub(crate) memo: Option<String>,
+    pub(crate) memo: Option<HostText>,
     /// The agent's own configuration file, from a ConfigMap or from a path or URL.
     pub(crate) config: AgentConfig,
     /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.
@@ -216,19 +214,6 @@ impl AgentSettings {
     /// Returns true for the name of an item of `agent.volumes`.
     pub(crate) fn has_volume(&self, name: &str) -> bool {
         self.volumes.iter().any(|volume| volume.name == name)
-    }
-
-    /// Returns true for a variable that the agent may have, by these settings or by a Service of the namespace. Without it, a
-    /// `subPathExpr` keeps the pod from starting.
-    pub(crate) fn may_have(&self, variable: &str) -> bool {
-        !self.env_from.is_empty()
-            || self.env.iter().any(|given| given.name == variable)
-            || variable == TMPDIR
-            || variable.starts_with(KUBERNETES_VARIABLES)
-            || of_variable(variable).is_some()
-            || ["_SERVICE_HOST", "_PORT"]
-                .iter()
-                .any(|part| variable.contains(part))
     }
 
     /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.

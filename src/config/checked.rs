@@ -162,7 +162,7 @@ checked! {
         "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, r"^\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$";
     /// A container image: registry, path, tag and digest; or with a placeholder, which a later tool replaces.
     Image: "a container image",
-        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits of `0-9a-f`", 1..=1000, concat!(
+        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits", 1..=1000, concat!(
             r"^((([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
             r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
             r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha(256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128}))?",
@@ -174,6 +174,11 @@ checked! {
     /// The URL of an HTTP API. The agent drops a path.
     ApiUrl: "an HTTP URL without a path",
         "for example `https://api.mackerelio.com/`; the agent ignores a path", 1..=4096, r"^(https?://[^/?#\x00-\x20\x7f]+/?)?$";
+    /// Text with properties of the pod. No variable has a colon in its name.
+    HostText: "text with known references",
+        "use `$(namespace)`, `$(label:KEY)` or the name of a variable", 0..=usize::MAX, concat!(
+            r"^([^$]|\$([^(]|\((label:(", subdomain!(), "/)?", qualified!(), r"|[^:)]*)\)|\([^)]*$))*\$?$",
+        );
     /// The full name of a label or annotation: `[prefix/]name`.
     MetadataName: "the name of a label or annotation",
         "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63", 1..=317, concat!("^(", subdomain!(), "/)?", qualified!(), "$");
@@ -278,6 +283,18 @@ mod tests {
         takes::<MetadataName>(
             &["a", "com.baeldung/wait-for-it"],
             &["", "a/b/c", "/a", "a/", "A/b", long],
+        );
+        takes::<HostText>(
+            &[
+                "",
+                "$",
+                "$$",
+                "a\nb $5",
+                "$$(a:b)",
+                "$(A)-$(label:a.b/c)$(namespace)",
+                "$(a:b",
+            ],
+            &["$(labels:a)", "$(label:a b)", "$$$(a:b)", "a$(b:)$"],
         );
         takes::<LabelValue>(&["", "web", "v1.2_3"], &["-a", "a b", long]);
         takes::<Group>(&["", "apps", "argoproj.io"], &["apps/v1", "Apps"]);

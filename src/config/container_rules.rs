@@ -1,15 +1,16 @@
 //! The rules of Kubernetes' validation that `agent` can break, beyond the types of the fields. Behind the webhook, a container that
 //! breaks one keeps every pod from being created.
 
-use crate::config::agent::AgentVolume;
+use crate::config::agent::{AgentSettings, AgentVolume};
 use crate::config::checked::{MetadataName, matches};
 use crate::config::kubernetes::{PATHS, pointer, quantity};
 use crate::config::layers::join;
 use crate::config::null::MERGED;
+use crate::config::table::of_variable;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::{KUBERNETES_VARIABLES, Volume};
 use crate::manifest::dotted_path::escape;
 use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
@@ -42,7 +43,7 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         let path = format!("agent.volumeMounts[{index}]");
         rules.mount(&path, mount);
         let variables = references(mount.sub_path_expr.as_deref().unwrap_or_default());
-        if let Some(name) = variables.iter().find(|name| !agent.may_have(name)) {
+        if let Some(name) = variables.iter().find(|name| !may_have(agent, name)) {
             let unknown = Violation::new(format!("refers to the unknown variable `{name}`"));
             let help = "add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`";
             let path = format!("{path}.subPathExpr");
@@ -62,6 +63,18 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     }
     rules.security_context(&agent.security_context);
     rules.found
+}
+
+/// Returns true for a variable that the agent may have, by its settings or by a Service of the namespace. Without it, a `subPathExpr`
+/// keeps the pod from starting.
+fn may_have(agent: &AgentSettings, variable: &str) -> bool {
+    !agent.env_from.is_empty()
+        || agent.env.iter().any(|given| given.name == variable)
+        || variable.starts_with(KUBERNETES_VARIABLES)
+        || of_variable(variable).is_some()
+        || ["_SERVICE_HOST", "_PORT"]
+            .iter()
+            .any(|part| variable.contains(part))
 }
 
 struct Rules {

@@ -42,7 +42,6 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     agent_config(config, &mut found);
     environment(config, &mut found);
     referred_variables(config, &mut found);
-    unknown_properties(&config.spec.agent, &mut found);
     scratch_space(config, &mut found);
     resources(config, &mut found);
     namespaces(config, &mut found);
@@ -272,22 +271,6 @@ fn referred_variables(config: &Config, found: &mut Vec<Conflict>) {
                 let what = format!("`{path}` refers to {name}, which `{item}` sets behind it");
                 let help = "remove one of them";
                 found.push(Conflict::of(&[path, &item], what, help));
-            }
-        }
-    }
-}
-
-/// Finds references to properties of the pod that there are not: no variable has a colon in its name.
-fn unknown_properties(agent: &AgentSettings, found: &mut Vec<Conflict>) {
-    for (path, text) in [
-        ("agent.displayName", &agent.display_name),
-        ("agent.memo", &agent.memo),
-    ] {
-        for reference in references(text.as_deref().unwrap_or_default()) {
-            if reference.contains(':') && role::label(&reference).is_none() {
-                let what = format!("`{path}` has `$({reference})`, which stands for nothing");
-                let help = "use `$(namespace)`, `$(label:KEY)` or the name of a variable";
-                found.push(Conflict::of(&[path], what, help));
             }
         }
     }

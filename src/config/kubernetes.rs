@@ -186,7 +186,7 @@ fn variables() -> Json {
 fn handlers() -> Json {
     let port = json!({
         "type": ["integer", "null"],
-        "description": "use a number from 1 to 65535: the agent's container has no ports with names",
+        "description": "use a number from 1 to 65535: the agent has no ports with names",
         "minimum": 1,
         "maximum": 65535,
     });

@@ -4,11 +4,13 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::checked::{MetadataName, qualified, subdomain, texts};
+use crate::config::checked::{MetadataName, matches, qualified, subdomain, texts};
 use crate::config::violation::Violation;
 use crate::manifest::expansion::references;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +52,9 @@ macro_rules! part {
     };
 }
 
-texts! { Role: "pattern" = concat!("^", part!(), ":", part!(), "$"); }
+const PATTERN: &str = concat!("^", part!(), ":", part!(), "$");
+
+texts! { Role: "pattern" = PATTERN; }
 
 impl Role {
     /// Returns the keys of the labels that it refers to.
@@ -67,35 +71,13 @@ impl Role {
     }
 }
 
-/// Returns both parts, if there is a colon. That of `$(label:app)` does not count.
-fn parts(text: &str) -> Option<(&str, &str)> {
-    let end = match text.starts_with("$(") {
-        true => text.find(')')?,
-        false => 0,
-    };
-    let colon = end + text.get(end..)?.find(':')?;
-    Some((text.get(..colon)?, text.get(colon + 1..)?))
-}
-
-fn is_part(text: &str) -> bool {
-    let reference = text
-        .strip_prefix("$(")
-        .and_then(|rest| rest.strip_suffix(')'));
-    match reference {
-        Some(reference) => reference == NAMESPACE || label(reference).is_some(),
-        None => Role::is_name(text),
-    }
-}
-
 impl FromStr for Role {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        let parts = parts(text);
-        let help = match parts {
-            Some((service, role)) if is_part(service) && is_part(role) => {
-                return Ok(Role(text.to_owned()));
-            }
+        static ROLE: LazyLock<Option<PikeVM>> = LazyLock::new(|| PikeVM::new(PATTERN).ok());
+        let help = match text.split_once(':') {
+            _ if matches(ROLE.as_ref(), text) => return Ok(Role(text.to_owned())),
             _ if text.contains('$') => {
                 "`$(namespace)` and `$(label:KEY)` stand for a whole service or role, as in `$(namespace):$(label:app)`"
             }

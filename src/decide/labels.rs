@@ -35,7 +35,7 @@ impl Evaluation<'_, '_> {
             (&agent.display_name, Annotation::DisplayName),
             (&agent.memo, Annotation::Memo),
         ] {
-            let labels = labels(text.as_deref().unwrap_or_default());
+            let labels = labels(text.as_ref().map_or("", |text| text));
             let mut missing = self.lacking(labels, |value| !value.is_empty());
             missing.retain(|key| !OF_CONTROLLERS.iter().any(|end| key.ends_with(end)));
             if !missing.is_empty() {
@@ -46,7 +46,7 @@ impl Evaluation<'_, '_> {
                 );
                 let finding =
                     self.at_request(self.finding(Reason::LabelMissing, message), annotation);
-                let help = "add the label to the pod template; without it, the text has a gap";
+                let help = "add the label to the pod template";
                 self.warnings.push(finding.with_help(help));
             }
         }

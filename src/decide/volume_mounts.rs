@@ -71,14 +71,12 @@ impl Evaluation<'_, '_> {
     }
 
     fn warn_of_unused_volumes(&mut self, agent: &AgentSettings) {
-        for (index, AgentVolume { name, .. }) in agent.volumes.iter().enumerate() {
+        for AgentVolume { name, .. } in &agent.volumes {
             let mut mounts = agent.volume_mounts.iter();
             if !mounts.any(|mount| mount.name == *name) {
                 let message = format!("nothing mounts the volume `{name}` of `agent.volumes`");
                 let finding = self.finding(Reason::VolumeUnused, message);
-                let help = format!(
-                    "add a mount to `agent.volumeMounts`, or remove `agent.volumes[{index}]`"
-                );
+                let help = "add a mount to `agent.volumeMounts`, or remove the volume";
                 self.warnings.push(finding.with_help(help));
             }
         }

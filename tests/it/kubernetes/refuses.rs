@@ -174,7 +174,7 @@ const ACCEPTED: &[&str] = &[
     "volumeMounts: [{name: sockets, mountPath: /a, subPath: 'b:c/..d'}, {name: sockets, mountPath: /a/..b/./c/}]",
     "volumeMounts: [{name: sockets, mountPath: /a, subPath: ''}]",
     "volumeMounts: [{name: sockets, mountPath: /a, subPath: b//c/}]",
-    "volumeMounts: [{name: sockets, mountPath: /a, subPathExpr: $(A)/b}]",
+    "volumeMounts: [{name: sockets, mountPath: /a, subPathExpr: $(MACKEREL_KUBERNETES_POD_NAME)/b}]",
     "volumeMounts: [{name: sockets, mountPath: /a, mountPropagation: HostToContainer}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Enabled, readOnly: true}]",
     "volumeMounts: [{name: sockets, mountPath: /a, recursiveReadOnly: Disabled, mountPropagation: None}]",
