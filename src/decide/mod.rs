@@ -30,7 +30,6 @@ mod native_sidecar;
 mod opt_in;
 mod patches;
 pub mod plain_api_key;
-mod platform;
 mod pod_warnings;
 mod pull_secrets;
 mod qos;
@@ -45,7 +44,7 @@ use crate::agent::plan::Plan;
 use crate::agent::shape::AgentShape;
 use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
 use crate::annotations::ignored_warnings;
-use crate::config::Config;
+use crate::config::{Config, Platform};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
@@ -303,8 +302,11 @@ impl<'a> Evaluation<'a, '_> {
         if let Some(present) = self.existing_agent() {
             return Err(NoAgent::skip(present));
         }
-        let config = self.annotated_config().map_err(NoAgent::refuse)?;
-        let config = self.platform(config);
+        let mut config = self.annotated_config().map_err(NoAgent::refuse)?;
+        // Settings of the kubelet are for the nodes.
+        if config.spec.platform == Platform::Auto && self.template.is_for_fargate {
+            config.to_mut().spec.platform = Platform::EksFargate;
+        }
         if let Err(invalid) = ignored_warnings(&self.given()) {
             return Err(NoAgent::refuse(self.invalid(invalid)));
         }
@@ -321,7 +323,7 @@ impl<'a> Evaluation<'a, '_> {
     fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, NoAgent> {
         self.warn_of_host_network();
         self.warn_of_shared_processes();
-        self.warn_of_short_termination();
+        self.warn_of_short_termination(config, sidecar);
         let token = self.token(config);
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;
