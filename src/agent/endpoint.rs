@@ -32,9 +32,9 @@ impl FromStr for Endpoint {
         if text.contains("://") {
             return Err(wrong(": remove the scheme"));
         }
-        if text.contains(',') {
+        if text.contains(|c: char| matches!(c, ',' | ';') || c.is_whitespace()) {
             return Err(wrong(
-                ": use one argument for each host; in the annotation, separate the hosts with commas",
+                ": separate the hosts with commas in the annotation, with blanks as arguments",
             ));
         }
         let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
@@ -126,7 +126,9 @@ mod tests {
             (":80", "invalid host name"),
             ("-db:80", "invalid host name"),
             ("--help:80", "invalid host name"),
-            ("a b:80", "invalid host name"),
+            ("a b:80", "commas"),
+            ("a:80;b:80", "commas"),
+            ("a:80\nb:80", "commas"),
             ("$(DB):80", "invalid host name"),
             ("1.2.3:80", "invalid host name"),
             ("::1:80", "in brackets"),

@@ -1,8 +1,9 @@
 //! Properties of the pod in the values of settings: `$(namespace)` and `$(label:KEY)`, by the downward API, so that what a tool
 //! changes later counts.
 
-use crate::config::{LABEL_REFERENCE, MetadataName, NAMESPACE_REFERENCE};
+use crate::config::{NAMESPACE_REFERENCE, label_reference};
 use crate::mackerel::env::{NAMESPACE, POD_LABEL};
+use crate::manifest::expansion::references;
 
 /// The labels that the values so far refer to, in the order of their variables.
 #[derive(Debug, Default)]
@@ -18,42 +19,28 @@ pub fn label_variable(index: usize) -> String {
 impl PodProperties {
     /// Returns the text with references to variables: `$(namespace)` -> `$(MACKEREL_KUBERNETES_NAMESPACE)`
     pub fn resolve(&mut self, text: &str) -> String {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('$') {
-            out += before;
-            // `$$(namespace)` is text.
-            if let Some(after) = after.strip_prefix('$') {
-                out += "$$";
-                rest = after;
-                continue;
-            }
-            let reference = after
-                .strip_prefix('(')
-                .and_then(|rest| rest.split_once(')'));
-            match reference.and_then(|(name, below)| Some((self.variable(name)?, below))) {
-                Some((variable, below)) => {
-                    out += &format!("$({variable})");
-                    rest = below;
-                }
-                None => {
-                    out.push('$');
-                    rest = after;
+        let mut parts = Vec::new();
+        // `$$(namespace)` is text.
+        for part in text.split("$$") {
+            let mut part = part.to_owned();
+            for reference in references(&part) {
+                if let Some(variable) = self.variable(&reference) {
+                    part = part.replace(&format!("$({reference})"), &format!("$({variable})"));
                 }
             }
+            parts.push(part);
         }
-        out + rest
+        parts.join("$$")
     }
 
     fn variable(&mut self, reference: &str) -> Option<String> {
         if reference == NAMESPACE_REFERENCE {
             return Some(NAMESPACE.to_owned());
         }
-        let key = reference.strip_prefix(LABEL_REFERENCE)?;
-        key.parse::<MetadataName>().ok()?;
-        let known = self.labels.iter().position(|label| label == key);
+        let key = label_reference(reference)?;
+        let known = self.labels.iter().position(|label| *label == *key);
         let index = known.unwrap_or_else(|| {
-            self.labels.push(key.to_owned());
+            self.labels.push(key.to_string());
             self.labels.len() - 1
         });
         Some(label_variable(index))

@@ -28,10 +28,7 @@ pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(
             let Some(flaw) = flaw(entry) else { continue };
             // Its own line would show the key.
             let offset = object.offset;
-            let message = format!(
-                "the API key `{}` {flaw}, so the agent cannot send it",
-                entry.key
-            );
+            let message = format!("the API key `{}` {flaw}", entry.key);
             let finding = Finding::new(Reason::ApiKeyUnusable, message, offset, &entry.pointer);
             remarks.push(object.remark(finding.with_help(
                 "write the key alone, for example by `kubectl create secret generic` with `--from-literal`",
@@ -42,7 +39,7 @@ pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(
 }
 
 /// Returns what is wrong with an API key; none for what is no key yet: a placeholder, or what SOPS encrypts.
-fn flaw(entry: &DataEntry) -> Option<&'static str> {
+fn flaw(entry: &DataEntry) -> Option<String> {
     let text = entry.value.as_deref()?;
     let key = match entry.pointer.starts_with("/data/") {
         true => serde_json::from_value::<ByteString>(json!(text)).ok()?.0,
@@ -51,13 +48,16 @@ fn flaw(entry: &DataEntry) -> Option<&'static str> {
     if key.iter().any(|byte| b"<>[]{}$".contains(byte)) {
         return None;
     }
-    if key.iter().any(|byte| b"\r\n".contains(byte)) {
-        Some("has a line break")
+    let what = if key.iter().any(|byte| b"\r\n".contains(byte)) {
+        "has a line break"
     } else if key.contains(&b' ') {
-        Some("has a blank")
+        "has a blank"
     } else if !key.iter().all(u8::is_ascii_graphic) {
-        Some("is no text of ASCII")
+        "is no text of ASCII"
     } else {
-        None
-    }
+        // Within the value, the quotes and the name of an env file are a part of the key.
+        let is_foreign = key.iter().any(|byte| b"\"'=".contains(byte));
+        return is_foreign.then(|| "has a quote or `=`, so Mackerel does not accept it".to_owned());
+    };
+    Some(format!("{what}, so the agent cannot send it"))
 }

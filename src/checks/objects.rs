@@ -12,7 +12,9 @@ use crate::manifest::resource::{Resource, file, item_types, resources};
 use crate::report::Finding;
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
-use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value};
+use yaml_json_patch::{
+    self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value, to_json,
+};
 
 /// Kind, namespace and name of an object.
 type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
@@ -102,12 +104,12 @@ pub struct Object {
     /// Offset in its text.
     pub offset: usize,
     pub entries: Vec<DataEntry>,
-    /// True if a controller makes the Secret from this resource, so its keys are unknown.
+    /// True if a controller makes the Secret from this resource, which does not list its keys.
     pub is_source: bool,
 }
 
 /// A key of a Secret, ConfigMap or ServiceAccount, with its value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DataEntry {
     pub key: String,
     /// Its value; none if that is not text.
@@ -259,8 +261,7 @@ impl ObjectReader<'_> {
             Some(_) => return None,
         };
         let is_source = !target_path.is_empty();
-        let mut keys = target_path.iter();
-        let target = keys.try_fold(node, |node, key| tree.member(node, key));
+        let target = tree.member_at(node, target_path.iter().copied());
         if is_source && let Some(name) = target.and_then(|target| tree.member_text(target, "name"))
         {
             resource.identity.name = name;
@@ -270,6 +271,10 @@ impl ObjectReader<'_> {
             .namespace_or(self.config.spec.namespace.as_deref())
             .cloned();
         let name = self.referred_name(location.kind, namespace.as_deref(), &resource)?;
+        let entries = match is_source {
+            true => listed_keys(tree, node).unwrap_or_default(),
+            false => self.data(location, node),
+        };
         Some(Object {
             kind: location.kind,
             input: self.input,
@@ -278,8 +283,8 @@ impl ObjectReader<'_> {
             file: file(tree, node),
             identity: resource.identity,
             offset: tree.place(node).start,
-            entries: self.data(location, node),
-            is_source,
+            is_source: is_source && entries.is_empty(),
+            entries,
         })
     }
 
@@ -316,6 +321,25 @@ impl ObjectReader<'_> {
             RelatedKind::Permission => Vec::new(),
         }
     }
+}
+
+/// Returns the keys that an ExternalSecret or SealedSecret lists; none where its Secret may get others.
+fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
+    let spec = to_json(tree, tree.member(object, "spec")?).ok()?;
+    let mut others = ["/dataFrom", "/target/template", "/template/data"].iter();
+    let policy = spec["target"]["creationPolicy"].as_str();
+    if policy.unwrap_or("Owner") != "Owner" || others.any(|path| spec.pointer(path).is_some()) {
+        return None;
+    }
+    let sealed = spec["encryptedData"].as_object().into_iter().flatten();
+    let external = spec["data"].as_array().into_iter().flatten();
+    let external = external.filter_map(|item| item["secretKey"].as_str());
+    let keys = sealed.map(|(key, _)| &**key).chain(external);
+    let entry = |key: &str| DataEntry {
+        key: key.to_owned(),
+        ..DataEntry::default()
+    };
+    Some(keys.map(entry).collect())
 }
 
 /// The value of the annotation [`PREVIOUS_NAMES`].

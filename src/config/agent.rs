@@ -1,7 +1,7 @@
 //! Settings of the agent's container.
 
 use crate::config::checked::{
-    ApiUrl, ConfigLocation, DataKey, GoRegexp, Image, ObjectName, TokenLifetime,
+    ApiUrl, ConfigLocation, DataKey, GoRegexp, HostText, Image, ObjectName, TokenLifetime,
 };
 use crate::config::role::Role;
 use crate::config::violation::Violation;
@@ -32,9 +32,9 @@ pub(crate) struct AgentSettings {
     /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). `$(namespace)` or `$(label:KEY)` may be the service or the role: the pod's namespace, or the value of its label. A role is left out where the pod lacks the label or Mackerel does not take the value. A list, replaced as a whole. Default: none.
     pub(crate) roles: Vec<Role>,
     /// The host's display name (agent: MACKEREL_DISPLAY_NAME). It may contain `$(MACKEREL_KUBERNETES_POD_NAME)`, `$(namespace)` and `$(label:KEY)`. Default: none.
-    pub(crate) display_name: Option<String>,
+    pub(crate) display_name: Option<HostText>,
     /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-    pub(crate) memo: Option<String>,
+    pub(crate) memo: Option<HostText>,
     /// The agent's own configuration file, from a ConfigMap or from a path or URL.
     pub(crate) config: AgentConfig,
     /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.

@@ -162,10 +162,10 @@ checked! {
         "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, r"^\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$";
     /// A container image: registry, path, tag and digest; or with a placeholder, which a later tool replaces.
     Image: "a container image",
-        "for example `registry.example.com/agent:v1`, without `https://` and spaces", 1..=1000, concat!(
+        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits", 1..=1000, concat!(
             r"^((([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
             r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
-            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@[A-Za-z0-9+._-]+:[0-9A-Fa-f]+)?",
+            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha(256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128}))?",
             r"|[!-~]*(\$|#\{|__[A-Z])[!-~]*)?$",
         );
     /// A URL or path from which the agent reads its configuration.
@@ -174,6 +174,11 @@ checked! {
     /// The URL of an HTTP API. The agent drops a path.
     ApiUrl: "an HTTP URL without a path",
         "for example `https://api.mackerelio.com/`; the agent ignores a path", 1..=4096, r"^(https?://[^/?#\x00-\x20\x7f]+/?)?$";
+    /// Text with properties of the pod. No variable has a colon in its name.
+    HostText: "text with known references",
+        "use `$(namespace)`, `$(label:KEY)` or the name of a variable", 0..=usize::MAX, concat!(
+            r"^([^$]|\$([^(]|\((label:(", subdomain!(), "/)?", qualified!(), r"|[^:)]*)\)|\([^)]*$))*\$?$",
+        );
     /// The full name of a label or annotation: `[prefix/]name`.
     MetadataName: "the name of a label or annotation",
         "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63", 1..=317, concat!("^(", subdomain!(), "/)?", qualified!(), "$");
@@ -279,6 +284,18 @@ mod tests {
             &["a", "com.baeldung/wait-for-it"],
             &["", "a/b/c", "/a", "a/", "A/b", long],
         );
+        takes::<HostText>(
+            &[
+                "",
+                "$",
+                "$$",
+                "a\nb $5",
+                "$$(a:b)",
+                "$(A)-$(label:a.b/c)$(namespace)",
+                "$(a:b",
+            ],
+            &["$(labels:a)", "$(label:a b)", "$$$(a:b)", "a$(b:)$"],
+        );
         takes::<LabelValue>(&["", "web", "v1.2_3"], &["-a", "a b", long]);
         takes::<Group>(&["", "apps", "argoproj.io"], &["apps/v1", "Apps"]);
         takes::<Kind>(&["Deployment"], &["", "deployment", "apps/Deployment"]);
@@ -286,16 +303,17 @@ mod tests {
 
     #[test]
     fn images_with_registry_tag_and_digest_or_a_placeholder() {
+        let long = &*"0a".repeat(32);
         takes::<Image>(
             &[
                 "a",
                 "a-b/c__d.e:V1_x.y-z",
-                "r.io:5000/a/b:c@sha256:00",
+                &["r.io:5000/a/b:c@sha256:", long].concat(),
                 "Registry.example.com/a",
                 "Team/a",
                 "localhost/a",
                 "[::1]:5000/a:1",
-                "a@sha256:0A",
+                &["a@sha512:", long, long].concat(),
                 "${IMAGE}",
                 "r.io/a:$(TAG)",
             ],
@@ -326,8 +344,11 @@ mod tests {
                 "a@",
                 "a@sha256",
                 "a@sha256:",
-                "a@sha256:x",
-                "a@b@sha256:00",
+                "a@sha256:00",
+                &["a@sha256:", &long.to_uppercase()].concat(),
+                &["a@sha256:", long, "0"].concat(),
+                &["a@md5:", long].concat(),
+                &["a@b@sha256:", long].concat(),
                 "a_",
                 "{{ image }}",
                 "${A} b",

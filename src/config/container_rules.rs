@@ -1,16 +1,18 @@
 //! The rules of Kubernetes' validation that `agent` can break, beyond the types of the fields. Behind the webhook, a container that
 //! breaks one keeps every pod from being created.
 
-use crate::config::agent::AgentVolume;
+use crate::config::agent::{AgentSettings, AgentVolume};
 use crate::config::checked::{MetadataName, matches};
 use crate::config::kubernetes::{PATHS, pointer, quantity};
 use crate::config::layers::join;
 use crate::config::null::MERGED;
+use crate::config::table::of_variable;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
-use crate::mackerel::names::Volume;
+use crate::mackerel::names::{KUBERNETES_VARIABLES, Volume};
 use crate::manifest::dotted_path::escape;
+use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
@@ -38,7 +40,15 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         rules.variable(&format!("agent.env[{index}]"), variable);
     }
     for (index, mount) in agent.volume_mounts.iter().enumerate() {
-        rules.mount(&format!("agent.volumeMounts[{index}]"), mount);
+        let path = format!("agent.volumeMounts[{index}]");
+        rules.mount(&path, mount);
+        let variables = references(mount.sub_path_expr.as_deref().unwrap_or_default());
+        if let Some(name) = variables.iter().find(|name| !may_have(agent, name)) {
+            let unknown = Violation::new(format!("refers to the unknown variable `{name}`"));
+            let help = "add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`";
+            let path = format!("{path}.subPathExpr");
+            rules.breaks(true, &path, unknown.with_help(help));
+        }
     }
     let known = Volume::KNOWN;
     let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
@@ -53,6 +63,18 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     }
     rules.security_context(&agent.security_context);
     rules.found
+}
+
+/// Returns true for a variable that the agent may have, by its settings or by a Service of the namespace. Without it, a `subPathExpr`
+/// keeps the pod from starting.
+fn may_have(agent: &AgentSettings, variable: &str) -> bool {
+    !agent.env_from.is_empty()
+        || agent.env.iter().any(|given| given.name == variable)
+        || variable.starts_with(KUBERNETES_VARIABLES)
+        || of_variable(variable).is_some()
+        || ["_SERVICE_HOST", "_PORT"]
+            .iter()
+            .any(|part| variable.contains(part))
 }
 
 struct Rules {
@@ -127,8 +149,8 @@ impl Rules {
                 let help = schema["description"].as_str().map(str::to_owned);
                 let what = "has an invalid value".to_owned();
                 let is_valid = schema["pattern"].as_str().is_none_or(is_match);
-                let is_short = |most| u64::try_from(text.len()).is_ok_and(|length| length <= most);
-                let is_valid = is_valid && schema["maxLength"].as_u64().is_none_or(is_short);
+                // The type of Kubernetes reads the port of a probe as a name, too.
+                let is_valid = is_valid && schema::types(schema) != ["integer"];
                 self.breaks(!is_valid, path, Violation { what, help });
             }
             Json::Null | Json::Bool(_) => {}

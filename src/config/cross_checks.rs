@@ -18,6 +18,7 @@ use crate::mackerel::env::{
     EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm,
 };
 use crate::mackerel::names::is_agent_image;
+use crate::manifest::expansion::references;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
 
@@ -250,22 +251,21 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
 fn referred_variables(config: &Config, found: &mut Vec<Conflict>) {
     for (index, EnvVar { name, .. }) in config.spec.agent.env.iter().enumerate() {
         let is_label = name.starts_with(POD_LABEL);
-        let mut references = vec![format!("$({name})")];
-        if is_label {
-            references.push(format!("$({}", role::LABEL));
-        } else if name == NAMESPACE {
-            references.push(format!("$({})", role::NAMESPACE));
-        } else if !REFERABLE.contains(&&**name) {
+        if !is_label && !REFERABLE.contains(&&**name) {
             continue;
         }
+        let refers = |reference: &String| {
+            reference == name
+                || is_label && reference.starts_with(role::LABEL)
+                || name == NAMESPACE && reference == role::NAMESPACE
+        };
         // The agent's pattern is written with each `$` escaped, and Kubernetes reads `$$(NAME)` as text.
         for (setting, variable) in variables() {
             if variable.form == VariableForm::IgnorePattern {
                 continue;
             }
             let text = setting.get(&config.spec).unwrap_or_default();
-            let text = text.replace("$$", "");
-            if references.iter().any(|reference| text.contains(reference)) {
+            if references(&text).iter().any(refers) {
                 let item = format!("agent.env[{index}]");
                 let path = setting.path;
                 let what = format!("`{path}` refers to {name}, which `{item}` sets behind it");

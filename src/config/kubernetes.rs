@@ -185,11 +185,10 @@ fn variables() -> Json {
 /// Returns the schema of the handlers that probes and hooks share.
 fn handlers() -> Json {
     let port = json!({
-        "description": "use a number from 1 to 65535, or the name of a port",
+        "type": ["integer", "null"],
+        "description": "use a number from 1 to 65535: the agent has no ports with names",
         "minimum": 1,
         "maximum": 65535,
-        "pattern": "^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$",
-        "maxLength": 15,
     });
     let header = json!({"required": ["name"], "properties": {"name": text("[A-Za-z0-9-]+", "use the name of a header")}});
     json!({

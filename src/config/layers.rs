@@ -477,8 +477,7 @@ fn scalar(schema: &Json, path: &str, text: &str) -> Json {
     match text {
         "null" | "~" => Json::Null,
         "" if schema::is_optional(schema) && !kubernetes::is_within(path) => Json::Null,
-        // A port is a number or a name.
-        _ if (types == ["integer"] || is_port(&types, path)) && !text.starts_with('+') => {
+        _ if types == ["integer"] && !text.starts_with('+') => {
             text.parse::<i64>().map_or(text.into(), Json::from)
         }
         _ if types == ["boolean"] => text
@@ -487,10 +486,6 @@ fn scalar(schema: &Json, path: &str, text: &str) -> Json {
             .map_or(text.into(), Json::from),
         _ => text.into(),
     }
-}
-
-fn is_port(types: &[&str], path: &str) -> bool {
-    kubernetes::is_within(path) && !kubernetes::is_amount(path) && types == ["string", "number"]
 }
 
 /// Merges a value into another one: mappings member by member, all else as a whole.

@@ -64,11 +64,12 @@ mod version;
 mod violation;
 mod warning;
 
-pub(crate) use checked::{MetadataName, Namespace, ObjectName};
+pub(crate) use agent::{AgentSettings, AgentVolume};
+pub(crate) use checked::{Namespace, ObjectName};
 pub(crate) use container_rules::amount_path;
 pub use example::example;
 pub use origin::Origin;
-pub(crate) use role::{LABEL as LABEL_REFERENCE, NAMESPACE as NAMESPACE_REFERENCE, Role};
+pub(crate) use role::{NAMESPACE as NAMESPACE_REFERENCE, Role, label as label_reference, labels};
 pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,

@@ -4,47 +4,38 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::checked::{MetadataName, qualified, subdomain, texts};
+use crate::config::checked::{MetadataName, matches, qualified, subdomain, texts};
 use crate::config::violation::Violation;
+use crate::manifest::expansion::references;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Role {
-    pub(crate) service: RolePart,
-    pub(crate) role: RolePart,
-}
+pub(crate) struct Role(String);
 
-/// The name of a service or of a role.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RolePart {
-    Name(String),
-    /// `$(namespace)`: the namespace of the pod.
-    Namespace,
-    /// `$(label:KEY)`: the value of a label of the pod.
-    Label(MetadataName),
-}
-
-/// The beginning of a reference to a label, within `$(…)`.
+/// The beginning of a reference to the value of a label of the pod, within `$(…)`.
 pub(crate) const LABEL: &str = "label:";
 
-/// The reference to the namespace, within `$(…)`.
+/// The reference to the namespace of the pod, within `$(…)`.
 pub(crate) const NAMESPACE: &str = "namespace";
 
-impl fmt::Display for RolePart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RolePart::Name(name) => f.write_str(name),
-            RolePart::Namespace => write!(f, "$({NAMESPACE})"),
-            RolePart::Label(key) => write!(f, "$({LABEL}{key})"),
-        }
-    }
+/// Returns the key of the label in a reference: `label:app` -> `app`
+pub(crate) fn label(reference: &str) -> Option<MetadataName> {
+    reference.strip_prefix(LABEL)?.parse().ok()
+}
+
+/// Returns the keys of the labels that a setting refers to.
+pub(crate) fn labels(text: &str) -> impl Iterator<Item = String> {
+    let references = references(text).into_iter();
+    references.filter_map(|reference| Some(label(&reference)?.to_string()))
 }
 
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.service, self.role)
+        f.write_str(&self.0)
     }
 }
 
@@ -61,16 +52,14 @@ macro_rules! part {
     };
 }
 
-texts! { Role: "pattern" = concat!("^", part!(), ":", part!(), "$"); }
+const PATTERN: &str = concat!("^", part!(), ":", part!(), "$");
+
+texts! { Role: "pattern" = PATTERN; }
 
 impl Role {
     /// Returns the keys of the labels that it refers to.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
-        let parts = [&self.service, &self.role].into_iter();
-        parts.filter_map(|part| match part {
-            RolePart::Label(key) => Some(key.as_str()),
-            RolePart::Name(_) | RolePart::Namespace => None,
-        })
+    pub(crate) fn labels(&self) -> impl Iterator<Item = String> {
+        labels(&self.0)
     }
 
     /// Returns true for a name that Mackerel takes. The API refuses others, and the agent then exits.
@@ -82,46 +71,20 @@ impl Role {
     }
 }
 
-/// Returns both parts, if there is a colon. That of `$(label:app)` does not count.
-fn parts(text: &str) -> Option<(&str, &str)> {
-    let end = match text.starts_with("$(") {
-        true => text.find(')')?,
-        false => 0,
-    };
-    let colon = end + text.get(end..)?.find(':')?;
-    Some((text.get(..colon)?, text.get(colon + 1..)?))
-}
-
-fn part(text: &str) -> Option<RolePart> {
-    let reference = text
-        .strip_prefix("$(")
-        .and_then(|rest| rest.strip_suffix(')'));
-    match reference {
-        Some(NAMESPACE) => Some(RolePart::Namespace),
-        Some(reference) => {
-            let key = reference.strip_prefix(LABEL)?;
-            key.parse().ok().map(RolePart::Label)
-        }
-        None => Role::is_name(text).then(|| RolePart::Name(text.to_owned())),
-    }
-}
-
 impl FromStr for Role {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        let parts = parts(text);
-        let help = match parts.map(|(service, role)| (part(service), part(role))) {
-            Some((Some(service), Some(role))) => return Ok(Role { service, role }),
+        static ROLE: LazyLock<Option<PikeVM>> = LazyLock::new(|| PikeVM::new(PATTERN).ok());
+        let help = match text.split_once(':') {
+            _ if matches(ROLE.as_ref(), text) => return Ok(Role(text.to_owned())),
             _ if text.contains('$') => {
                 "`$(namespace)` and `$(label:KEY)` stand for a whole service or role, as in `$(namespace):$(label:app)`"
             }
             _ if text.contains(['[', ']', '"']) => {
                 "write `service:role`, without brackets and inner quotes"
             }
-            Some(_)
-                if parts.is_some_and(|(service, role)| !service.is_empty() && !role.is_empty()) =>
-            {
+            Some((service, role)) if !service.is_empty() && !role.is_empty() => {
                 "Mackerel allows 2 to 63 letters, digits, `-` and `_` on each side of the colon; the first is a letter or digit"
             }
             _ => "write it as `service:role`",

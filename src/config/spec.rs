@@ -104,7 +104,7 @@ pub(crate) enum SidecarKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Platform {
-    /// EKS Fargate where the pod has the label `eks.amazonaws.com/fargate-profile` or the scheduler `fargate-scheduler`; else nodes
+    /// EKS Fargate where the pod has the label `eks.amazonaws.com/fargate-profile` or the scheduler `fargate-scheduler`, or requires nodes with `eks.amazonaws.com/compute-type: fargate`; else nodes
     #[default]
     Auto,
     /// On nodes whose kubelet the agent can reach

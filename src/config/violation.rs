@@ -1,5 +1,7 @@
 //! Violations: values that a setting cannot have, alone or beside others.
 
+use std::fmt::Display;
+
 /// A violation by a value. The text continues the setting's path, as in `agent.image` *must be a string*.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
@@ -75,7 +77,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Lists names for a message: `a`, `b`.
-pub(crate) fn listed(names: &[&str]) -> String {
+pub(crate) fn listed<T: Display>(names: &[T]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

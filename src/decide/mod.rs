@@ -11,7 +11,7 @@
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
 //! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
 //! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
-//! | 9 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts` | as the file |
+//! | 9 | which of the pod's properties does the agent depend on? | `pod_warnings`, `token`, `qos`, `pull_secrets`, `volume_mounts`, `labels` | as the file |
 //! | 10 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
 //! | 11 | hosts to wait for? | `wait_for` | `wait-for-image` |
 //!
@@ -24,18 +24,17 @@ mod annotations;
 pub mod controller_owned;
 mod existing_agent;
 pub mod immutable_template;
+mod labels;
 pub mod misplaced_annotation;
 mod name_conflicts;
 mod native_sidecar;
 mod opt_in;
 mod patches;
 pub mod plain_api_key;
-mod platform;
 mod pod_warnings;
 mod pull_secrets;
 mod qos;
 pub mod record_lost;
-mod roles;
 mod scope;
 mod token;
 mod volume_mounts;
@@ -46,7 +45,7 @@ use crate::agent::plan::Plan;
 use crate::agent::shape::AgentShape;
 use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
 use crate::annotations::ignored_warnings;
-use crate::config::Config;
+use crate::config::{Config, Platform};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::known_kinds::is_webhook_only;
@@ -305,8 +304,11 @@ impl<'a> Evaluation<'a, '_> {
         if let Some(present) = self.existing_agent() {
             return Err(NoAgent::skip(present));
         }
-        let config = self.annotated_config().map_err(NoAgent::refuse)?;
-        let config = self.platform(config);
+        let mut config = self.annotated_config().map_err(NoAgent::refuse)?;
+        // Settings of the kubelet are for the nodes.
+        if config.spec.platform == Platform::Auto && self.template.is_for_fargate {
+            config.to_mut().spec.platform = Platform::EksFargate;
+        }
         if let Err(invalid) = ignored_warnings(&self.given()) {
             return Err(NoAgent::refuse(self.invalid(invalid)));
         }
@@ -323,13 +325,14 @@ impl<'a> Evaluation<'a, '_> {
     fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, NoAgent> {
         self.warn_of_host_network();
         self.warn_of_shared_processes();
-        self.warn_of_short_termination();
+        self.warn_of_short_termination(config, sidecar);
         let token = self.token(config);
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;
         let pull_secrets = self.pull_secrets(config);
         let volume_mounts = self.volume_mounts(config)?;
         let roles = self.roles(config);
+        self.warn_of_missing_labels(config);
         Ok(AgentShape {
             sidecar,
             token,

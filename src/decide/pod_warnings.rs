@@ -4,11 +4,25 @@
 use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::Sidecar;
 use crate::report::{Finding, Reason};
+use serde_json::json;
 use yaml_json_patch::{NodeId, ScalarValue, scalar_value};
 
 /// Seconds that the agent takes at worst to retire its host: three tries, three seconds apart.
 const RETIREMENT: u64 = 10;
+
+/// Returns the seconds that a hook sleeps, by `sleep` or a command: `{sleep: {seconds: 5}}`, `[sh, -c, "sleep 5"]`
+fn sleep(hook: &str) -> u64 {
+    let between = |c: char| !c.is_ascii_alphanumeric() || "seconds".contains(c);
+    let seconds = hook.split("sleep").skip(1).filter_map(|rest| {
+        let mut numbers = rest
+            .trim_start_matches(between)
+            .split(|c: char| !c.is_ascii_digit());
+        numbers.next()?.parse::<u32>().ok()
+    });
+    seconds.map(u64::from).sum()
+}
 
 impl Evaluation<'_, '_> {
     pub(super) fn warn_of_host_network(&mut self) {
@@ -45,22 +59,36 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    pub(super) fn warn_of_short_termination(&mut self) {
+    /// Warns about a pod that leaves the agent less time than it needs. The `preStop` hooks take a part of it: its own, and before a native
+    /// agent those of the other containers.
+    pub(super) fn warn_of_short_termination(&mut self, config: &Config, sidecar: Sidecar) {
         let field = "terminationGracePeriodSeconds";
-        let Some(spec) = self.template.spec else {
-            return;
-        };
-        let seconds = self
-            .tree
-            .member_text(spec, field)
-            .and_then(|seconds| seconds.parse::<u64>().ok());
-        if let Some(seconds) = seconds
-            && seconds < RETIREMENT
-        {
+        let seconds = self.template.spec;
+        let seconds = seconds.and_then(|spec| self.tree.member_text(spec, field)?.parse().ok());
+        let seconds: u64 = seconds.unwrap_or(30);
+        let mut taken = sleep(&json!(config.spec.agent.lifecycle)["preStop"].to_string());
+        if sidecar == Sidecar::Native {
+            let containers = self.template.containers.iter();
+            let hooks = containers
+                .filter_map(|one| self.tree.member_at(one.node, ["lifecycle", "preStop"]));
+            taken += hooks
+                .map(|hook| sleep(self.tree.raw(hook)))
+                .max()
+                .unwrap_or(0);
+        }
+        if seconds < taken + RETIREMENT {
+            let hooks = if taken > 0 {
+                " with its `preStop` hooks"
+            } else {
+                ""
+            };
             let message = format!(
-                "the pod is killed after {seconds} s, but the agent may need {RETIREMENT} s to retire its host; the host would stay in Mackerel and cause alerts"
+                "the pod is killed after {seconds} s{hooks}, but the agent may need {RETIREMENT} s to retire its host; the host would stay in Mackerel and cause alerts"
             );
-            let help = format!("set it to at least {RETIREMENT}; the default is 30");
+            let help = format!(
+                "set it to at least {}; the default is 30",
+                taken + RETIREMENT
+            );
             let finding = self.finding_in_spec(Reason::ShortTermination, message, field);
             self.warnings.push(finding.with_help(help));
         }

@@ -2,8 +2,8 @@
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{CONTAINER, INJECTED, Volume};
-use crate::manifest::pod_template::{PodTemplate, mounts};
+use crate::mackerel::names::{CONTAINER, INJECTED};
+use crate::manifest::pod_template::PodTemplate;
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;
@@ -16,11 +16,17 @@ pub fn finding(
     template: &PodTemplate,
     decision: Reason,
 ) -> Option<Finding> {
+    // The original injector, which sets the same status, gives no pattern.
+    let pattern = format!("^{CONTAINER}$");
+    let is_ours = |variable| {
+        let value = tree.member_text(variable, "value");
+        value.is_some_and(|value| value.starts_with(&pattern))
+    };
     let mut containers = template.containers.iter();
-    let agent = containers
-        .find(|container| container.is_agent && mounts(tree, container, &Volume::Tmp.name()))?;
+    let agent =
+        containers.find(|one| one.is_agent && tree.member_items(one.node, "env").any(is_ours))?;
     let status = template.annotation(Annotation::Status.key());
-    // The original injector sets the same status and has no such volume. Who deletes the record often deletes the status, too.
+    // Users who delete the record often delete the status, too.
     let (offset, pointer) = match status.filter(|one| one.value.as_deref() == Some(INJECTED)) {
         Some(status) => {
             let pointer = format!("/metadata/annotations/{}", escape(&status.key));

@@ -1,6 +1,6 @@
-//! `volume-missing`, `volume-conflict`: the mounts of `agent.volumeMounts`.
+//! `volume-missing`, `volume-unused`, `volume-conflict`: the mounts of `agent.volumeMounts`.
 
-use crate::config::Config;
+use crate::config::{AgentSettings, AgentVolume, Config};
 use crate::decide::{Evaluation, NoAgent};
 use crate::report::{Finding, Reason};
 use k8s_openapi::api::core::v1::VolumeMount;
@@ -66,7 +66,20 @@ impl Evaluation<'_, '_> {
                 mounts.push(mount.clone());
             }
         }
+        self.warn_of_unused_volumes(&config.spec.agent);
         Ok(mounts)
+    }
+
+    fn warn_of_unused_volumes(&mut self, agent: &AgentSettings) {
+        for AgentVolume { name, .. } in &agent.volumes {
+            let mut mounts = agent.volume_mounts.iter();
+            if !mounts.any(|mount| mount.name == *name) {
+                let message = format!("nothing mounts the volume `{name}` of `agent.volumes`");
+                let finding = self.finding(Reason::VolumeUnused, message);
+                let help = "add a mount to `agent.volumeMounts`, or remove the volume";
+                self.warnings.push(finding.with_help(help));
+            }
+        }
     }
 
     /// Returns the first item of a container's `volumeDevices` that uses the volume as a block device: such a volume has no files

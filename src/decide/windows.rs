@@ -12,7 +12,6 @@ impl Evaluation<'_, '_> {
             "the pod is for Windows nodes, which {} does not support",
             wanted.subject()
         );
-        let pointer = format!("/spec{}", field.pointer);
-        Some(self.finding_at(Reason::Windows, message, field.node, &pointer))
+        Some(self.finding_at(Reason::Windows, message, field.node, &field.pointer))
     }
 }

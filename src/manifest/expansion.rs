@@ -20,9 +20,28 @@ pub(crate) fn literal(text: &str, kept: &[&str]) -> String {
     out + rest
 }
 
+/// Returns the names that a text refers to: `a-$(B)-$$(C)` -> `B`
+pub(crate) fn references(text: &str) -> Vec<String> {
+    let text = text.replace("$$", "");
+    let starts = text.split("$(").skip(1);
+    let names = starts.filter_map(|start| Some(start.split_once(')')?.0.to_owned()));
+    names.collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::literal;
+    use super::{literal, references};
+
+    #[test]
+    fn what_the_kubelet_expands_are_references() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("$(A)-$(label:b/c) $(", &["A", "label:b/c"]),
+            ("$$(A) $$$(B) $C (D)", &["B"]),
+        ] {
+            assert_eq!(references(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn the_kubelet_gives_the_text_back() {

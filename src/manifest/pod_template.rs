@@ -1,7 +1,8 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
 use crate::mackerel::names::{
-    KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume, is_agent_image,
+    FARGATE_LABEL, FARGATE_SCHEDULER, KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume,
+    is_agent_image,
 };
 use crate::manifest::duplicate_keys::second_of;
 use crate::manifest::workloads::FoundTemplate;
@@ -113,15 +114,17 @@ pub(crate) struct PodTemplate {
     pub(crate) volumes: Vec<PodVolume>,
     /// All pull secrets.
     pub(crate) pull_secrets: Vec<PullSecret>,
-    /// True if its pods run to completion: by its restart policy, else by its kind.
+    /// True if its pods run to completion: by the restart policy of its containers or its own, else by its kind.
     pub(crate) completes: bool,
     /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides. Also false in a pod that the API server has stored
     /// without a token.
     pub(crate) automount: Option<bool>,
     /// `spec.hostNetwork: true`
     pub(crate) host_network: bool,
-    /// The field that asks for Windows: `spec.os.name`, node selector, node affinity, or a container's `hostProcess`.
+    /// The field that asks for Windows: `spec.os.name`, node selector, node affinity, or `windowsOptions` of the pod or a container.
     pub(crate) windows: Option<SpecField>,
+    /// True for a pod on EKS Fargate: by its nodes, or by the label and the scheduler that EKS sets when a pod is created.
+    pub(crate) is_for_fargate: bool,
     /// True if `spec.resources` has requests or limits, which all containers share.
     pub(crate) pod_resources: bool,
 }
@@ -131,7 +134,7 @@ pub(crate) struct PodTemplate {
 pub(crate) struct SpecField {
     /// Its value.
     pub(crate) node: NodeId,
-    /// JSON Pointer to it from the PodSpec.
+    /// JSON Pointer to it from the template.
     pub(crate) pointer: String,
 }
 
@@ -153,6 +156,7 @@ impl PodTemplate {
             automount: None,
             host_network: false,
             windows: None,
+            is_for_fargate: false,
             pod_resources: false,
         };
         if let Some(metadata) = metadata {
@@ -261,10 +265,14 @@ impl PodTemplate {
             let name = tree.member_text(node, "name");
             self.pull_secrets.push(PullSecret { index, name });
         }
-        self.completes = completes_by_policy(tree, spec) == Some(true);
+        self.completes = self.completes(tree, completes_by_policy(tree, spec) == Some(true));
         self.automount = boolean(tree, automount);
         self.host_network = boolean(tree, host_network) == Some(true);
         self.windows = windows(tree, spec, &self.containers);
+        let scheduler = tree.member_text(spec, "schedulerName");
+        self.is_for_fargate = scheduler.as_deref() == Some(FARGATE_SCHEDULER)
+            || self.labels.iter().any(|(key, _)| key == FARGATE_LABEL)
+            || required_nodes(tree, spec, &FARGATE_NODES).is_some();
         if let Some(resources) = resources {
             let amounts = |list| tree.member_entries(resources, list);
             self.pod_resources = amounts("requests")
@@ -272,6 +280,17 @@ impl PodTemplate {
                 .next()
                 .is_some();
         }
+    }
+
+    /// Returns true if the containers complete, by their own policy or that of the pod. The agent follows them.
+    fn completes(&self, tree: &Tree<'_>, of_pod: bool) -> bool {
+        let of_others = self.containers.iter().filter_map(|container| {
+            let is_other = container.list == ContainerList::Containers && !container.is_agent;
+            is_other.then(|| completes_by_policy(tree, container.node).unwrap_or(of_pod))
+        });
+        of_others
+            .reduce(|one, other| one && other)
+            .unwrap_or(of_pod)
     }
 
     /// Sets `automount` to false where no container mounts a token: the ServiceAccount admission plugin adds one to each pod that is
@@ -300,8 +319,9 @@ impl PodTemplate {
         let view = Self::view(tree, node);
         let within = || completes_by_policy(tree, view.spec?);
         let policy = beside.or_else(within);
+        let of_pod = policy.unwrap_or(completes);
         Self {
-            completes: policy.unwrap_or(completes),
+            completes: view.completes(tree, of_pod),
             ancestors,
             ..view
         }
@@ -370,11 +390,13 @@ impl Container {
     }
 }
 
-/// Returns false for a container with a command of its own and none of the variables without which the agent does not start: jobs run
-/// `mkr` of the agent's image.
+/// Returns false for a container with words of its own that runs `mkr` of the agent's image, as jobs do, or has none of the variables
+/// without which the agent does not start.
 fn may_run_agent(tree: &Tree<'_>, container: NodeId) -> bool {
-    let is_empty = |field: &str| tree.member_items(container, field).next().is_none();
-    is_empty("command") || !is_empty("envFrom")
+    let items = |field| tree.member_items(container, field);
+    let mut words = items("command").chain(items("args")).peekable();
+    let is_mkr = |word| tree.text_of(word).is_some_and(|text| text.contains("mkr"));
+    words.peek().is_none() || items("envFrom").next().is_some() && !words.any(is_mkr)
 }
 
 /// Returns true for a variable that only the agent reads. A registry mirror may have the image under any name, and `envFrom` may bring
@@ -403,11 +425,6 @@ fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
     })
 }
 
-/// Returns true if a container mounts the volume of this name.
-pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
-    mounted_volumes(tree, container).any(|name| name == volume)
-}
-
 /// Returns the names of the volumes that a container mounts, or uses as devices.
 pub(crate) fn mounted_volumes(
     tree: &Tree<'_>,
@@ -418,7 +435,7 @@ pub(crate) fn mounted_volumes(
     mounts.filter_map(|mount| tree.member_text(mount, "name"))
 }
 
-/// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
+/// Returns true if the `restartPolicy` of a pod or container lets it complete, and nothing if there is none.
 fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
     match &*tree.member_text(holder, "restartPolicy")? {
         "Never" | "OnFailure" | "ExitCode" => Some(true),
@@ -427,88 +444,86 @@ fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
     }
 }
 
-/// The node labels that name the operating system.
-const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+/// Key, operator and value of requirements that only Windows nodes meet; the value is empty for any.
+pub(crate) const WINDOWS_NODES: [[&str; 3]; 5] = [
+    ["kubernetes.io/os", "In", "windows"],
+    ["kubernetes.io/os", "NotIn", "linux"],
+    ["beta.kubernetes.io/os", "In", "windows"],
+    ["node.kubernetes.io/windows-build", "In", ""],
+    ["node.kubernetes.io/windows-build", "Exists", ""],
+];
+
+/// The requirement that only nodes of EKS Fargate meet.
+pub(crate) const FARGATE_NODES: [[&str; 3]; 1] =
+    [["eks.amazonaws.com/compute-type", "In", "fargate"]];
 
 /// Returns the first field that asks for Windows.
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
-    let [os, node_selector, affinity] = tree.members(spec, ["os", "nodeSelector", "affinity"]);
-    let system = os.and_then(|os| windows_at(tree, os, "/os", "name"));
-    let label = node_selector.and_then(|labels| {
-        let mut names = OS_LABELS.iter();
-        names.find_map(|name| windows_at(tree, labels, "/nodeSelector", name))
-    });
-    if let Some(found) = system.or(label) {
-        return Some(found);
-    }
-    if let Some(node) = affinity
-        && needs_windows(tree, node)
+    if let Some(node) = tree.member_at(spec, ["os", "name"])
+        && tree.text_of(node).as_deref() == Some("windows")
     {
-        return Some(SpecField {
-            node,
-            pointer: "/affinity".to_owned(),
-        });
-    }
-    if let Some(node) = host_process(tree, spec) {
-        let pointer = format!("/{}", HOST_PROCESS.join("/"));
+        let pointer = "/spec/os/name".to_owned();
         return Some(SpecField { node, pointer });
     }
-    containers.iter().find_map(|container| {
-        let node = host_process(tree, container.node)?;
-        let (list, path) = (container.list.field(), HOST_PROCESS.join("/"));
-        let pointer = format!("/{list}/{}/{path}", container.index);
-        Some(SpecField { node, pointer })
-    })
+    let of_container = |one: &Container| windows_option(tree, one.node, &one.pointer());
+    required_nodes(tree, spec, &WINDOWS_NODES)
+        .or_else(|| windows_option(tree, spec, "/spec"))
+        .or_else(|| containers.iter().find_map(of_container))
 }
 
-/// Returns the field of a mapping `at` a place of the PodSpec if its value is `windows`.
-fn windows_at(tree: &Tree<'_>, parent: NodeId, at: &str, key: &str) -> Option<SpecField> {
-    let node = tree.member(parent, key)?;
-    is_windows(tree, node).then(|| SpecField {
-        node,
-        pointer: format!("{at}/{}", escape(key)),
-    })
-}
-
-/// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
-fn needs_windows(tree: &Tree<'_>, affinity: NodeId) -> bool {
-    const PATH: [&str; 2] = [
+/// Returns the field by which a pod runs only on nodes that meet one of the requirements: its node selector, or its required node
+/// affinity. The scheduler needs only one term of the latter to match.
+fn required_nodes(tree: &Tree<'_>, spec: NodeId, requirements: &[[&str; 3]]) -> Option<SpecField> {
+    const PATH: [&str; 3] = [
         "nodeAffinity",
         "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
     ];
-    let Some(affinity) = tree.member_at(affinity, PATH) else {
-        return false;
+    let [selector, affinity] = tree.members(spec, ["nodeSelector", "affinity"]);
+    for [key, operator, value] in requirements {
+        if let Some(node) = selector.and_then(|labels| tree.member(labels, key))
+            && *operator == "In"
+            && (value.is_empty() || tree.text_of(node).as_deref() == Some(value))
+        {
+            let pointer = format!("/spec/nodeSelector/{}", escape(key));
+            return Some(SpecField { node, pointer });
+        }
+    }
+    let is_met = |expression: NodeId| {
+        let [key, operator] = tree.member_texts(expression, ["key", "operator"]);
+        let values = tree.member_items(expression, "values");
+        let values = Vec::from_iter(values.filter_map(|value| tree.text_of(value)));
+        requirements.iter().any(|[known, of, value]| {
+            key.as_deref() == Some(known)
+                && operator.as_deref() == Some(of)
+                && (value.is_empty() || values == [*value])
+        })
     };
-    let mut terms = tree.member_items(affinity, "nodeSelectorTerms").peekable();
-    terms.peek().is_some() && terms.all(|term| asks_for_windows(tree, term))
-}
-
-/// Returns true for a term with `{key: kubernetes.io/os, operator: In, values: [windows]}`.
-fn asks_for_windows(tree: &Tree<'_>, term: NodeId) -> bool {
-    let mut expressions = tree.member_items(term, "matchExpressions");
-    expressions.any(|expression| {
-        let key = tree.member_text(expression, "key");
-        let operator = tree.member_text(expression, "operator");
-        let mut systems = tree.member_items(expression, "values").peekable();
-        key.is_some_and(|key| OS_LABELS.contains(&&*key))
-            && operator.as_deref() == Some("In")
-            && systems.peek().is_some()
-            && systems.all(|system| is_windows(tree, system))
+    let node = affinity?;
+    let mut terms = items(tree, tree.member_at(node, PATH)).peekable();
+    let is_required = terms.peek().is_some()
+        && terms.all(|term| tree.member_items(term, "matchExpressions").any(is_met));
+    is_required.then(|| SpecField {
+        node,
+        pointer: "/spec/affinity".to_owned(),
     })
 }
 
-/// Returns true for the exact name: no node has the label `Windows`.
-fn is_windows(tree: &Tree<'_>, system: NodeId) -> bool {
-    tree.scalar(tree.alias_target(system)).as_deref() == Some("windows")
-}
-
-/// The path of the field that asks for Windows in a pod or container.
-const HOST_PROCESS: [&str; 3] = ["securityContext", "windowsOptions", "hostProcess"];
-
-/// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
-fn host_process(tree: &Tree<'_>, holder: NodeId) -> Option<NodeId> {
-    let node = tree.member_at(holder, HOST_PROCESS)?;
-    (boolean(tree, Some(node)) == Some(true)).then_some(node)
+/// Returns the first of the `windowsOptions` that a pod or container `at` a place of the template has.
+fn windows_option(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
+    let options = tree.member_at(holder, ["securityContext", "windowsOptions"])?;
+    let mut options = tree.entries(tree.alias_target(options));
+    let (key, node) = options.find(|(_, value)| {
+        // Charts write the others as false or empty.
+        match scalar_value(tree, tree.alias_target(*value)) {
+            Ok(ScalarValue::Bool(value)) => value,
+            Ok(ScalarValue::Str(text)) => !text.is_empty(),
+            _ => false,
+        }
+    })?;
+    let key = tree.text_of(key)?;
+    let pointer = format!("{at}/securityContext/windowsOptions/{}", escape(&key));
+    Some(SpecField { node, pointer })
 }
 
 fn boolean(tree: &Tree<'_>, field: Option<NodeId>) -> Option<bool> {

@@ -6,14 +6,14 @@ use crate::config::{
 };
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
+use crate::manifest::pod_template::WINDOWS_NODES;
 use crate::policy::cel::{self, Named};
 
 /// The containers of a pod that is being created.
 const CONTAINERS: &str = "object.spec.containers + object.spec.?initContainers.orValue([])";
 
 /// The condition that the pod runs to completion.
-pub(super) const COMPLETES: &str =
-    "object.spec.?restartPolicy.orValue('Always') in ['Never', 'OnFailure']";
+pub(super) const COMPLETES: &str = "object.spec.containers.all(c, c.?restartPolicy.orValue(object.spec.?restartPolicy.orValue('Always')) in ['Never', 'OnFailure'])";
 
 /// The condition that the pod has resources of its own for all containers.
 pub(super) const POD_RESOURCES: &str =
@@ -28,14 +28,45 @@ pub(super) const GUARANTEED: &str = "variables.containers.all(c, ['cpu', 'memory
 /// The terms by which a pod requires nodes.
 const NODE_TERMS: &str = "object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.orValue([])";
 
-/// The condition that the pod is for Windows nodes.
-const WINDOWS: &str = "object.spec.?os.name.orValue('') == 'windows'
-|| ['kubernetes.io/os', 'beta.kubernetes.io/os'].exists(l, object.spec.?nodeSelector[?l].orValue('') == 'windows')
-|| object.spec.?securityContext.windowsOptions.hostProcess.orValue(false)
-|| variables.containers.exists(c, c.?securityContext.windowsOptions.hostProcess.orValue(false))
+/// Returns the condition that the pod is for Windows nodes.
+fn windows() -> String {
+    let nodes = requires_nodes(&WINDOWS_NODES);
+    format!(
+        "object.spec.?os.name.orValue('') == 'windows'
+|| ([object.spec] + variables.containers).exists(h, h.?securityContext.windowsOptions.orValue({{}}).exists(o,
+  !(h.securityContext.windowsOptions[o] in [dyn(false), dyn('')])))
+|| {nodes}"
+    )
+}
+
+/// Returns the condition that the pod runs only on nodes that meet one of the requirements.
+pub(super) fn requires_nodes(requirements: &[[&str; 3]]) -> String {
+    let (mut labels, mut expressions) = (Vec::new(), Vec::new());
+    for [key, operator, value] in requirements {
+        let (label, values) = match *value {
+            "" => ("!= ''".to_owned(), String::new()),
+            value => (
+                format!("== '{value}'"),
+                format!(" && e.?values.orValue([]) == ['{value}']"),
+            ),
+        };
+        if *operator == "In" {
+            labels.push(format!(
+                "object.spec.?nodeSelector[?'{key}'].orValue('') {label}"
+            ));
+        }
+        expressions.push(format!(
+            "e.key == '{key}' && e.operator == '{operator}'{values}"
+        ));
+    }
+    format!(
+        "{}
 || size(variables.nodeTerms) > 0 && variables.nodeTerms.all(t, t.?matchExpressions.orValue([]).exists(e,
-  e.key in ['kubernetes.io/os', 'beta.kubernetes.io/os'] && e.operator == 'In'
-  && size(e.?values.orValue([])) > 0 && e.values.all(v, v == 'windows')))";
+  {}))",
+        labels.join("\n|| "),
+        expressions.join("\n  || ")
+    )
+}
 
 /// The condition that no list of the pod that conditions loop over has more than 1,000 items: the time of a loop grows with the
 /// square of their number. All variables together must stay within what the API server lets one expression cost.
@@ -45,7 +76,9 @@ pub(super) const FEW_ITEMS: &str = "size(variables.annotations) <= 1000
 && size(variables.containers) <= 1000
 && variables.containers.all(c, size(c.?env.orValue([])) <= 1000 && size(c.?volumeMounts.orValue([])) <= 1000)
 && variables.containers.map(c, size(c.?env.orValue([]))).sum() <= 50000
+&& variables.containers.all(c, size(c.?command.orValue([]) + c.?args.orValue([])) <= 1000)
 && size(variables.nodeTerms) <= 1000
+&& variables.nodeTerms.map(t, size(t.?matchExpressions.orValue([]))).sum() <= 10000
 && variables.nodeTerms.all(t, size(t.?matchExpressions.orValue([])) <= 1000
   && t.?matchExpressions.orValue([]).all(e, size(e.?values.orValue([])) <= 1000))";
 
@@ -163,16 +196,17 @@ fn labels(selector: &LabelSelector) -> Vec<String> {
 
 /// Returns variables about the pod. Those of large lists come after [`FEW_ITEMS`].
 pub(super) fn variables() -> Vec<Named> {
+    let words = "(c.?command.orValue([]) + c.?args.orValue([]))";
     let has_agent = format!(
         "variables.containers.exists(c, c.?image.orValue('').matches('^([^@]*/)?{IMAGE_NAME}(:[^/@]*)?(@.*)?$')
-  && (size(c.?command.orValue([])) == 0 || size(c.?envFrom.orValue([])) > 0)
+  && (size({words}) == 0 || size(c.?envFrom.orValue([])) > 0 && !{words}.exists(w, w.contains('mkr')))
   || c.?env.orValue([]).exists(e, e.name == '{PLATFORM}' || e.name.startsWith('{KUBERNETES_VARIABLES}')))"
     );
     vec![
         Named::new("annotations", ANNOTATIONS),
         Named::new("containers", CONTAINERS),
         Named::new("nodeTerms", NODE_TERMS),
-        Named::new("isForWindows", WINDOWS),
+        Named::new("isForWindows", windows()),
         Named::new("hasAgent", has_agent),
     ]
 }

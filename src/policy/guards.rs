@@ -3,11 +3,12 @@
 use crate::config::{Config, Platform, Qos, Role};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};
+use crate::manifest::pod_template::FARGATE_NODES;
 use crate::manifest::qos;
 use crate::policy::agent::RenderedAgents;
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{FEW_ITEMS, GUARANTEED};
+use crate::policy::conditions::{FEW_ITEMS, GUARANTEED, requires_nodes};
 use std::collections::BTreeSet;
 
 /// A condition on the pods that should have the agent. The policy leaves alone those that do not meet it, and reports them.
@@ -100,7 +101,7 @@ fn about_annotations(config: &Config) -> [Guard; 5] {
 
 /// Returns the condition on the labels to which roles refer.
 fn about_roles(roles: &[Role]) -> Option<Guard> {
-    let labels: BTreeSet<&str> = roles.iter().flat_map(Role::labels).collect();
+    let labels: BTreeSet<String> = roles.iter().flat_map(Role::labels).collect();
     if labels.is_empty() {
         return None;
     }
@@ -135,8 +136,9 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
     }
     if config.spec.platform == Platform::Auto {
         let label = cel::string(FARGATE_LABEL);
+        let nodes = requires_nodes(&FARGATE_NODES);
         let condition = format!(
-            "!({label} in object.metadata.?labels.orValue({{}})) && object.spec.?schedulerName.orValue('') != '{FARGATE_SCHEDULER}'"
+            "!({label} in object.metadata.?labels.orValue({{}})) && object.spec.?schedulerName.orValue('') != '{FARGATE_SCHEDULER}'\n&& !({nodes})"
         );
         let message = "the pod is for EKS Fargate";
         guards.push(Guard::undecided("notOnFargate", condition, message));

@@ -325,8 +325,8 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     (
         "agent.startupProbe",
-        "{tcpSocket: {port: health}}",
-        "{agent: {startupProbe: {tcpSocket: {port: health}}}}",
+        "{tcpSocket: {port: 8080}}",
+        "{agent: {startupProbe: {tcpSocket: {port: 8080}}}}",
         None,
     ),
     (

@@ -182,10 +182,9 @@ fn null_as_an_argument_is_null() {
 
 /// The ports of probes are numbers or names, as in a file.
 #[test]
-fn a_port_as_an_argument_is_a_number_if_it_is_one() {
+fn a_port_as_an_argument_is_a_number() {
     for (argument, expected) in [
         ("agent.livenessProbe.httpGet.port=8080", json!(8080)),
-        ("agent.livenessProbe.httpGet.port=health", json!("health")),
         ("agent.livenessProbe={httpGet: {port: 8080}}", json!(8080)),
     ] {
         let config = from_arguments(&[argument]).unwrap();

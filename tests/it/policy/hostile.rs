@@ -86,6 +86,16 @@ fn pods_of_many_names_cost_little_more_than_without_the_policy() {
         .map(|number| json!({"name": format!("w{number}"), "image": "web:1", "env": env}))
         .collect();
     let windows = vec![Value::from("windows"); 50_000];
+    let expressions: Vec<Value> = numbers(900)
+        .map(|_| json!({"key": "kubernetes.io/os", "operator": "NotIn", "values": ["mac"]}))
+        .collect();
+    let mut terms = for_nodes(&windows[..1]);
+    terms["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+        numbers(18)
+            .map(|_| json!({"matchExpressions": expressions}))
+            .collect();
+    let mut words = plain_pod();
+    words["spec"]["containers"][0]["command"] = vec![Value::from("web"); 60_000].into();
     for (names, pod) in [
         ("annotations", annotations),
         ("variables", variables),
@@ -93,6 +103,8 @@ fn pods_of_many_names_cost_little_more_than_without_the_policy() {
         // The expressions about all of them would cost more than the API server allows, and fail in silence.
         ("variables in all", in_all),
         ("values", for_nodes(&windows)),
+        ("terms", terms),
+        ("words", words),
     ] {
         let start = Instant::now();
         policy.cluster.create(Run::Dry, SILENT, &pod);

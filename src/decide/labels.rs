@@ -1,0 +1,67 @@
+//! `roles-missing`, `label-missing`: the labels of the pod to which settings refer.
+
+use crate::config::{Config, Role, labels, listed};
+use crate::decide::Evaluation;
+use crate::mackerel::annotations::Annotation;
+use crate::report::Reason;
+
+/// The ends of the keys of labels that controllers add to their pods.
+const OF_CONTROLLERS: [&str; 4] = ["-hash", "job-name", "pod-name", "pod-index"];
+
+impl Evaluation<'_, '_> {
+    /// Returns the roles whose labels the pod has, with values that Mackerel takes. With another role, Mackerel would refuse the
+    /// host, and the pod would not be ready.
+    pub(super) fn roles(&mut self, config: &Config) -> Vec<Role> {
+        let roles = &config.spec.agent.roles;
+        let mut left = roles.clone();
+        left.retain(|role| self.lacking(role.labels(), Role::is_name).is_empty());
+        if left.is_empty() && !roles.is_empty() {
+            let labels = roles.iter().flat_map(Role::labels);
+            let message = format!(
+                "the agent gets no role: the pod lacks these labels, or Mackerel does not take their values: {}",
+                listed(&self.lacking(labels, Role::is_name))
+            );
+            let help = "add a label, or a role without labels to `agent.roles`; Mackerel takes 2 to 63 letters, digits, `-` and `_`";
+            let finding = self.finding(Reason::RolesMissing, message);
+            self.warnings.push(finding.with_help(help));
+        }
+        left
+    }
+
+    /// Warns about texts with a gap in place of a label.
+    pub(super) fn warn_of_missing_labels(&mut self, config: &Config) {
+        let agent = &config.spec.agent;
+        for (text, annotation) in [
+            (&agent.display_name, Annotation::DisplayName),
+            (&agent.memo, Annotation::Memo),
+        ] {
+            let labels = labels(text.as_ref().map_or("", |text| text));
+            let mut missing = self.lacking(labels, |value| !value.is_empty());
+            missing.retain(|key| !OF_CONTROLLERS.iter().any(|end| key.ends_with(end)));
+            if !missing.is_empty() {
+                let message = format!(
+                    "`{}` refers to labels that the pod lacks: {}",
+                    annotation.setting().unwrap_or_default(),
+                    listed(&missing)
+                );
+                let finding =
+                    self.at_request(self.finding(Reason::LabelMissing, message), annotation);
+                let help = "add the label to the pod template";
+                self.warnings.push(finding.with_help(help));
+            }
+        }
+    }
+
+    /// Returns the labels that the pod lacks, or has with a value that is not taken.
+    fn lacking(&self, keys: impl Iterator<Item = String>, takes: fn(&str) -> bool) -> Vec<String> {
+        let mut lacking = Vec::new();
+        for key in keys {
+            let mut labels = self.template.labels.iter();
+            let label = labels.find(|(known, _)| *known == key);
+            if !label.is_some_and(|(_, value)| takes(value)) && !lacking.contains(&key) {
+                lacking.push(key);
+            }
+        }
+        lacking
+    }
+}
