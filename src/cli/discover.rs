@@ -1,13 +1,20 @@
-//! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out, as by git.
+//! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out.
 
-use crate::cli::find_config::{is_configuration, parent};
-use crate::cli::input::{canonical, io_message};
+use crate::cli::find_config::{is_configuration, parent, relative};
+use crate::cli::ignore_files::IgnoreFiles;
+use crate::cli::input::{canonical, failed};
+use crate::cli::messages::Messages;
+use crate::inject::totals::plural;
 use crate::manifest::kustomization::is_kustomization;
-use std::collections::HashSet;
+use ignore::{Match, WalkBuilder};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::{self, DirEntry, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+
+/// Folders below each other in a folder that the user named.
+const MAX_DEPTH: usize = 100;
 
 /// The way a file was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +36,7 @@ pub struct InputFile {
 }
 
 /// The files of a run, each once: in the order of the arguments, and in a folder by name.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct DiscoveredFiles {
     pub files: Vec<InputFile>,
     /// Configurations of this program, which are no manifests: `agent-injector.yaml`.
@@ -40,8 +47,16 @@ pub struct DiscoveredFiles {
     pub folders: Vec<PathBuf>,
     /// Folders that the user named and that have no file with the extension of a manifest.
     pub empty: Vec<PathBuf>,
-    /// Errors of the file system.
+    /// Errors of the file system, or beyond a bound.
     pub errors: Vec<String>,
+    /// The numbers of manifests that an `.ignore` leaves out, by its canonical folder.
+    left_out: BTreeMap<PathBuf, usize>,
+    ignore_files: IgnoreFiles,
+    /// Canonical paths of files and folders: `deploy deploy/web.yaml`, or a link and its target, name one file twice. As strings they are
+    /// hashed in a fraction of the time.
+    seen: HashSet<OsString>,
+    /// True if the folder that the user named has a file with the extension of a manifest, or was read before.
+    has_files: bool,
 }
 
 impl DiscoveredFiles {
@@ -52,160 +67,131 @@ impl DiscoveredFiles {
         walked.chain(of_files)
     }
 
-    /// Adds a file that is a manifest or a configuration.
-    fn add(&mut self, file: InputFile) {
-        if is_configuration(&file.path) {
-            self.configurations.push(file.path);
-        } else {
-            self.files.push(file);
+    /// Reports errors, ignore files that were not read, and the number of files that others leave out.
+    pub fn report(&self, messages: &mut Messages) -> io::Result<()> {
+        let shown = |path: &Path| relative(path, Path::new(".")).display().to_string();
+        for error in &self.errors {
+            messages.error(error)?;
         }
+        for link in &self.ignore_files.links {
+            let link = shown(link);
+            messages.note_line(&format!(
+                "info: {link}: skipped, since it is a symbolic link, which Git does not follow either"
+            ))?;
+        }
+        for (folder, count) in self.left_out.iter().filter(|(_, count)| **count > 0) {
+            let (count, file) = (plural(*count, "file"), shown(&folder.join(".ignore")));
+            messages.add_left_out(&format!("{count} left out by {file}"));
+        }
+        Ok(())
+    }
+
+    /// Adds a file that was not seen.
+    fn add(&mut self, path: PathBuf, canonical: PathBuf, found_by: FoundBy) {
+        if !self.seen.insert(canonical.clone().into()) {
+            return;
+        }
+        if is_configuration(&path) {
+            self.configurations.push(path);
+        } else {
+            self.files.push(InputFile {
+                path,
+                canonical,
+                found_by,
+            });
+        }
+    }
+
+    /// Adds the files of a folder that the user named.
+    fn add_named(&mut self, folder: &Path) {
+        let root = canonical(folder);
+        let earlier_errors = self.errors.len();
+        self.has_files = false;
+        // Below a folder, they are left out.
+        if is_chart_template(&root) {
+            self.chart_templates.push(folder.to_owned());
+            self.folders.push(root);
+        } else {
+            // `.` gives `web.yaml`, not `./web.yaml`.
+            let shown = folder.strip_prefix(".").unwrap_or(folder);
+            self.walk(shown, &root, 0)
+                .unwrap_or_else(|error| self.errors.push(error));
+        }
+        // An error may be the cause.
+        if !self.has_files && self.errors.len() == earlier_errors {
+            self.empty.push(folder.to_owned());
+        }
+    }
+
+    /// Adds the files of a canonical folder. An error, such as one beyond a bound, ends the walk.
+    fn walk(&mut self, shown: &Path, folder: &Path, depth: usize) -> Result<(), String> {
+        if !self.seen.insert(folder.into()) {
+            self.has_files = true;
+            return Ok(());
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!(
+                "{}: more than {MAX_DEPTH} directories deep; name a directory nearer to the manifests",
+                shown.display()
+            ));
+        }
+        self.folders.push(folder.to_owned());
+        self.ignore_files.enter(folder)?;
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.unwrap_or_else(|error| {
+            self.errors.push(failed(shown, &error));
+            Vec::new()
+        });
+        entries.sort_by_cached_key(DirEntry::file_name);
+        for entry in entries {
+            let (path, name) = (entry.path(), entry.file_name());
+            let shown = shown.join(&name);
+            // A link is neither a folder nor a file.
+            let is_read = |kind: &FileType| kind.is_dir() || kind.is_file() && is_manifest(&path);
+            let Some(kind) = entry.file_type().ok().filter(is_read) else {
+                continue;
+            };
+            let is_folder = kind.is_dir();
+            match self.ignore_files.matched(&path, is_folder) {
+                Match::Ignore(Some(folder)) => {
+                    let left_out = self.left_out.entry(folder.to_owned());
+                    *left_out.or_default() += count_manifests(&path);
+                }
+                Match::Ignore(None) => {}
+                Match::None if name.as_encoded_bytes().starts_with(b".") => {}
+                _ if !is_folder => {
+                    self.has_files = true;
+                    self.add(shown, path, FoundBy::Walk);
+                }
+                _ if is_templates_of_chart(&path) => self.chart_templates.push(shown),
+                _ => {
+                    self.walk(&shown, &path, depth + 1)?;
+                    self.ignore_files.enter(folder)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 /// Finds the files of the arguments.
 pub fn files(paths: &[PathBuf]) -> DiscoveredFiles {
     let mut discovered = DiscoveredFiles::default();
-    // Canonical paths: `deploy deploy/web.yaml`, or a link and its target, name one file twice. As strings they are hashed in a
-    // fraction of the time.
-    let mut seen = HashSet::new();
     for path in paths {
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut discovered),
-            Ok(_) => {
-                let canonical = canonical(path);
-                if seen.insert(canonical.clone().into()) {
-                    discovered.add(InputFile {
-                        path: path.clone(),
-                        canonical,
-                        found_by: FoundBy::Name,
-                    });
-                }
-            }
-            Err(error) => {
-                discovered
-                    .errors
-                    .push(format!("{}: {}", path.display(), io_message(&error)))
-            }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => discovered.add_named(path),
+            Ok(_) => discovered.add(path.clone(), canonical(path), FoundBy::Name),
+            Err(error) => discovered.errors.push(failed(path, &error)),
         }
     }
     discovered
 }
 
-/// Adds the files of a folder that are not `seen`.
-fn walk(folder: &Path, seen: &mut HashSet<OsString>, discovered: &mut DiscoveredFiles) {
-    let root = canonical(folder);
-    // The walk shows a link as such.
-    discovered.folders.push(root.clone());
-    // The filter below is not applied to the folder itself.
-    if is_chart_templates(&root) {
-        discovered.chart_templates.push(folder.to_owned());
-        discovered.empty.push(folder.to_owned());
-        return;
-    }
-    let earlier_errors = discovered.errors.len();
-    let mut is_empty = true;
-    // The filter must be `'static`, so it sends the folders that it leaves out.
-    let (sender, left_out_paths) = mpsc::channel();
-    let above = root.ancestors().find_map(endless_ignore_file);
-    let is_walked = above.is_none_or(|file| sender.send(file).is_err());
-    let mut walk = ignore::WalkBuilder::new(folder);
-    walk.sort_by_file_name(OsStr::cmp)
-        // The global ignore file of the user does not count, so that a command finds the same files for every user.
-        .git_global(false)
-        .filter_entry(move |entry| {
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let left_out = is_folder.then(|| left_out(entry.path())).flatten();
-            left_out.is_none_or(|path| sender.send(path).is_err())
-        });
-    // `.` gives `web.yaml`, not `./web.yaml`.
-    let shown = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
-    // An entry is not asked for, since the walk then reads the ignore files above the folder.
-    for entry in is_walked.then(|| walk.build()).into_iter().flatten() {
-        match entry {
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                if !is_manifest(entry.path()) {
-                    continue;
-                }
-                is_empty = false;
-                // The walk follows no links.
-                let canonical = match entry.path().strip_prefix(folder) {
-                    Ok(below) => root.join(below),
-                    Err(_) => canonical(entry.path()),
-                };
-                if seen.insert(canonical.clone().into()) {
-                    discovered.add(InputFile {
-                        path: shown(entry.path()),
-                        canonical,
-                        found_by: FoundBy::Walk,
-                    });
-                }
-            }
-            Ok(entry)
-                if entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir()) =>
-            {
-                if let Ok(below) = entry.path().strip_prefix(folder) {
-                    discovered.folders.push(root.join(below));
-                }
-            }
-            Ok(_) => {}
-            Err(error) => discovered.errors.push(walk_message(&error)),
-        }
-    }
-    for path in left_out_paths.try_iter() {
-        if path.is_dir() {
-            discovered.chart_templates.push(shown(&path));
-        } else {
-            let message = format!("{}: not a regular file", path.display());
-            discovered.errors.push(message);
-        }
-    }
-    // An error may be the cause.
-    if is_empty && discovered.errors.len() == earlier_errors {
-        discovered.empty.push(folder.to_owned());
-    }
-}
-
-/// Returns the cause for which the walk leaves out a folder: itself if it has the templates of a chart, or its ignore file.
-fn left_out(folder: &Path) -> Option<PathBuf> {
-    if is_templates_of_chart(folder) {
-        return Some(folder.to_owned());
-    }
-    endless_ignore_file(folder)
-}
-
-/// Returns an ignore file that the walk would read without an end, such as a link to a device.
-fn endless_ignore_file(folder: &Path) -> Option<PathBuf> {
-    let mut files = [".gitignore", ".ignore"]
-        .iter()
-        .map(|name| folder.join(name));
-    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
-    files.find(|file| file.metadata().is_ok_and(is_other))
-}
-
-/// Returns the message about a folder that cannot be read.
-fn walk_message(error: &ignore::Error) -> String {
-    // The text of the error names the path a second time.
-    let cause = error.io_error().map(|cause| cause.kind().into());
-    match (path_of(error), cause) {
-        (Some(path), Some(cause)) => format!("{}: {}", path.display(), io_message(&cause)),
-        _ => error.to_string(),
-    }
-}
-
-/// Returns the path that an error is about.
-fn path_of(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
-        }
-        _ => None,
-    }
-}
-
-/// Returns true for the folder `templates` beside a `Chart.yaml`, and for folders in it.
-fn is_chart_templates(folder: &Path) -> bool {
-    folder.ancestors().any(is_templates_of_chart)
+/// Returns the number of manifests of a file or folder.
+fn count_manifests(path: &Path) -> usize {
+    let mut walk = WalkBuilder::new(path);
+    let entries = walk.standard_filters(false).build().flatten();
+    entries.filter(|entry| is_manifest(entry.path())).count()
 }
 
 /// Returns true for the folder `templates` beside a `Chart.yaml`. Without a chart, such a folder may have manifests.
@@ -215,9 +201,9 @@ fn is_templates_of_chart(templates: &Path) -> bool {
         && chart.is_some_and(|chart| chart.join("Chart.yaml").is_file())
 }
 
-/// Returns true for the canonical path of a file in such a folder.
-pub fn is_chart_template(file: &Path) -> bool {
-    file.parent().is_some_and(is_chart_templates)
+/// Returns true for the canonical path of such a folder, and of files and folders in it.
+pub fn is_chart_template(path: &Path) -> bool {
+    path.ancestors().any(is_templates_of_chart)
 }
 
 /// Returns true for a file with the extension of a manifest.

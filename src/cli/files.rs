@@ -33,9 +33,7 @@ pub fn run(
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    for error in &discovered.errors {
-        messages.error(error)?;
-    }
+    discovered.report(messages)?;
     let graph = Graph::of_input(discovered);
     let builds = Builds::of(&graph);
     let mut reader = FileReader {

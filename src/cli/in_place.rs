@@ -3,7 +3,7 @@
 //! Each new text is first written to a temporary file in the folder of its target. Only when all of them are complete, and no
 //! target has changed meanwhile, are they renamed, so that a run that is killed leaves each file either old or new.
 
-use crate::cli::input::{FileState, io_message};
+use crate::cli::input::{FileState, failed, io_message};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ impl Replacement {
     fn rename(self) -> Result<(), String> {
         self.refuse_change()?;
         let renamed = self.temporary.persist(&self.target);
-        renamed.map_err(|error| format!("{}: {}", self.path.display(), io_message(&error.error)))
+        renamed.map_err(|error| failed(&self.path, &error.error))
     }
 }
 

@@ -182,6 +182,11 @@ pub fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     })
 }
 
+/// Returns the message of an error about a file or folder.
+pub fn failed(path: &Path, error: &io::Error) -> String {
+    format!("{}: {}", path.display(), io_message(error))
+}
+
 /// Returns the message of an error of the operating system, as a part of a sentence:
 /// `No such file or directory (os error 2)` -> `no such file or directory`.
 pub fn io_message(error: &io::Error) -> String {

@@ -7,20 +7,30 @@ use crate::cli::find_config::relative;
 use crate::cli::input::{canonical, io_message, text};
 use crate::cli::kustomizations::{Graph, Injector, Injectors};
 use crate::cli::mend::shell_argument;
-use crate::cli::messages::Messages;
+use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::nearest_config::NearestConfigs;
 use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
 use crate::cli::{Exit, configuration};
 use crate::config::KIND;
-use crate::diagnostic::shell_word;
+use crate::diagnostic::{shell_word, visible};
 use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
 use crate::report::{Finding, Reason};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+/// Bytes that a build may print.
+const MAX_OUTPUT: u64 = 1 << 30;
+/// Bytes of its messages.
+const MAX_MESSAGES: u64 = 4 << 20;
+/// Time after which a line says that a build still runs.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Builds the folders, and ends the run.
 pub fn run(
@@ -116,22 +126,25 @@ fn built(
     messages: &mut Messages,
 ) -> anyhow::Result<Option<String>> {
     let name = build_name(folder);
-    let programs = [("kustomize", "build"), ("kubectl", "kustomize")];
-    let mut outputs = programs.iter().map(|(program, command)| {
-        Command::new(program)
-            .arg(command)
-            .args(arguments)
-            .arg(local(folder))
-            .stdin(Stdio::null())
-            .output()
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Another entry, such as an empty one, would be a folder of the repository.
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let path = std::env::join_paths(folders)?;
+    let is_quiet = messages.verbosity() == Verbosity::Errors;
+    let programs = [("kustomize", "build"), ("kubectl", "kustomize")].into_iter();
+    let programs = programs.filter(|_| !path.is_empty());
+    let mut outputs = programs.map(|(program, command)| {
+        let mut build = Command::new(program);
+        build.arg(command).args(arguments).arg(local(folder));
+        output(build.env("PATH", &path), (!is_quiet).then_some(&name))
     });
     // Where a directory of the PATH cannot be read, a program that is in none is "permission denied".
-    let is_there = |output: &io::Result<Output>| match output {
-        Ok(_) => true,
-        Err(error) => !matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-        ),
+    let is_there = |output: &io::Result<Output>| {
+        let error = output.as_ref().err().map(io::Error::kind);
+        !matches!(
+            error,
+            Some(ErrorKind::NotFound | ErrorKind::PermissionDenied)
+        )
     };
     let Some(output) = outputs.find(is_there) else {
         anyhow::bail!("`-k` needs `kustomize` or `kubectl` in the PATH");
@@ -170,6 +183,40 @@ fn built(
             Ok(None)
         }
     }
+}
+
+/// Returns the output of a build. If it takes long and has a name, a line on stderr says so.
+fn output(build: &mut Command, name: Option<&String>) -> io::Result<Output> {
+    let build = build.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut child = build.stdout(Stdio::piped()).spawn()?;
+    let output = read(child.stdout.take(), MAX_OUTPUT);
+    let errors = read(child.stderr.take(), MAX_MESSAGES);
+    let stdout = output.recv_timeout(PATIENCE).or_else(|_| {
+        if let Some(name) = name {
+            anstream::eprintln!("waiting for {}", visible(name));
+        }
+        output.recv()
+    });
+    let stdout = stdout.map_err(io::Error::other)??;
+    if stdout.len() as u64 > MAX_OUTPUT {
+        return Err(io::Error::other("the output has more than 1 GiB"));
+    }
+    Ok(Output {
+        stdout,
+        stderr: errors.recv().map_err(io::Error::other)??,
+        status: child.wait()?,
+    })
+}
+
+/// Reads a pipe to its end, or beyond the bound. Then it closes, which ends a program that goes on writing.
+fn read(pipe: Option<impl Read + Send + 'static>, max: u64) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let pipe = pipe.map(|pipe| pipe.take(max + 1).read_to_end(&mut bytes));
+        sender.send(pipe.transpose().map(|_| bytes))
+    });
+    receiver
 }
 
 /// Returns a path that kustomize takes neither for an option nor for a URL, such as `./github.com/team`.
@@ -234,5 +281,16 @@ mod tests {
         ] {
             assert_eq!(local(Path::new(folder)), Path::new(expected));
         }
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end_or_to_a_bound() {
+        let length = |pipe: Option<Box<dyn Read + Send>>| {
+            let bytes = read(pipe, 10).recv().unwrap().unwrap();
+            bytes.len()
+        };
+        assert_eq!(length(None), 0);
+        assert_eq!(length(Some(Box::new(&b"abc"[..]))), 3);
+        assert_eq!(length(Some(Box::new(io::repeat(b'x')))), 11);
     }
 }

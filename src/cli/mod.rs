@@ -1,7 +1,7 @@
 //! The command line: bytes in, bytes out, exit code. It makes no decision about a manifest.
 //!
 //! - `args`, `usage`: arguments, and help for wrong ones
-//! - `discover`, `input`: the texts
+//! - `discover`, `ignore_files`, `input`: the texts
 //! - `kustomizations`: what kustomizations do with the texts
 //! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
 //! - `files`, `stdin`: a run over files, a run over stdin
@@ -22,6 +22,7 @@ mod discover;
 mod files;
 mod find_config;
 mod generate;
+mod ignore_files;
 mod in_place;
 mod input;
 mod interrupt;

@@ -72,9 +72,7 @@ impl Input {
         messages: &mut Messages,
     ) -> anyhow::Result<Self> {
         let discovered = discover::files(paths);
-        for error in &discovered.errors {
-            messages.error(error)?;
-        }
+        discovered.report(messages)?;
         if messages.has_errors() {
             return Err(AlreadyReported.into());
         }

@@ -15,9 +15,19 @@ const KUBECTL_PLUGIN: &str = "kubectl-mackerel";
 
 /// Parses the arguments.
 pub fn parse() -> Result<Cli, clap::Error> {
-    program()
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches))
+    parse_from(std::env::args_os()).or_else(|_| {
+        // clap prints an argument as it is. The error is the same if its control characters are visible.
+        let visible = |argument: OsString| visible(&argument.to_string_lossy()).into_owned();
+        let shown = parse_from(std::env::args_os().map(visible));
+        shown.and(Err(clap::Error::new(ErrorKind::ValueValidation)))
+    })
+}
+
+fn parse_from<A: Into<OsString> + Clone>(
+    arguments: impl Iterator<Item = A>,
+) -> Result<Cli, clap::Error> {
+    let matches = program().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// Returns the commands, with the name by which the user called the program.
@@ -70,15 +80,7 @@ pub fn answer(mut error: clap::Error) -> Exit {
         let tips = vec![StyledStr::from(tip)];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
-    let plain = error.render().to_string();
-    let mut lines = plain.lines();
-    let shown: Vec<_> = plain.lines().map(visible).collect();
-    // The colours are lost where an argument has control characters of its own.
-    if shown.iter().all(|shown| lines.next() == Some(&**shown)) {
-        let _ = error.print();
-    } else {
-        anstream::eprintln!("{}", shown.join("\n"));
-    }
+    let _ = error.print();
     if let Err(error) = log_error(&error) {
         anstream::eprintln!("error: {error}");
     }

@@ -1,7 +1,7 @@
 //! The line of a text that a diagnostic shows, cut to the width of a terminal.
 
 use crate::diagnostic::position::Position;
-use crate::diagnostic::visible::substitute;
+use crate::diagnostic::visible::visible_part;
 use memchr::{memchr, memmem};
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
@@ -66,12 +66,9 @@ impl Excerpt {
         }
         let visible = marked.get(..after.len()).unwrap_or(&marked);
         let width = columns(visible).max(1);
-        // Azure Pipelines takes these for commands, wherever they stand.
-        for command in ["##vso[", "##["] {
-            line = line.replace(command, &command.replacen('#', "<U+0023>", 1));
-        }
         Some(Excerpt {
-            line,
+            // The parts may make a mark together.
+            line: visible_part(&line).into_owned(),
             indent,
             width,
         })
@@ -140,13 +137,6 @@ fn columns(text: &str) -> usize {
 /// Returns a part of a line as a terminal shows it.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut shown = String::new();
     // A byte order mark is no part of the line.
-    for character in text.trim_start_matches('\u{feff}').chars() {
-        match substitute(character) {
-            Some(text) => shown += &text,
-            None => shown.push(character),
-        }
-    }
-    shown
+    visible_part(text.trim_start_matches('\u{feff}')).into_owned()
 }

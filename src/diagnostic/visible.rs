@@ -6,11 +6,16 @@ use std::fmt::Write as _;
 /// Returns a line for people. Replaces characters that move the cursor of a terminal, hide text or change its direction, and marks
 /// that a forge or a CI system takes for a command in its log: `::error::` at the start of a line, `##[error]` anywhere.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if text.contains("##") {
-        return Cow::Owned(visible(&text.replace("##", "#<U+0023>")).into_owned());
-    }
     if text.trim_start().starts_with("::") {
-        return Cow::Owned(visible(&text.replacen("::", "<U+003A>:", 1)).into_owned());
+        return Cow::Owned(visible_part(&text.replacen("::", "<U+003A>:", 1)).into_owned());
+    }
+    visible_part(text)
+}
+
+/// Returns a part of a line for people, which is not at its start.
+pub(super) fn visible_part(text: &str) -> Cow<'_, str> {
+    if text.contains("##") {
+        return Cow::Owned(visible_part(&text.replace("##", "#<U+0023>")).into_owned());
     }
     // Nearly every text is printable ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -54,7 +59,7 @@ pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the replacement of a character; none if it can be shown.
-pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
+fn substitute(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\t' => Some(Cow::Borrowed("    ")),
         // The control pictures have the order of the control characters.

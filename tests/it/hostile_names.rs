@@ -104,7 +104,10 @@ fn repository() -> Folder {
     let web = document(&workload(json!({})));
     folder.write(&file("web.yaml"), &web);
     folder.write(&format!("all/{}", file(".yaml")), &documents());
-    folder.write(&file("broken.yaml"), "kind: Deployment\na: [\n");
+    folder.write(
+        &file("broken.yaml"),
+        "kind: Deployment\na: [ ##teamcity[x]##[y]\n",
+    );
     std::fs::write(
         folder.path(&file("binary.yaml")),
         b"kind: Deployment\n\xff\x1b",
@@ -169,7 +172,7 @@ fn assert_ran_plainly(folder: &Folder, args: &[&str], ran: &Ran) {
     }
     assert!(ran.code.is_some_and(|code| code <= 2), "{situation}");
     assert!(!ran.stderr.contains("bug"), "{situation} {}", ran.stderr);
-    assert!(!ran.stderr.contains("##["), "{situation} {}", ran.stderr);
+    assert!(!ran.stderr.contains("##"), "{situation} {}", ran.stderr);
 }
 
 const COMMANDS: &[&[&str]] = &[
@@ -365,5 +368,29 @@ fn rbac_prints_nothing_for_a_name_that_is_none() {
         let args = [&args[..], &["--set=onError=skip"]].concat();
         let still = folder.run_with(&args, &text);
         assert_eq!((still.code, &*still.stdout), (Some(2), ""), "{still:?}");
+    }
+}
+
+/// clap prints wrong arguments.
+#[test]
+fn no_wrong_argument_is_printed_as_it_is() {
+    let folder = Folder::with(&[]);
+    let joined = format!("--strict={HOSTILE}");
+    for arguments in [
+        &[HOSTILE][..],
+        &["inject", "--output", HOSTILE],
+        &["inject", &joined],
+        &["inject", &format!("--{HOSTILE}")],
+        &["policy", "--namespace-selector", HOSTILE],
+        &["policy", "--namespace-selector", "a=x\n::add-mask::y"],
+        &["wait-for", HOSTILE],
+        &["wait-for", "--timeout", HOSTILE, "a:1"],
+    ] {
+        let arguments = [arguments, &["--log-file=log"]].concat();
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert_ran_plainly(&folder, &arguments, &ran);
+        let first = ran.stderr.lines().next().unwrap();
+        assert!(first.contains('x'), "the value is in one line: {ran:?}");
     }
 }

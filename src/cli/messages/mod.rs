@@ -51,6 +51,8 @@ pub struct Messages {
     notes: Vec<String>,
     /// Lines below the summary.
     last: Vec<String>,
+    /// The numbers of files that the run has left out, for the summary.
+    left_out: Vec<String>,
     /// The configuration file that the run has found, for the summary.
     found_configuration: Option<String>,
 }
@@ -110,7 +112,20 @@ impl Messages {
 
     /// Sets the configuration file that the run has found, for the summary.
     pub fn set_found_configuration(&mut self, name: &str) {
-        self.found_configuration = Some(visible(name).into_owned());
+        self.found_configuration = Some(format!("configuration: {}", visible(name)));
+    }
+
+    /// Adds a part of the summary about files that the run has left out.
+    pub fn add_left_out(&mut self, part: &str) {
+        self.left_out.push(visible(part).into_owned());
+    }
+
+    /// Returns the parts of the summary about files.
+    fn about_files(&self) -> impl Iterator<Item = String> {
+        self.left_out
+            .iter()
+            .chain(&self.found_configuration)
+            .cloned()
     }
 
     /// Selects the messages of a function call.
@@ -292,9 +307,9 @@ impl Messages {
                 lines.push(self.summary(end));
                 lines.extend(self.required(end));
                 lines.extend(self.last.iter().cloned());
-            } else if let Some(name) = &self.found_configuration {
+            } else {
                 // `explain` prints its totals to stdout.
-                lines.push(format!("configuration: {name}"));
+                lines.extend(self.about_files());
             }
         } else if let (Some(end), false) = (end, lines.is_empty()) {
             lines.push(self.summary(end));

@@ -51,11 +51,9 @@ impl Ending<'_> {
 impl Messages {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template; configuration: agent-injector.yaml`
     pub(super) fn summary(&self, end: &RunEnd<'_>) -> String {
-        let result = self.result(end);
-        match &self.found_configuration {
-            Some(name) => format!("{result}; configuration: {name}"),
-            None => result,
-        }
+        let mut parts = vec![self.result(end)];
+        parts.extend(self.about_files());
+        parts.join("; ")
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`

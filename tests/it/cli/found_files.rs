@@ -182,20 +182,213 @@ fn files_that_a_kustomization_or_the_walk_names_are_regular_files_of_the_reposit
             "{path} {ran:?}"
         );
     }
-    fs::remove_file(folder.path("r/a/kustomization.yaml")).unwrap();
+}
+
+/// A stranger may have written the ignore files of a repository, and its folders.
+#[test]
+fn ignore_files_and_the_depth_of_folders_have_bounds() {
+    let folder = Folder::with(&[("r/.git/HEAD", ""), ("r/a/web.yaml", WEB)]);
+    let small = "not a regular file of at most 64 KiB, as ignore files must be; name files instead of the directory";
+    let long = "a".repeat(1 << 16);
+    let check = |arguments: &[&str], error: &str| {
+        let ran = limited(&folder, arguments);
+        let expected = format!("error: {error}\n1 error\n");
+        assert_eq!((ran.code, &*ran.stderr), (Some(2), &*expected), "{ran:?}");
+    };
     for (name, named) in [
         ("r/.gitignore", "r/a"),
         ("r/.ignore", "r"),
         ("r/a/.ignore", "r"),
+        ("r/.git/info/exclude", "r/a"),
+        (".ignore", "r"),
     ] {
-        symlink("/dev/zero", folder.path(name)).unwrap();
+        folder.write(name, &long);
         let ran = limited(&folder, &["inject", "--check", named]);
-        assert_eq!(ran.code, Some(2), "{name} {ran:?}");
-        assert!(
-            ran.stderr
-                .contains(&format!("{name}: not a regular file\n")),
-            "{name} {ran:?}"
+        assert_eq!(
+            (ran.code, ran.stdout.lines().count()),
+            (Some(1), 1),
+            "{ran:?}"
         );
+        folder.write(name, &format!("{long}\n"));
+        for command in [&["inject", "--check"][..], &["explain"], &["rbac"]] {
+            let arguments = [command, &[named]].concat();
+            let ran = limited(&folder, &arguments);
+            let error = format!("error: {name}: {small}\n");
+            assert_eq!(ran.code, Some(2), "{name} {ran:?}");
+            assert!(ran.stderr.contains(&error), "{name} {ran:?}");
+        }
         fs::remove_file(folder.path(name)).unwrap();
     }
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path("r/.ignore"), mode).unwrap();
+    check(&["inject", "--check", "r"], &format!("r/.ignore: {small}"));
+    fs::remove_file(folder.path("r/.ignore")).unwrap();
+
+    // Comments do not count, and a file that two paths share counts once.
+    let patterns: String = (0..3_000)
+        .map(|number| format!("a{number:08}\n#{number:08}\n"))
+        .collect();
+    folder.write("r/.gitignore", &patterns);
+    for number in 0..6 {
+        folder.write(&format!("r/s{number}/.gitignore"), &patterns);
+        folder.write(&format!("r/s{number}/web.yaml"), WEB);
+    }
+    let all = [
+        "inject", "--check", "r/s0", "r/s1", "r/s2", "r/s3", "r/s4", "r/s5",
+    ];
+    assert_eq!(limited(&folder, &all[..6]).code, Some(1));
+    let too_many =
+        "up to this file, ignore files have more than 256 KiB of patterns; name fewer directories";
+    let ran = limited(&folder, &["inject", "--check", "r"]);
+    assert!(
+        ran.stderr
+            .contains(&format!("r/s4/.gitignore: {too_many}\n")),
+        "{ran:?}"
+    );
+    fs::remove_dir_all(folder.path("r")).unwrap();
+
+    let deep = |depth: usize| format!("d{}/web.yaml", "/d".repeat(depth));
+    folder.write(&deep(100), WEB);
+    let ran = limited(&folder, &["inject", "--check", "d"]);
+    assert_eq!(
+        (ran.code, ran.stdout.lines().count()),
+        (Some(1), 1),
+        "{ran:?}"
+    );
+    folder.write(&deep(1600), WEB);
+    let named = deep(101).replace("/web.yaml", "");
+    check(
+        &["inject", "--check", "d"],
+        &format!(
+            "{named}: more than 100 directories deep; name a directory nearer to the manifests"
+        ),
+    );
+    folder.write("d/.ignore", "d\n");
+    let ran = limited(&folder, &["inject", "--check", "d"]);
+    assert!(
+        ran.stderr.contains("; 2 files left out by d/.ignore\n"),
+        "{ran:?}"
+    );
+}
+
+/// Git does not read such links either.
+#[test]
+fn an_ignore_file_that_is_a_link_is_skipped() {
+    let folder = Folder::with(&[
+        ("r/.git/HEAD", ""),
+        ("r/a/web.yaml", WEB),
+        ("r/patterns", "web.yaml\n"),
+    ]);
+    for (name, named) in [
+        ("r/.gitignore", "r/a"),
+        ("r/.ignore", "r"),
+        ("r/a/.ignore", "r"),
+        ("r/.git/info/exclude", "r"),
+    ] {
+        for target in [
+            "/dev/zero",
+            "/proc/self/pagemap",
+            "/proc/self/environ",
+            "none",
+        ] {
+            let target = match target {
+                "none" => folder.path("r/patterns"),
+                other => other.into(),
+            };
+            fs::create_dir_all(folder.path("r/.git/info")).unwrap();
+            symlink(target, folder.path(name)).unwrap();
+            let ran = limited(&folder, &["inject", "--check", named]);
+            let said = format!(
+                "info: {name}: skipped, since it is a symbolic link, which Git does not follow either\n1 would be injected"
+            );
+            assert!(
+                ran.code == Some(1) && ran.stderr.starts_with(&said),
+                "{ran:?}"
+            );
+            fs::remove_file(folder.path(name)).unwrap();
+        }
+    }
+}
+
+/// A pull request shows the patterns. What they name is not checked, so its number is said.
+#[test]
+fn what_an_ignore_file_of_the_program_leaves_out_is_counted() {
+    let folder = Folder::with(&[
+        (".git/HEAD", ""),
+        ("m/web.yaml", WEB),
+        ("m/one.yaml", WEB),
+        ("m/templates/a/web.yml", WEB),
+        ("m/templates/web.json", WEB),
+        ("m/templates/notes.txt", ""),
+        ("m/out/web.yaml", WEB),
+        ("m/gen/web.yaml", WEB),
+        (".gitignore", "out/\ngen/\n"),
+        (".ignore", "one.yaml\n*.txt\n!gen/\n"),
+        ("m/.ignore", "templates/\n"),
+    ]);
+    let counts = "1 file left out by .ignore; 2 files left out by m/.ignore\n";
+    let check = folder.run(&["inject", "--check", "m", "m/web.yaml", "./m"]);
+    assert_eq!(check.stdout.lines().count(), 2, "{check:?}");
+    let summary = format!("2 would be injected; no file was changed; {counts}");
+    assert!(check.stderr.starts_with(&summary), "{check:?}");
+    let explained = folder.run(&["explain", "m"]);
+    assert_eq!(explained.stderr, counts.replace("; ", "\n"));
+    let rbac = folder.run(&["rbac", "-n", "shop", "m"]);
+    assert!(rbac.stderr.contains(&format!("; {counts}")), "{rbac:?}");
+    let below = folder.command(&["inject", "--check", "."]);
+    let mut below = below;
+    below.current_dir(folder.path("m"));
+    let below = ran(below, b"");
+    let counts = "; 1 file left out by ../.ignore; 2 files left out by .ignore\n";
+    assert!(below.stderr.contains(counts), "{below:?}");
+}
+
+/// `.gitignore` counts in its own repository only, and `.ignore` above it, too.
+#[test]
+fn patterns_count_as_for_git() {
+    let folder = Folder::with(&[
+        (".gitignore", "outside.yaml\n"),
+        (".ignore", "everywhere.yaml\n"),
+        ("r/.git/info/exclude", "own.yaml\n*.json\n"),
+        (
+            "r/.gitignore",
+            "out/\n!kept.json\n# gone.yaml\n[\n\u{feff}bom.yaml\n",
+        ),
+        ("r/sub/.git", "gitdir: ../.git/modules/sub\n"),
+        ("r/sub/.gitignore", "sub.yaml\n"),
+        ("r/.ignore", "!.dot.yaml\n"),
+    ]);
+    for name in [
+        "outside.yaml",
+        "everywhere.yaml",
+        "own.yaml",
+        "a.json",
+        "kept.json",
+        "out/a.yaml",
+        "gone.yaml",
+        ".dot.yaml",
+        ".h/a.yaml",
+        "sub/own.yaml",
+        "sub/sub.yaml",
+        "sub/out/a.yaml",
+        "sub/everywhere.yaml",
+        "sub/.h.yaml",
+    ] {
+        folder.write(&format!("r/{name}"), WEB);
+    }
+    let ran = folder.run(&["inject", "--check", "r"]);
+    let files: Vec<_> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split_once(':').unwrap().0)
+        .collect();
+    let expected = [
+        ".dot.yaml",
+        "gone.yaml",
+        "kept.json",
+        "outside.yaml",
+        "sub/out/a.yaml",
+        "sub/own.yaml",
+    ];
+    assert_eq!(files, expected.map(|name| format!("r/{name}")), "{ran:?}");
 }

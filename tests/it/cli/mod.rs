@@ -1,5 +1,7 @@
 //! The command line's wiring: what is injected and why is tested elsewhere.
 
+#[cfg(target_os = "linux")]
+mod builds;
 mod found_configuration;
 #[cfg(target_os = "linux")]
 mod found_files;

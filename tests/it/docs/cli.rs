@@ -36,7 +36,7 @@ const ENGLISH: CliPageWords = CliPageWords {
                    ([`unknown-template`](reasons.md#unknown-template)), and resources whose `kind` or API group is mistyped \
                    (`kind: deployment`, `apiVersion: app/v1`), which the API server rejects. `inject -v` lists their kinds.\n\n\
                    Directories are searched recursively for `*.yaml`, `*.yml` and `*.json`. Hidden files, symbolic links and the \
-                   `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore`. \
+                   `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore` ([details](files.md#files-that-are-not-read)). \
                    `git apply` accepts a diff if the paths are relative and below the current directory.",
     everywhere: ["Global options", "All commands accept these options."],
     also: "As above:",
@@ -64,7 +64,7 @@ const JAPANESE: CliPageWords = CliPageWords {
                    `kind` や API グループを書き間違えたリソース（`kind: deployment`、`apiVersion: app/v1` など。API サーバーが拒否します）の数です。\
                    `inject -v` は、その kind の一覧を表示します。\n\n\
                    ディレクトリは再帰的に探索し、`*.yaml`、`*.yml`、`*.json` を読みます。隠しファイル、シンボリックリンク、Helm チャートの `templates/` はスキップします。\
-                   `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします。\
+                   `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします（[詳細](files.md#読まないファイル)）。\
                    diff を `git apply` に渡せるのは、カレントディレクトリより下のファイルを相対パスで指定したときです。",
     everywhere: ["共通オプション", "どのコマンドでも使えます。"],
     also: "上と同じもの:",

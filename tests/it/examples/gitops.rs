@@ -281,12 +281,13 @@ fn gitlab_script() -> String {
 
 #[test]
 fn the_job_of_gitlab_writes_the_report_that_the_readme_shows() {
-    if !tools::on_path(&["install"]) {
+    if !tools::on_path(&["git", "install"]) {
         return;
     }
     let user = User::new();
     let before = "\
 cd examples/github-actions
+git init --quiet
 program=$PWD/../../with/mackerel-agent-injector
 ";
     let said = types(&user, &format!("{before}{CARGO}{}", gitlab_script()));
@@ -298,72 +299,141 @@ program=$PWD/../../with/mackerel-agent-injector
     assert_eq!(json(&report.unwrap().text), json(&written.unwrap()));
 }
 
-/// A repository whose ignore files name files that Git tracks, with a file whose name looks like an option.
-const IGNORED: &str = "\
+/// A repository whose files the program leaves out by itself, although Git tracks them, with names that look like options, code and two
+/// lines. Those that `.ignore` names are templates.
+const TRACKED: &str = r#"
 with=$PWD/with
-mkdir -p repository/manifests/sub && cd repository
-for file in 'a b.yaml' $'new\\nline.yaml' sub/c.yaml readme.txt no.yaml; do
-  cp ../examples/github-actions/manifests/worker.yaml \"manifests/$file\"
-done
-echo 'replicas: 1' >manifests/no.yaml
-ln -s sub/c.yaml manifests/link.yaml
+mkdir repository && cd repository
+add() { mkdir -p "$(dirname "$1")"; cp ../examples/github-actions/manifests/worker.yaml "$1"; }
+template() { mkdir -p "$(dirname "$1")"; printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name }}\n' >"$1"; }
 git init --quiet
-git add .
+
+# .gitignore
+add 'manifests/a b.yaml'; add $'manifests/new\nline.yaml'; add manifests/sub/c.yaml; add 'manifests/-c.json'
+add $'manifests/it\'s "$(touch pwned.txt)";`id`.yml'; add manifests/braces.yaml; add manifests/tab.yaml; add manifests/readme.txt
+echo 'replicas: 1' >manifests/no.yaml
+# A name that begins with a dot.
+add manifests/.dot.yaml; add manifests/.d/d.yaml; add manifests/.d/counted.yaml
+# A link.
+add elsewhere/linked.yaml; add elsewhere/folder/f.yaml; add elsewhere/folder/.f.yaml; add elsewhere/left-out.yaml
+ln -s ../elsewhere/linked.yaml manifests/link.yaml
+ln -s ../elsewhere/folder manifests/link
+ln -s . manifests/loop
+ln -s sub/c.yaml manifests/twice.yaml
+ln -s /proc/self/environ manifests/environ.yaml
+ln -s ../../outside.yaml manifests/outside.yaml
+ln -s ../.git/inside.yaml manifests/inside.yaml
+ln -s ../elsewhere/left-out.yaml manifests/named.yaml
+ln -s nothing manifests/nothing.yaml
+add ../outside.yaml; add .git/inside.yaml
+# The templates of a chart.
+mkdir -p manifests/templates/chart/templates
+touch manifests/templates/chart/Chart.yaml
+add manifests/templates/chart/templates/plain.yaml; template manifests/templates/chart/templates/braces.yaml
+# .ignore: what it names is counted, unless the program does not read it.
+template manifests/templates/a.yaml; template manifests/.hidden/b.yaml; add manifests/skipped/counted.yaml
+git add --all
+printf 'sub/\na b.yaml\n*line.yaml\n-c.json\nit*\n*.txt\nno.yaml\ntwice.yaml\n{braces,x}.yaml\ntab.yaml\t\nuntracked.yaml\n' >manifests/.gitignore
+printf 'a.yaml\nnamed.yaml\nskipped\n' >manifests/.ignore
+echo 'manifests/.hidden' >.ignore
+echo 'd.yaml' >manifests/.d/.ignore
+git add --all
 cp manifests/sub/c.yaml manifests/untracked.yaml
-printf 'sub/\\n*line.yaml\\n*.txt\\nno.yaml\\nlink.yaml\\nuntracked.yaml\\n' >manifests/.gitignore
-echo 'a b.yaml' >.ignore
 touch -- --log-file=pwned.txt
 export RUNNER_TEMP=$PWD GITHUB_STEP_SUMMARY=$PWD/summary.md
-";
+"#;
+
+/// The files of that repository that are checked.
+const CHECKED: [&str; 13] = [
+    "manifests/-c.json",
+    "manifests/.d/counted.yaml",
+    "manifests/.d/d.yaml",
+    "manifests/.dot.yaml",
+    "manifests/a b.yaml",
+    "manifests/braces.yaml",
+    "manifests/it's \"$(touch pwned.txt)\";`id`.yml",
+    "manifests/link.yaml",
+    "manifests/link/.f.yaml",
+    "manifests/link/f.yaml",
+    "manifests/new\nline.yaml",
+    "manifests/sub/c.yaml",
+    "manifests/tab.yaml",
+];
 
 #[test]
 fn the_checks_see_what_git_tracks_and_take_no_path_for_an_option() {
-    if !tools::on_path(&["git", "install"]) {
+    if !tools::on_path(&["git", "install", "realpath"]) {
         return;
     }
     let user = User::new();
+    let mut checked = CHECKED.to_vec();
+    checked.push("manifests/templates/chart/templates/plain.yaml");
+    let counted = "; 1 file left out by .ignore; 2 files left out by manifests/.ignore\n";
     let (_, check) = action_steps().pop().unwrap();
     let given = "export INPUT_PATHS=\"manifests\"\n";
     assert!(check.contains(given), "{check}");
-    let paths = "export INPUT_PATHS=$'manifests\\n--log-file=pwned.txt'\n";
-    let check = check.replace(given, paths);
-    let said = types(&user, &format!("{IGNORED}export PATH=$with:$PATH\n{check}"));
-    assert_eq!(said.code, 1, "{}", said.stderr);
-    let files = said.stdout.lines().filter_map(|line| {
-        let file = line.strip_prefix("::error file=")?;
-        Some(file.split_once(',').unwrap().0)
-    });
-    let expected = ["a b.yaml", "new␊line.yaml", "sub/c.yaml"];
-    let mut files: Vec<_> = files.collect();
-    files.sort_unstable();
-    assert_eq!(
-        files,
-        expected.map(|file| format!("manifests/{file}")),
-        "{}",
-        said.stderr
-    );
-    assert!(!user.path("repository/pwned.txt").exists());
+    for (paths, more) in [("manifests\\n--log-file=pwned.txt", 0), (".", 3)] {
+        let check = check.replace(given, &format!("export INPUT_PATHS=$'{paths}'\n"));
+        let said = types(&user, &format!("{TRACKED}export PATH=$with:$PATH\n{check}"));
+        assert_eq!(said.code, 1, "{}", said.stderr);
+        let files = said.stdout.lines().filter_map(|line| {
+            let file = line.strip_prefix("::error file=")?;
+            Some(file.split_once(',').unwrap().0.replace('␊', "\n"))
+        });
+        let mut files: Vec<_> = files.collect();
+        files.retain(|file| more == 0 || !file.starts_with("elsewhere/"));
+        files.sort_unstable();
+        if more == 0 {
+            assert_eq!(files, checked, "{}", said.stderr);
+        }
+        assert!(said.stderr.contains(counted), "{}", said.stderr);
+        assert!(!user.path("repository/pwned.txt").exists());
+        fs::remove_dir_all(user.path("repository")).unwrap();
+    }
 
-    fs::remove_dir_all(user.path("repository")).unwrap();
     let said = types(
         &user,
         &format!(
-            "{IGNORED}program=$with/mackerel-agent-injector\n{CARGO}{}",
+            "{TRACKED}program=$with/mackerel-agent-injector\n{CARGO}{}",
             gitlab_script()
         ),
     );
     assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(said.stderr.contains(counted), "{}", said.stderr);
     let report = fs::read_to_string(user.path("repository/code-quality.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let paths = report
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|found| found["location"]["path"].as_str());
-    let mut paths: Vec<_> = paths.flatten().filter(|path| *path != ".").collect();
+    let found = report.as_array().unwrap().iter();
+    let missing = found.filter(|found| found["check_name"] == "agent-missing");
+    let paths = missing.map(|found| found["location"]["path"].as_str().unwrap());
+    let mut paths: Vec<_> = paths.collect();
     paths.sort_unstable();
-    let expected = ["a b.yaml", "new\nline.yaml", "sub/c.yaml"];
-    assert_eq!(paths, expected.map(|file| format!("manifests/{file}")));
+    assert_eq!(paths, checked);
+}
+
+/// Else a merge request would be checked by its own program.
+#[test]
+fn the_job_of_gitlab_runs_no_program_of_the_checkout() {
+    if !tools::on_path(&["git", "install"]) {
+        return;
+    }
+    let program = "program=$PWD/with/mackerel-agent-injector\ncp -r examples/github-actions checkout && cd checkout && git init --quiet\n";
+    let own = "mkdir -p .mackerel-agent-injector/bin && printf '#!/bin/sh\\ntouch ran\\n' >.mackerel-agent-injector/bin/mackerel-agent-injector && chmod +x .mackerel-agent-injector/bin/*\n";
+    let linked = "mkdir -p own/bin && printf '#!/bin/sh\\ntouch ran\\n' >own/bin/mackerel-agent-injector && chmod +x own/bin/* && ln -s own .mackerel-agent-injector\n";
+    for (before, runs) in [
+        (format!("{own}git add --force ."), false),
+        (format!("{linked}git add ."), false),
+        // The cache of an earlier job, which Git does not track.
+        (own.to_owned(), true),
+    ] {
+        let user = User::new();
+        let script = gitlab_script();
+        let said = types(&user, &format!("{program}{before}\n{CARGO}{script}"));
+        assert_eq!(said.code, i32::from(!runs), "{}", said.stderr);
+        assert_eq!(user.path("checkout/ran").exists(), runs, "{before}");
+        let cached = user.path("checkout/.mackerel-agent-injector/bin/mackerel-agent-injector");
+        let is_script = fs::read(cached).unwrap().starts_with(b"#!");
+        assert_eq!(is_script, runs, "{before}");
+    }
 }
 
 /// A file of this repository.
