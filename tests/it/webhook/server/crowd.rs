@@ -64,6 +64,15 @@ impl Stream {
         poll_fn(|cx| Pin::new(&mut self.0).poll_flush(cx)).await
     }
 
+    /// Sends byte by byte.
+    async fn drip(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for byte in bytes {
+            self.send(std::slice::from_ref(byte)).await?;
+            sleep(SLOW).await;
+        }
+        Ok(())
+    }
+
     async fn read(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
         let mut bytes = [0; 16 << 10];
         let mut buffer = ReadBuf::new(&mut bytes);
@@ -123,7 +132,30 @@ enum Hog {
     Unread(Duration),
     /// It sends one request after the other, and reads the answers.
     Greedy,
+    /// It sends one request, reads the answer, and sends nothing more.
+    Served,
+    /// It sends its requests in two halves with a pause, and reads the answers.
+    Halves,
+    /// It sends its request byte by byte, from the beginning of the head.
+    SlowHead,
+    /// The same, from the beginning of the body.
+    SlowBody,
+    /// A quarter each: [`Hog::SlowBody`], [`Hog::SlowHead`], [`Hog::Halves`] and [`Hog::Unread`].
+    Mixture,
 }
+
+/// The hogs of a mixture.
+const MIXTURE: [Hog; 4] = [
+    Hog::SlowBody,
+    Hog::SlowHead,
+    Hog::Halves,
+    Hog::Unread(PAUSE),
+];
+
+/// The time after which a hog comes back.
+const PAUSE: Duration = Duration::from_millis(20);
+/// The time between two bytes, or two halves, of a slow hog.
+const SLOW: Duration = Duration::from_millis(40);
 
 impl Hog {
     async fn run(self, target: Target, from: Ipv4Addr) {
@@ -131,7 +163,7 @@ impl Hog {
             let _ = self.connection(&target, from).await;
             let pause = match self {
                 Hog::Unread(pause) => pause,
-                _ => Duration::from_millis(20),
+                _ => PAUSE,
             };
             // A tenth of the hogs comes back as often as a tenth of them would.
             sleep(if is_long() { pause } else { pause * 10 }).await;
@@ -147,11 +179,12 @@ impl Hog {
             Hog::Silent => plain.connect(from).await?,
             _ => target.connect(from).await?,
         };
+        let request = target.request.as_bytes();
         match self {
             Hog::Silent | Hog::Idle => stream.read(&mut Vec::new()).await,
             Hog::Unread(_) => {
                 for _ in 0..60 {
-                    stream.send(target.request.as_bytes()).await?;
+                    stream.send(request).await?;
                 }
                 loop {
                     sleep(Duration::from_millis(20)).await;
@@ -159,11 +192,34 @@ impl Hog {
                 }
             }
             Hog::Greedy => loop {
-                stream.send(target.request.as_bytes()).await?;
+                stream.send(request).await?;
                 if stream.receive().await?.is_last {
                     return Ok(());
                 }
             },
+            Hog::Served => {
+                stream.send(request).await?;
+                stream.receive().await?;
+                stream.read(&mut Vec::new()).await
+            }
+            Hog::Halves => loop {
+                let (first, second) = request.split_at(request.len() / 2);
+                stream.send(first).await?;
+                sleep(SLOW).await;
+                stream.send(second).await?;
+                if stream.receive().await?.is_last {
+                    return Ok(());
+                }
+            },
+            Hog::SlowHead => stream.drip(request).await,
+            Hog::SlowBody => {
+                let mut parts = target.request.splitn(2, "\r\n\r\n");
+                let head = parts.next().unwrap_or_default();
+                let (head, body) = request.split_at(head.len() + 4);
+                stream.send(head).await?;
+                stream.drip(body).await
+            }
+            Hog::Mixture => unreachable!("each hog of a mixture has its own kind"),
         }
     }
 }
@@ -308,7 +364,11 @@ fn beside(ports: &Ports, crowd: &Crowd, hogs: &[Ipv4Addr], victims: &Victims) ->
                 let target = (crowd.target)(ports);
                 for number in 0..crowd.count {
                     let from = hogs[number % hogs.len()];
-                    spawn_local(crowd.hog.run(target.clone(), from));
+                    let hog = match crowd.hog {
+                        Hog::Mixture => MIXTURE[number / hogs.len() % MIXTURE.len()],
+                        hog => hog,
+                    };
+                    spawn_local(hog.run(target.clone(), from));
                 }
                 while !is_over.load(Ordering::Relaxed) {
                     sleep(Duration::from_millis(50)).await;
@@ -344,8 +404,13 @@ fn from(addresses: std::ops::RangeInclusive<u8>) -> Vec<Ipv4Addr> {
 }
 
 /// The hogs' addresses of the tables, and the number of the victim's connections.
-fn tables() -> [(&'static str, Vec<Ipv4Addr>, usize); 3] {
+fn tables() -> [(&'static str, Vec<Ipv4Addr>, usize); 4] {
     [
+        (
+            "50 addresses, the victims' among them",
+            from(1..=if is_long() { 50 } else { 5 }),
+            1,
+        ),
         ("the victims' address", from(1..=1), 1),
         ("one other address", from(2..=2), 1),
         (
@@ -381,6 +446,8 @@ fn no_crowd_takes_the_reviews_of_others() {
         crowd(unread(20), 1200, Ports::reviews),
         crowd(unread(3000), 1200, Ports::reviews),
         crowd(Hog::Greedy, 400, Ports::misspelt),
+        crowd(Hog::Served, 1200, Ports::reviews),
+        crowd(Hog::Mixture, 1200, Ports::reviews),
     ];
     let on_plain_port = [
         crowd(Hog::Silent, 1200, Ports::probes),
