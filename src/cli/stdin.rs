@@ -180,7 +180,6 @@ fn answer_call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    messages.set_call();
     let defaults = Config::default();
     let (answer, injection, options) = match &config {
         Ok(config) => {
@@ -205,6 +204,9 @@ fn answer_call(
             (answer, Injection::default(), request.options)
         }
     };
+    // The results of a refusal are its errors alone.
+    let is_refused = answer.status == CallStatus::Refused;
+    messages.set_call(envelope.is_run_by_kpt() && !is_refused);
     let (ending, exit) = match answer.status {
         CallStatus::Done if is_check => (Ending::ChangesPrinted, Exit::Done),
         CallStatus::Done => (Ending::StreamPrinted, Exit::Done),

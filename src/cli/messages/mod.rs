@@ -46,6 +46,8 @@ pub struct Messages {
     log: Option<File>,
     /// True for a function call.
     is_call: bool,
+    /// True for a call whose findings kpt shows as results.
+    is_shown_by_kpt: bool,
     /// Findings about paths, settings or the run as a whole.
     rows: Vec<Row<'static>>,
     notes: Vec<String>,
@@ -114,8 +116,9 @@ impl Messages {
     }
 
     /// Selects the messages of a function call.
-    pub fn set_call(&mut self) {
+    pub fn set_call(&mut self, is_shown_by_kpt: bool) {
         self.is_call = true;
+        self.is_shown_by_kpt = is_shown_by_kpt;
     }
 
     /// Adds a finding about a path, a setting or the run as a whole.
@@ -278,7 +281,8 @@ impl Messages {
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
             colour: colour(),
         };
-        let mut lines = view.messages(self.rows_of(end));
+        let rows = self.rows_of(end).filter(|_| !self.is_shown_by_kpt);
+        let mut lines = view.messages(rows);
         if self.verbosity != Verbosity::Errors {
             lines.extend(self.notes.iter().cloned());
             if let Some(end) = end {
