@@ -86,9 +86,6 @@ Examples:
         /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if some of their fields are lost
         #[arg(long, value_name = "lossy", num_args = 0..=1, require_equals = true, hide_possible_values = true)]
         adopt: Option<Option<Adoption>>,
-        /// Use the nearest configuration of each file, instead of the same one for all
-        #[arg(long, conflicts_with_all = ["config", "no_config"])]
-        nearest_config: bool,
         #[command(flatten)]
         build: BuildArgs,
     },

@@ -1,6 +1,6 @@
 //! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out, as by git.
 
-use crate::cli::find_config::{is_configuration, parent};
+use crate::cli::find_config::is_configuration;
 use crate::cli::input::{canonical, io_message};
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
@@ -45,13 +45,6 @@ pub struct DiscoveredFiles {
 }
 
 impl DiscoveredFiles {
-    /// Returns the canonical folders of the input: those that were walked, each behind the one above it, and those of its files.
-    pub fn all_folders(&self) -> impl Iterator<Item = &Path> {
-        let of_files = self.files.iter().map(|file| parent(&file.canonical));
-        let walked = self.folders.iter().map(PathBuf::as_path);
-        walked.chain(of_files)
-    }
-
     /// Adds a file that is a manifest or a configuration.
     fn add(&mut self, file: InputFile) {
         if is_configuration(&file.path) {

@@ -3,7 +3,7 @@
 //! - `args`, `usage`: arguments, and help for wrong ones
 //! - `discover`, `input`: the texts
 //! - `kustomizations`: what kustomizations do with the texts
-//! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
+//! - `configuration`, `find_config`: the configuration of a run
 //! - `files`, `stdin`: a run over files, a run over stdin
 //! - `kustomize_build`: a run over what kustomize builds, the only one that starts a program
 //! - `status`: a run over living pods
@@ -29,7 +29,6 @@ mod kustomizations;
 mod kustomize_build;
 mod mend;
 mod messages;
-mod nearest_config;
 mod output;
 mod policy;
 mod reason_page;
@@ -53,8 +52,7 @@ use args::{
     LOG_FILE_VARIABLE, Output,
 };
 use messages::{Messages, Verbosity};
-use nearest_config::NearestConfigs;
-use run::{ConfigSearch, EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
+use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::panic::{self, AssertUnwindSafe};
@@ -151,7 +149,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
         Command::Inject {
             arguments,
             adopt,
-            nearest_config,
             build,
         } => {
             let mut request = request(&arguments, Direction::Inject)?;
@@ -159,16 +156,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             if request.build.is_some() && arguments.in_place {
                 anyhow::bail!(
                     "`-i` cannot be used with `-k`: no file has what kustomize builds; use `inject -i` on the files, or `inject -k DIR` without `-i`"
-                );
-            }
-            if nearest_config {
-                request.config_search = ConfigSearch::Nearest;
-            }
-            if let (true, OutputMode::CheckReport(ExplainFormat::Json)) =
-                (nearest_config, request.mode)
-            {
-                anyhow::bail!(
-                    "`--nearest-config` cannot be used with `--output json`, which names the settings of one configuration"
                 );
             }
             request.options.foreign_agents = match adopt {
@@ -195,7 +182,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
                     explanations: Explanations::Keep,
                     ..Options::default()
                 },
-                ..RunRequest::default()
             };
             return run_on_paths("explain", request, common, messages);
         }
@@ -282,10 +268,6 @@ fn run_on_paths(
         return kustomize_build::run(build, request, common, messages);
     }
     if reads_stdin(request.paths)? {
-        anyhow::ensure!(
-            request.config_search == ConfigSearch::Same,
-            "`--nearest-config` needs files; for stdin, use `--config`"
-        );
         if matches!(request.mode, OutputMode::InPlace) {
             anyhow::bail!(
                 "`-i` requires files; name at least one, or omit `-i` to write to stdout"
@@ -298,11 +280,6 @@ fn run_on_paths(
     }
     let paths = request.paths;
     let discovered = discover::files(paths);
-    if request.config_search == ConfigSearch::Nearest {
-        let nearest = NearestConfigs::load(discovered.all_folders(), common, messages)?;
-        let run = RunContext::with_nearest(request, common, &nearest);
-        return files::run(paths, &discovered, run, messages);
-    }
     // `uninject` needs no settings, so it must not fail for those of a file that it finds.
     let config = match request.options.direction {
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,

@@ -76,7 +76,7 @@ pub fn run(
     if injection.kinds_without_template.has(KIND) {
         session.report_configuration(Path::new(STDIN), &text)?;
     }
-    session.add(Path::new(STDIN), Source::Stdin, text, injection);
+    session.add(Path::new(STDIN), Source::default(), text, injection);
     session.finish()
 }
 
@@ -131,7 +131,6 @@ fn check_selection(
         name: STDIN,
         text: "",
         injection,
-        config,
         built_namespace: None,
     };
     let Some(Unmatched { origin, finding }) = checks::unmatched_namespaces(&[items], config) else {
@@ -180,18 +179,17 @@ fn answer_call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    let defaults = Config::default();
-    let (answer, injection, options) = match &config {
+    let (answer, injection, options) = match config {
         Ok(config) => {
-            let run = RunContext::new(request, common, config);
-            let mut injection = envelope.inject(config, run.options_for(&text));
+            let run = RunContext::new(request, common, &config);
+            let mut injection = envelope.inject(&config, run.options_for(&text));
             if is_check && has_no_resources(&injection) {
                 let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
                 injection.findings.push(finding);
             }
             if run.options.direction == Direction::Inject {
                 warn_of_removals(&mut injection);
-                check_selection(&mut injection, config, messages)?;
+                check_selection(&mut injection, &config, messages)?;
             }
             let answer = envelope.answer(&mut injection, run.options.tense);
             (answer, injection, run.options)
@@ -217,7 +215,6 @@ fn answer_call(
         name: STDIN,
         text: &text,
         injection: &injection,
-        config: config.as_ref().unwrap_or(&defaults),
         built_namespace: None,
     };
     let end = RunEnd {
