@@ -132,7 +132,8 @@ fn report_other_names(
     let Some(build) = renaming.given else {
         return Ok(());
     };
-    if !matches!(session.run.mode, OutputMode::Permissions) || session.without_namespace > 0 {
+    if !matches!(session.run.mode, OutputMode::Permissions) || session.grants.without_namespace > 0
+    {
         return Ok(());
     }
     let message =

@@ -134,6 +134,8 @@ fn verbosity(command: &Command) -> Verbosity {
             (arguments.read.quiet, arguments.read.verbose)
         }
         Command::Rbac { read, .. } => (read.quiet, read.verbose),
+        // It has no `-v`: it shows everything.
+        Command::Explain(_) => (false, true),
         Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };

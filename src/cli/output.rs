@@ -12,7 +12,6 @@ use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::inject::Row;
-use crate::inject::severity::SeverityPolicy;
 use crate::inject::totals::plural;
 use crate::rbac;
 use crate::report::{Finding, Reason};
@@ -265,8 +264,8 @@ impl Session<'_> {
 
     /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(&mut self) -> anyhow::Result<Exit> {
-        if self.without_namespace > 0 {
-            let templates = plural(self.without_namespace, "pod template");
+        if self.grants.without_namespace > 0 {
+            let templates = plural(self.grants.without_namespace, "pod template");
             let message = format!("cannot print the permissions: {templates} without a namespace");
             let mut help = "set `--namespace` or `spec.namespace`".to_owned();
             if self.run.build.is_none() {
@@ -279,11 +278,10 @@ impl Session<'_> {
                 };
             }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
-            self.messages
-                .add_about("", finding, SeverityPolicy::default())?;
+            self.add_about("", finding)?;
         }
         if self.has_errors() {
-            return self.fail(Ending::NoPermissionsPrinted);
+            return self.fail(Ending::NothingPrinted);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
         let ending = Ending::PermissionsPrinted(&self.grants);

@@ -7,7 +7,7 @@ use crate::cli::input::{FileState, canonical};
 use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
-use crate::config::{OnError, Origin};
+use crate::config::Origin;
 use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
@@ -133,8 +133,6 @@ pub(super) struct Session<'r> {
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
-    pub(super) without_namespace: usize,
     /// The namespaces of templates to which the builds of kustomizations give other names.
     pub(super) renamed_namespaces: HashSet<String>,
     /// The command that prints the permissions for a build which gives templates their namespace.
@@ -149,7 +147,6 @@ impl<'r> Session<'r> {
             files: Vec::new(),
             requirements: Vec::new(),
             grants: Grants::default(),
-            without_namespace: 0,
             renamed_namespaces: HashSet::new(),
             rbac_of_build: None,
         }
@@ -234,18 +231,12 @@ impl<'r> Session<'r> {
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
     fn keep_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&mut injection.outcomes, self.run.config);
-        let templates = injection.outcomes.len();
-        let has_namespace =
-            |outcome: &Outcome| outcome.decision.reason != Reason::NamespaceRequired;
-        injection.outcomes.retain(has_namespace);
-        self.without_namespace += templates - injection.outcomes.len();
-        // A part of the permissions is never printed as if it were all.
-        injection.severity_policy.on_error = OnError::Fail;
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
             outcome.warnings.retain(|warning| {
                 let reason = warning.reason;
-                reason == Reason::NodesProxy || reason.class() == Class::Refused
+                matches!(reason, Reason::NodesProxy | Reason::InvalidName)
+                    || reason.class() == Class::Refused
             });
         }
         injection.related.clear();
@@ -303,6 +294,11 @@ impl<'r> Session<'r> {
             requirements: &self.requirements,
             options: self.run.options,
             rbac_sentence: self.rbac_sentence(),
+            command: match (self.run.mode, self.run.options.direction) {
+                (OutputMode::Permissions, _) => "rbac",
+                (_, Direction::Inject) => "inject",
+                (_, Direction::Uninject) => "uninject",
+            },
         }
     }
 

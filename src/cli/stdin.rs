@@ -223,6 +223,7 @@ fn answer_call(
         requirements: &injection.requirements,
         options,
         rbac_sentence: "`mackerel-agent-injector rbac PATH...` prints it".to_owned(),
+        command: "inject",
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -67,6 +67,8 @@ pub struct RunEnd<'r> {
     pub options: Options,
     /// The command that prints the permissions, as a sentence: `` `mackerel-agent-injector rbac .` prints it ``.
     pub rbac_sentence: String,
+    /// The command of the run.
+    pub command: &'static str,
 }
 
 impl RunEnd<'_> {
@@ -278,6 +280,7 @@ impl Messages {
             verbosity: self.verbosity,
             is_call: self.is_call,
             direction: end.map_or(Direction::Inject, |end| end.options.direction),
+            command: end.map_or("inject", |end| end.command),
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
             colour: colour(),
         };
