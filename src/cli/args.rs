@@ -337,7 +337,8 @@ pub struct BuildArgs {
         long,
         value_name = "ARG",
         requires = "kustomize",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = kustomize_argument
     )]
     pub kustomize_args: Vec<String>,
 }
@@ -482,6 +483,14 @@ pub enum ConfigCommand {
         #[arg(long)]
         webhook: bool,
     },
+}
+
+/// Reads an argument for kustomize, whose output is the input.
+fn kustomize_argument(text: &str) -> Result<String, &'static str> {
+    if text.starts_with("-o") || text.split('=').next() == Some("--output") {
+        return Err("kustomize would write to a file, and there would be nothing to read");
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads a number of threads.

@@ -5,7 +5,7 @@ use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::input::{canonical, io_message, text};
 use crate::cli::kustomizations::{Graph, Injectors};
-use crate::cli::mend::build_command;
+use crate::cli::mend::{build_command, kustomize_options};
 use crate::cli::messages::Messages;
 use crate::cli::run::{RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
@@ -144,10 +144,17 @@ fn built(
         if error.is_empty() {
             error = output.status.to_string();
         }
-        let help = match error.contains("--enable-helm") {
-            true => "; add `--kustomize-args=--enable-helm`",
-            false => "",
-        };
+        let mut help = String::new();
+        if let Some(several) = arguments
+            .iter()
+            .find(|argument| argument.contains(char::is_whitespace))
+        {
+            let words = several.split_whitespace().map(str::to_owned);
+            let options = kustomize_options(&words.collect::<Vec<_>>());
+            help = format!("; for several arguments, write `{}`", options.trim());
+        } else if error.contains("--enable-helm") {
+            help = "; add `--kustomize-args=--enable-helm`".to_owned();
+        }
         messages.error(format!("{name}: {error}{help}"))?;
         return Ok(None);
     }

@@ -42,7 +42,7 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::config::ConfigReader;
+use crate::config::{Config, ConfigReader};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
@@ -53,6 +53,7 @@ use args::{
 };
 use messages::{Messages, Verbosity};
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
+use session::Session;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::panic::{self, AssertUnwindSafe};
@@ -259,8 +260,25 @@ fn warnings_option(strict: bool) -> Warnings {
     }
 }
 
-/// Runs a command over its files and folders, or over stdin.
+/// Runs a command over its files and folders, or over stdin. An error that ends it is in the report that was asked for.
 fn run_on_paths(
+    command: &str,
+    request: RunRequest<'_>,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let error = match read_and_run(command, request, common, messages) {
+        Err(error) if request.mode.is_report() && !error.is::<io::Error>() => error,
+        result => return result,
+    };
+    if !error.is::<AlreadyReported>() {
+        messages.error(format!("{error:#}"))?;
+    }
+    let config = Config::default();
+    Session::new(RunContext::new(request, common, &config), messages).finish()
+}
+
+fn read_and_run(
     command: &str,
     request: RunRequest<'_>,
     common: &Common,

@@ -214,6 +214,7 @@ impl Session<'_> {
         let explanation = self.explanation(&texts, request);
         if let Some(resource) = resource
             && !explanation.rows.iter().any(Row::is_decision)
+            && !self.messages.has_errors()
         {
             anyhow::bail!(
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"

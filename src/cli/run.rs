@@ -59,6 +59,15 @@ impl From<&InjectArgs> for OutputMode<'_> {
 }
 
 impl OutputMode<'_> {
+    /// Returns true for a report that a program reads, which has the errors too.
+    pub fn is_report(self) -> bool {
+        match self {
+            OutputMode::CheckReport(_) => true,
+            OutputMode::Explanation(request) => request.format != ExplainFormat::Text,
+            _ => false,
+        }
+    }
+
     /// Returns the command that reports the same about another input.
     pub fn command(self) -> &'static str {
         match self {

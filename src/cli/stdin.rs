@@ -161,11 +161,13 @@ fn answer_call(
             (_, Direction::Uninject) => "uninject …",
         };
         // kustomize and kpt would take the output for the new package.
-        anyhow::bail!(
+        messages.error(format!(
             "a function call of kustomize or kpt (ResourceList) gets no other answer than its items; \
              use `mackerel-agent-injector {command} PKG`, \
              or `kpt fn source PKG -o unwrap | mackerel-agent-injector {command} -`"
-        );
+        ))?;
+        messages.show(None);
+        return Ok(Exit::Trouble);
     }
     let call = document.map(|document| Call::new(&text, document));
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {

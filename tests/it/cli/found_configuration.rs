@@ -194,6 +194,46 @@ fn different_configurations_are_an_error_with_a_command_for_each() {
     assert_eq!(removed.code, Some(2), "{removed:?}");
 }
 
+/// A run that has not read its input.
+#[test]
+fn a_report_has_the_error_of_the_configuration() {
+    let folder = Folder::with(&[
+        ("a/agent-injector.yaml", ANNOTATED),
+        ("a/web.yaml", WEB),
+        (
+            "broken/agent-injector.yaml",
+            "kind: AgentInjector\nspec: [\n",
+        ),
+        ("broken/web.yaml", WEB),
+        ("web.yaml", WEB),
+    ]);
+    for (arguments, message) in [
+        (
+            &["--set", "agent.roles=[bad]", "web.yaml"][..],
+            "must be a role",
+        ),
+        (&["broken"], "this bracket is never closed"),
+        (&["a", "web.yaml"], "different configurations"),
+        (&["--config", "missing.yaml", "-"], "no such file"),
+        (&["-k", "a"], "not a directory with a kustomization.yaml"),
+    ] {
+        for command in [&["inject", "--check"][..], &["explain"]] {
+            for format in ["sarif", "json", "gitlab", "github", "markdown"] {
+                let report = [command, &["-o", format], arguments].concat();
+                let ran = folder.run_with(&report, WEB);
+                assert_eq!(ran.code, Some(2), "{ran:?}");
+                assert!(ran.stdout.contains(message), "{ran:?}");
+                assert_eq!(ran.stderr.matches(message).count(), 1, "{ran:?}");
+                if !matches!(format, "github" | "markdown") {
+                    serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap();
+                }
+            }
+            let text = folder.run_with(&[command, arguments].concat(), WEB);
+            assert_eq!((text.code, &*text.stdout), (Some(2), ""));
+        }
+    }
+}
+
 #[test]
 fn a_broken_one_stops_the_run_and_another_object_of_the_name_is_passed_by() {
     let folder = Folder::with(&[

@@ -385,6 +385,32 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
         "{}",
         report.stdout
     );
+    for several in [
+        "--enable-helm --network",
+        "--load-restrictor=LoadRestrictionsNone -e A",
+    ] {
+        let option = format!("--kustomize-args={several}");
+        let ran = user.tries(injector, &["explain", "-k", "fleet/prod", &option]);
+        let help = format!(
+            "; for several arguments, write `--kustomize-args={}`\n",
+            several.replace(' ', " --kustomize-args=")
+        );
+        assert!(
+            ran.code == 2 && ran.stderr.contains(&help),
+            "{}",
+            ran.stderr
+        );
+    }
+    for output in ["-o", "-oall.yaml", "--output", "--output=all.yaml"] {
+        let option = format!("--kustomize-args={output}");
+        let ran = user.tries(injector, &["rbac", "-k", "fleet/prod", &option]);
+        let error = "kustomize would write to a file";
+        assert!(
+            ran.code == 2 && ran.stderr.contains(error),
+            "{}",
+            ran.stderr
+        );
+    }
     let option = "--kustomize-args=--load-restrictor=LoadRestrictionsNone";
     let args = [&["inject", "--check", "-k", "fleet/prod"][..], &[option]].concat();
     let checked = user.tries(injector, &args).stderr;
