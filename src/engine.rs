@@ -24,13 +24,13 @@ pub(crate) fn inject_list(
     let input = Input { text, patch, cut };
     let mut injection = inject_templates(input, config, options, &mut SharedWork::default());
     if options.direction == Direction::Inject {
-        let around = checks::check_inputs(&[ProcessedText {
+        let processed = ProcessedText {
             name: "",
             text,
             injection: &injection,
-            config,
             built_namespace: None,
-        }]);
+        };
+        let around = checks::check_inputs(&[processed], config);
         injection.requirements = around.requirements;
         injection
             .remarks

@@ -29,8 +29,6 @@ pub struct ProcessedText<'r> {
     pub text: &'r str,
     /// Its result.
     pub injection: &'r Injection,
-    /// Its configuration.
-    pub config: &'r Config,
     /// The namespace that the builds of kustomizations give the resources of the text.
     pub built_namespace: Option<&'r str>,
 }
@@ -45,8 +43,8 @@ pub struct Checked {
 }
 
 /// Checks the resources that the injected pods of all texts of a run need.
-pub fn check_inputs(inputs: &[ProcessedText<'_>]) -> Checked {
-    let agents = agent_groups(inputs);
+pub fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
+    let agents = agent_groups(inputs, config);
     if agents.is_empty() {
         return Checked::default();
     }
@@ -64,7 +62,7 @@ pub fn check_inputs(inputs: &[ProcessedText<'_>]) -> Checked {
         }
     }
     requirements.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-    let objects = objects::read(inputs, &Named::by(inputs, &agents));
+    let objects = objects::read(inputs, &Named::by(inputs, &agents, config), config);
     let objects = Objects::new(&objects);
     for requirement in &mut requirements {
         requirement.presence = presence(requirement, &objects);
@@ -72,7 +70,7 @@ pub fn check_inputs(inputs: &[ProcessedText<'_>]) -> Checked {
     let mut remarks = missing_key::remarks(&objects, &requirements);
     remarks.extend(api_key::remarks(&agents, &objects));
     remarks.extend(agent_config::remarks(&agents, &objects));
-    remarks.extend(service_account::remarks(inputs, &objects));
+    remarks.extend(service_account::remarks(inputs, &objects, config));
     remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
     Checked {
         requirements,
@@ -89,14 +87,10 @@ struct AgentGroup<'r> {
 
 /// Returns the groups in order of their first templates. Equal agents mostly share one value of prerequisites; a few that do not are
 /// groups of their own.
-fn agent_groups<'r>(inputs: &[ProcessedText<'r>]) -> Vec<AgentGroup<'r>> {
+fn agent_groups<'r>(inputs: &[ProcessedText<'r>], config: &'r Config) -> Vec<AgentGroup<'r>> {
     let mut groups = Vec::new();
     let mut known = HashSet::new();
-    let outcomes = inputs.iter().flat_map(|input| {
-        let outcomes = input.injection.outcomes.iter();
-        outcomes.map(|outcome| (outcome, input.config))
-    });
-    for (outcome, config) in outcomes {
+    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
         let Some(needs) = outcome.needs() else {
             continue;
         };

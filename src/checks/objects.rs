@@ -31,7 +31,11 @@ const MAX_FINDERS: usize = 16;
 
 impl<'r> Named<'r> {
     /// Collects the names that the agents of the outcomes need.
-    pub(super) fn by(inputs: &[ProcessedText<'r>], agents: &[AgentGroup<'r>]) -> Self {
+    pub(super) fn by(
+        inputs: &[ProcessedText<'r>],
+        agents: &[AgentGroup<'r>],
+        config: &'r Config,
+    ) -> Self {
         let mut names = HashSet::new();
         for agent in agents {
             for need in &agent.needs.objects {
@@ -44,11 +48,10 @@ impl<'r> Named<'r> {
         }
         let outcomes = inputs.iter().flat_map(|input| {
             let outcomes = input.injection.outcomes.iter();
-            outcomes.map(|outcome| (outcome, *input))
+            outcomes.map(|outcome| (outcome, input.built_namespace))
         });
-        for (outcome, input) in outcomes {
-            let built_namespace = input.built_namespace;
-            let namespace = namespace_of(outcome, input.config);
+        for (outcome, built_namespace) in outcomes {
+            let namespace = namespace_of(outcome, config);
             if let Some(account) = outcome.token_of() {
                 let of_account =
                     |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
@@ -192,7 +195,11 @@ impl Object {
 }
 
 /// Reads the objects that matter.
-pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>) -> Vec<Object> {
+pub(super) fn read(
+    inputs: &[ProcessedText<'_>],
+    named: &Named<'_>,
+    config: &Config,
+) -> Vec<Object> {
     let mut objects = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         let related = &input.injection.related;
@@ -217,7 +224,7 @@ pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>) -> Vec<Objec
                 items: ItemCache::default(),
                 input: number,
                 named,
-                config: input.config,
+                config,
             };
             for location in locations {
                 if kinds.contains(&location.kind) {

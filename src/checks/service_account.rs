@@ -3,6 +3,7 @@
 
 use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText, namespace_of};
+use crate::config::Config;
 use crate::diagnostic::enumeration;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
@@ -18,7 +19,11 @@ const HELP: &str = "set `automountServiceAccountToken: false` on the pod templat
 /// The most workloads that a message names.
 const MAX_WORKLOADS: usize = 5;
 
-pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(
+    inputs: &[ProcessedText<'_>],
+    objects: &Objects<'_>,
+    config: &Config,
+) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut groups: Vec<WorkloadGroup<'_>> = Vec::new();
     let mut known: HashMap<GroupKey, usize> = HashMap::new();
@@ -27,7 +32,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>) -> Ve
             let Some(account) = outcome.token_of() else {
                 continue;
             };
-            let namespace = namespace_of(outcome, input.config);
+            let namespace = namespace_of(outcome, config);
             let find = |namespace| {
                 let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
                 accounts.first().copied()

@@ -86,9 +86,6 @@ Examples:
         /// Adopt agent containers that this tool did not inject, in place; with `lossy`, even if some of their fields are lost
         #[arg(long, value_name = "lossy", num_args = 0..=1, require_equals = true, hide_possible_values = true)]
         adopt: Option<Option<Adoption>>,
-        /// Use the nearest configuration of each file, instead of the same one for all
-        #[arg(long, conflicts_with_all = ["config", "no_config"])]
-        nearest_config: bool,
         #[command(flatten)]
         build: BuildArgs,
     },
@@ -340,7 +337,8 @@ pub struct BuildArgs {
         long,
         value_name = "ARG",
         requires = "kustomize",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = kustomize_argument
     )]
     pub kustomize_args: Vec<String>,
 }
@@ -485,6 +483,14 @@ pub enum ConfigCommand {
         #[arg(long)]
         webhook: bool,
     },
+}
+
+/// Reads an argument for kustomize, whose output is the input.
+fn kustomize_argument(text: &str) -> Result<String, &'static str> {
+    if text.starts_with("-o") || text.split('=').next() == Some("--output") {
+        return Err("kustomize would write to a file, and there would be nothing to read");
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads a number of threads.

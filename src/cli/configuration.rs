@@ -2,14 +2,21 @@
 //! that is found near the paths, else the defaults.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
-use crate::cli::discover::DiscoveredFiles;
-use crate::cli::find_config;
-use crate::cli::input::{STDIN, Unreadable, io_message, read_file, read_stdin};
+use crate::cli::discover::{DiscoveredFiles, InputFile};
+use crate::cli::find_config::{self, parent};
+use crate::cli::input::{
+    STDIN, Unreadable, canonical, io_message, looks_like_manifest, read_file, read_stdin,
+};
 use crate::cli::messages::Messages;
+use crate::cli::usage::words_without_paths;
 use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, KIND, Sources, example, load, schema};
-use crate::diagnostic::{Diagnostic, Medium, shell_word, visible};
+use crate::diagnostic::{Diagnostic, Medium, enumeration, shell_word, visible};
+use crate::inject::severity::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
+use crate::report::{Finding, Reason};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,11 +30,105 @@ pub fn of_paths(
     if common.no_config || file(common).is_some() {
         return base(ConfigReader::Manifests, common, messages);
     }
-    let configurations = &discovered.configurations;
-    let Some(path) = find_config::for_paths(paths, configurations, &current_folder()?)? else {
-        return base(ConfigReader::Manifests, common, messages);
+    match file_of_paths(paths, discovered, messages)? {
+        Some(path) => found(&path, ConfigReader::Manifests, common, messages),
+        None => base(ConfigReader::Manifests, common, messages),
+    }
+}
+
+/// Returns the configuration file that applies to all paths, and to what is below them. Several are an error with the command for each.
+fn file_of_paths(
+    paths: &[PathBuf],
+    discovered: &DiscoveredFiles,
+    messages: &mut Messages,
+) -> anyhow::Result<Option<PathBuf>> {
+    let current = current_folder()?;
+    let mut found = HashMap::new();
+    // The run reports a path that does not exist.
+    let folders = paths
+        .iter()
+        .filter(|path| path.exists())
+        .map(|path| folder(path));
+    let below = discovered.configurations.iter().map(|file| parent(file));
+    for folder in folders.chain(below) {
+        if let Entry::Vacant(new) = found.entry(canonical(folder)) {
+            let file = find_config::in_or_above(new.key(), &current)?;
+            new.insert(file);
+        }
+    }
+    let files: BTreeSet<&Option<PathBuf>> = found.values().collect();
+    if files.len() < 2 {
+        return Ok(found.into_values().next().flatten());
+    }
+    let mut names = Vec::new();
+    for file in files {
+        let name = file.as_ref().map(|file| file.display().to_string());
+        names.push(name.unwrap_or_else(|| "none".to_owned()));
+    }
+    let (words, mut commands) = (words_without_paths(), Vec::new());
+    for paths in parts(paths, discovered, &found).values() {
+        let paths = paths
+            .iter()
+            .map(|path| format!(" {}", shell_word(&path.to_string_lossy())));
+        commands.push(format!("`{words}{}`", paths.collect::<String>()));
+    }
+    let message = format!("different configurations: {}", enumeration(&names));
+    let help = format!(
+        "a run has one: use {}; `--config FILE` uses one for all, `--no-config` the defaults",
+        enumeration(&commands)
+    );
+    let finding = Finding::about_input(Reason::Error, message).with_help(help);
+    messages.add_about("", finding, SeverityPolicy::default())?;
+    Err(AlreadyReported.into())
+}
+
+/// Returns the paths by the configuration files that are `found` for folders. A folder above a further one gives way to its parts.
+fn parts<'p>(
+    paths: &'p [PathBuf],
+    discovered: &'p DiscoveredFiles,
+    found: &'p HashMap<PathBuf, Option<PathBuf>>,
+) -> BTreeMap<&'p Option<PathBuf>, BTreeSet<&'p Path>> {
+    let mut above: HashSet<PathBuf> = HashSet::new();
+    for file in &discovered.configurations {
+        above.extend(
+            canonical(parent(file))
+                .ancestors()
+                .skip(1)
+                .map(Path::to_owned),
+        );
+    }
+    let mut parts: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    let mut add = |folder: &Path, part| {
+        if let Some(file) = folder.ancestors().find_map(|folder| found.get(folder)) {
+            parts.entry(file).or_default().insert(part);
+        }
     };
-    found(&path, ConfigReader::Manifests, common, messages)
+    for path in paths.iter().filter(|path| path.exists()) {
+        let root = canonical(path);
+        if !above.contains(&root) {
+            add(&canonical(folder(path)), &**path);
+            continue;
+        }
+        for InputFile {
+            path, canonical, ..
+        } in &discovered.files
+        {
+            let is_whole = |folder: &&Path| !above.contains(*folder);
+            let levels = canonical.ancestors().take_while(is_whole).count();
+            if let Some(part) = path.ancestors().nth(levels.saturating_sub(1))
+                && canonical.starts_with(&root)
+                && read_file(path).is_ok_and(|file| looks_like_manifest(&file.text))
+            {
+                add(canonical, part);
+            }
+        }
+    }
+    parts
+}
+
+/// Returns the folder whose configuration applies to a path.
+fn folder(path: &Path) -> &Path {
+    if path.is_dir() { path } else { parent(path) }
 }
 
 /// Loads the configuration of a command without paths.
@@ -43,22 +144,15 @@ pub fn of_current_folder(
 }
 
 /// Loads the configuration file that was found.
-pub fn found(
+fn found(
     path: &Path,
     reader: ConfigReader,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
     let name = path.display().to_string();
-    let text = match read_file(path) {
-        Ok(file) => file.text,
-        Err(error) => return unreadable(&name, &error, messages),
-    };
-    let base = Base::Text {
-        name: &name,
-        text: &text,
-    };
-    let config = load_base(base, reader, common, messages)?;
+    let text = read_file(path).map(|file| file.text);
+    let config = load_text(&name, text, reader, common, messages)?;
     messages.set_found_configuration(&name);
     Ok(config)
 }
@@ -81,7 +175,7 @@ pub fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
     ))
 }
 
-pub fn current_folder() -> anyhow::Result<PathBuf> {
+fn current_folder() -> anyhow::Result<PathBuf> {
     let current = std::env::current_dir();
     current.map_err(|error| anyhow::anyhow!("the current directory: {}", io_message(&error)))
 }
@@ -95,18 +189,16 @@ pub fn base(
     let Some(path) = file(common) else {
         return load_base(Base::Defaults, reader, common, messages);
     };
-    let name = path.display().to_string();
-    // The error names the source, since the user may not know of the environment variable.
-    let source = match &common.config {
-        Some(_) => "--config",
-        None => CONFIG_VARIABLE,
-    };
-    let text = match read_file(&path) {
-        Ok(file) => file.text,
-        Err(error) => return unreadable(&format!("{source}: {name}"), &error, messages),
-    };
-    let (name, text) = (&*name, &*text);
-    load_base(Base::Text { name, text }, reader, common, messages)
+    let (mut name, text) = (path.display().to_string(), read_file(&path));
+    if text.is_err() {
+        // The error names the source, since the user may not know of the environment variable.
+        let source = common
+            .config
+            .as_ref()
+            .map_or(CONFIG_VARIABLE, |_| "--config");
+        name = format!("{source}: {name}");
+    }
+    load_text(&name, text.map(|file| file.text), reader, common, messages)
 }
 
 /// Loads the configuration of a function call.
@@ -211,15 +303,7 @@ fn validate(
         let text = read_file(&path).map(|file| file.text);
         (path.display().to_string(), text)
     };
-    let text = match text {
-        Ok(text) => text,
-        Err(error) => return unreadable(&name, &error, messages),
-    };
-    let base = Base::Text {
-        name: &name,
-        text: &text,
-    };
-    load_base(base, reader, common, messages)?;
+    load_text(&name, text, reader, common, messages)?;
     Ok(name)
 }
 
@@ -250,8 +334,18 @@ pub fn file(common: &Common) -> Option<PathBuf> {
         .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 
-/// Reports a file that cannot be read, without an excerpt.
-fn unreadable<T>(name: &str, error: &Unreadable, messages: &mut Messages) -> anyhow::Result<T> {
+/// Loads a configuration file, or reports without an excerpt that it cannot be read.
+fn load_text(
+    name: &str,
+    text: Result<String, Unreadable>,
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    let error = match &text {
+        Ok(text) => return load_base(Base::Text { name, text }, reader, common, messages),
+        Err(error) => error,
+    };
     let help = match error {
         Unreadable::NotText(binary) => format!("; {}", binary.help),
         _ => String::new(),

@@ -1,6 +1,6 @@
 //! Finds the files of the arguments. In a folder, hidden and ignored files and symbolic links are left out.
 
-use crate::cli::find_config::{is_configuration, parent, relative};
+use crate::cli::find_config::{is_configuration, relative};
 use crate::cli::ignore_files::IgnoreFiles;
 use crate::cli::input::{canonical, failed};
 use crate::cli::messages::Messages;
@@ -60,13 +60,6 @@ pub struct DiscoveredFiles {
 }
 
 impl DiscoveredFiles {
-    /// Returns the canonical folders of the input: those that were walked, each behind the one above it, and those of its files.
-    pub fn all_folders(&self) -> impl Iterator<Item = &Path> {
-        let of_files = self.files.iter().map(|file| parent(&file.canonical));
-        let walked = self.folders.iter().map(PathBuf::as_path);
-        walked.chain(of_files)
-    }
-
     /// Reports errors, ignore files that were not read, and the number of files that others leave out.
     pub fn report(&self, messages: &mut Messages) -> io::Result<()> {
         let shown = |path: &Path| relative(path, Path::new(".")).display().to_string();

@@ -8,21 +8,20 @@ use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_o
 use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::{
-    Build, Builds, Functions, Graph, RenderedElsewhere, SetAnnotation, rendered_elsewhere,
+    Build, Builds, Functions, Graph, Injectors, RenderedElsewhere, rendered_elsewhere,
     set_annotations,
 };
-use crate::cli::mend::configuration_options;
+use crate::cli::mend::build_command;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND, OnError};
-use crate::diagnostic::shell_word;
 use crate::inject::totals::plural;
 use crate::inject::{Input, Outcome, Row, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,12 +35,13 @@ pub fn run(
     discovered.report(messages)?;
     let graph = Graph::of_input(discovered);
     let builds = Builds::of(&graph);
+    let injectors = Injectors::of(&graph);
     let mut reader = FileReader {
         graph: &graph,
         builds: &builds,
         functions: Functions::of(&graph),
         session: Session::new(run, messages),
-        shared: HashMap::new(),
+        shared: SharedWork::default(),
         has_resources: false,
         with_templates: BTreeSet::new(),
         renaming: Renaming::default(),
@@ -52,13 +52,11 @@ pub fn run(
         let help = "to inject it, render the chart first, for example with `helm template`";
         let message = format!("skipped: {}", reason.sentence());
         let finding = Finding::about_input(reason, message).with_help(help);
-        reader.session.use_nearest(parent(&canonical(folder)));
         reader
             .session
             .add_about(&folder.to_string_lossy(), finding)?;
     }
     for file in &discovered.files {
-        reader.session.use_nearest(parent(&file.canonical));
         reader.read(file)?;
     }
     let FileReader {
@@ -70,7 +68,7 @@ pub fn run(
         ..
     } = reader;
     report_annotations(&graph, &mut session)?;
-    report_other_names(renaming, &mut session)?;
+    report_other_names(renaming, &injectors, &mut session)?;
     let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
     let mut elsewhere = match run.options.direction {
         Direction::Inject => rendered_elsewhere(&graph, &builds, &named),
@@ -88,18 +86,16 @@ pub fn run(
         named.contains(folder) && !has_template(folder)
     };
     let silent = elsewhere.extract_if(.., |one| is_silent(one)).collect();
-    report_rendered_elsewhere(silent, &mut session)?;
-    note_rendered_elsewhere(&elsewhere, &moving, &mut session)?;
+    report_rendered_elsewhere(silent, &injectors, &mut session)?;
+    note_rendered_elsewhere(&elsewhere, &moving, &injectors, &mut session)?;
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
             let message = without_resources(folder, discovered);
-            session.use_nearest(&canonical(folder));
             session.warn(folder, Reason::NoResources, message)?;
         }
     }
-    session.report_nearest()?;
     session.check_related();
     session.finish()
 }
@@ -115,10 +111,9 @@ fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()
     let message = "kustomize sets this label, which has no effect";
     let label = Finding::about_input(Reason::MisplacedAnnotation, message)
         .with_help("set it as an annotation of the pod template");
-    for SetAnnotation { folder, at } in set_annotations(graph) {
+    let policy = session.run.severity_policy();
+    for at in set_annotations(graph) {
         let finding = if at.is_label { &label } else { &finding };
-        session.use_nearest(folder);
-        let policy = session.run.severity_policy();
         session.messages.add(Row {
             place: Some(at.place),
             ..policy.row(at.file, Cow::Owned(finding.clone()))
@@ -129,17 +124,23 @@ fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()
 
 /// Warns of what `rbac` prints for files to which kustomize gives other names, once. Where namespaces are missing, other messages
 /// name the command for the build.
-fn report_other_names(renaming: Renaming<'_>, session: &mut Session<'_>) -> io::Result<()> {
-    session.rbac_of_build = renaming.missing.map(|build| with_k("rbac", session, build));
+fn report_other_names(
+    renaming: Renaming<'_>,
+    injectors: &Injectors<'_>,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
+    let rbac = |build, session: &Session<'_>| of_build("rbac", build, injectors, session);
+    session.rbac_of_build = renaming.missing.map(|build| rbac(build, session));
     let Some(build) = renaming.given else {
         return Ok(());
     };
-    if !matches!(session.run.mode, OutputMode::Permissions) || session.without_namespace > 0 {
+    if !matches!(session.run.mode, OutputMode::Permissions) || session.grants.without_namespace > 0
+    {
         return Ok(());
     }
     let message =
         "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
-    let command = with_k("rbac", session, build);
+    let command = rbac(build, session);
     let help = format!("use `{command}`, and so for each directory that you deploy");
     let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
     session.add_about(&build.shown.to_string_lossy(), finding)
@@ -148,16 +149,15 @@ fn report_other_names(renaming: Renaming<'_>, session: &mut Session<'_>) -> io::
 /// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template.
 fn report_rendered_elsewhere(
     silent: Vec<RenderedElsewhere<'_>>,
+    injectors: &Injectors<'_>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
     for one in silent {
         let causes = causes(std::slice::from_ref(&one), false);
         let message = format!("no pod template: the kustomization has {causes}");
-        let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(format!(
-            "use `{}`",
-            with_k(session.run.mode.command(), session, one.build)
-        ));
-        session.use_nearest(one.build.folder);
+        let command = of_build(session.run.mode.command(), one.build, injectors, session);
+        let finding = Finding::about_input(Reason::RenderedElsewhere, message)
+            .with_help(format!("use `{command}`"));
         session.add_about(&one.build.shown.to_string_lossy(), finding)?;
     }
     Ok(())
@@ -167,6 +167,7 @@ fn report_rendered_elsewhere(
 fn note_rendered_elsewhere(
     others: &[RenderedElsewhere<'_>],
     moving: &BTreeSet<Build<'_>>,
+    injectors: &Injectors<'_>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
     let mut builds = moving.clone();
@@ -182,7 +183,7 @@ fn note_rendered_elsewhere(
         plural(builds.len(), "kustomization"),
         causes(others, !moving.is_empty()),
         names.join(", "),
-        with_k(session.run.mode.command(), session, *first)
+        of_build(session.run.mode.command(), *first, injectors, session)
     );
     session.messages.note_line(&line)
 }
@@ -202,18 +203,20 @@ fn causes(elsewhere: &[RenderedElsewhere<'_>], moves: bool) -> String {
 }
 
 /// Returns a command for what kustomize builds.
-fn with_k(command: &str, session: &Session<'_>, build: Build<'_>) -> String {
-    let (mut run, folder) = (session.run, build.shown.to_string_lossy());
-    if command == "rbac" {
-        run.nearest = None;
-    }
-    let options = configuration_options(run);
-    let helm = match build.needs_helm {
-        true => " --kustomize-args=--enable-helm",
-        false => "",
-    };
-    let folder = shell_word(&folder);
-    format!("mackerel-agent-injector {command}{options}{helm} -k {folder}")
+fn of_build(
+    command: &str,
+    build: Build<'_>,
+    injectors: &Injectors<'_>,
+    session: &Session<'_>,
+) -> String {
+    let arguments = build.needs_helm.then(|| "--enable-helm".to_owned());
+    build_command(
+        command,
+        build.shown,
+        injectors.of_build(build.folder),
+        arguments.as_slice(),
+        session.run.common,
+    )
 }
 
 /// Returns the warning about a folder without resources.
@@ -244,8 +247,7 @@ struct FileReader<'r> {
     builds: &'r Builds<'r>,
     functions: Functions<'r>,
     session: Session<'r>,
-    /// By the index of the configuration.
-    shared: HashMap<Option<usize>, SharedWork>,
+    shared: SharedWork,
     /// True if a file has a resource, or a document that cannot be read.
     has_resources: bool,
     /// The canonical folders of files with pod templates.
@@ -293,8 +295,7 @@ impl FileReader<'_> {
             cut: None,
         };
         let options = run.options_for(&text);
-        let shared = self.shared.entry(self.session.nearest).or_default();
-        let mut injection = inject_templates(input, run.config, options, shared);
+        let mut injection = inject_templates(input, run.config, options, &mut self.shared);
         let has_named = injection.kinds_without_template.has_named();
         let has_templates = !injection.outcomes.is_empty();
         if has_templates {
@@ -324,10 +325,10 @@ impl FileReader<'_> {
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
-        let built_namespace = self.builds.namespace_of(file).map(str::to_owned);
-        let source = Source::File {
-            state,
-            built_namespace,
+        let source = Source {
+            state: Some(state),
+            built_namespace: self.builds.namespace_of(file).map(str::to_owned),
+            kustomization: None,
         };
         self.session.add(&file.path, source, text, injection);
         Ok(())

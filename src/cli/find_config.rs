@@ -6,7 +6,6 @@
 use crate::cli::input::{FileText, Unreadable, canonical, read_file};
 use crate::config::{API_VERSION, Config, KIND};
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
@@ -17,76 +16,12 @@ pub const FILE_NAME: &str = "agent-injector.yaml";
 /// Names of configuration files that are found. A folder has one of them.
 const FILE_NAMES: [&str; 2] = [FILE_NAME, "agent-injector.yml"];
 
-/// A path with the configuration file that applies to it, as a canonical path.
-struct Applied {
-    path: PathBuf,
-    file: Option<PathBuf>,
-}
-
 /// Maximum size of a file that the user has not named.
 const MAX_FOUND: u64 = 1 << 20;
-
-const HELP: &str = "run the command once for each, or use `--config FILE`, `--no-config` for the defaults, or `inject --nearest-config` for the nearest \
-                    configuration of each file";
-
-/// Returns the configuration file that applies to all paths. `discovered` are the configuration files among and below them;
-/// `current` is the current folder.
-pub fn for_paths(
-    paths: &[PathBuf],
-    discovered: &[PathBuf],
-    current: &Path,
-) -> anyhow::Result<Option<PathBuf>> {
-    let mut applied: Vec<Applied> = Vec::new();
-    let mut folders = HashSet::new();
-    for path in paths {
-        let folder = if path.is_dir() { path } else { parent(path) };
-        // The run reports a path that does not exist.
-        if path.exists() && folders.insert(folder) {
-            applied.push(Applied {
-                path: path.clone(),
-                file: canonical_in_or_above(folder, current)?,
-            });
-        }
-    }
-    let discovered = discovered.iter().map(|file| Applied {
-        path: parent(file).to_owned(),
-        file: Some(canonical(file)),
-    });
-    let mut applied = applied.into_iter().chain(discovered);
-    let Some(first) = applied.next() else {
-        return Ok(None);
-    };
-    if let Some(other) = applied.find(|other| other.file != first.file) {
-        let (one, other) = (sentence(&first, current), sentence(&other, current));
-        anyhow::bail!("different configurations: {one}, {other}; {HELP}");
-    }
-    Ok(first.file.map(|file| relative(&file, current)))
-}
-
-/// `deploy has deploy/agent-injector.yaml`, or `deploy has none`
-fn sentence(applied: &Applied, current: &Path) -> String {
-    let path = applied.path.display();
-    match &applied.file {
-        Some(file) => format!("{path} has {}", relative(file, current).display()),
-        None => format!("{path} has none"),
-    }
-}
 
 /// Returns the configuration file in a folder, or in the next folder above it: up to the root of the Git repository; without one, up
 /// to the current folder.
 pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let file = canonical_in_or_above(folder, current)?;
-    Ok(file.map(|file| relative(&file, current)))
-}
-
-/// Returns true for a folder that has a file of these names, or is the root of a repository. Others have the configuration of the folder
-/// above them.
-pub fn ends_search(folder: &Path) -> bool {
-    let mut names = FILE_NAMES.iter().chain(&[".git"]);
-    names.any(|name| folder.join(name).symlink_metadata().is_ok())
-}
-
-fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = root(&folder, &current);
     for ancestor in folder.ancestors() {
@@ -115,7 +50,7 @@ fn canonical_in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option
                 let (one, other) = (one.display(), other.display());
                 anyhow::bail!("two configurations in one directory: {one}, {other}; remove one");
             }
-            return Ok(Some(file));
+            return Ok(Some(relative(&file, &current)));
         }
         if ancestor == root {
             break;
@@ -254,23 +189,10 @@ mod tests {
         root
     }
 
-    /// The file that the paths find from the folder `current`. `discovered` are the files below them.
-    fn find(
-        root: &Path,
-        current: &str,
-        paths: &[&str],
-        discovered: &[&str],
-    ) -> Result<Option<String>, String> {
-        let [paths, discovered] = [paths, discovered].map(|paths| {
-            let paths = paths.iter().map(|path| root.join(path));
-            paths.collect::<Vec<_>>()
-        });
-        let found = for_paths(&paths, &discovered, &root.join(current));
-        let shown = |path: PathBuf| path.display().to_string().replace('\\', "/");
-        let root = format!("{}/", root.display()).replace('\\', "/");
-        found
-            .map(|file| file.map(shown))
-            .map_err(|error| error.to_string().replace('\\', "/").replace(&root, ""))
+    /// The file that a path finds from the folder `current`.
+    fn found(root: &Path, current: &str, path: &str) -> Option<String> {
+        let found = in_or_above(&root.join(path), &root.join(current)).unwrap();
+        found.map(|file| file.display().to_string().replace('\\', "/"))
     }
 
     #[test]
@@ -301,8 +223,8 @@ mod tests {
             ("", "other", None),
         ] {
             assert_eq!(
-                find(root.path(), current, &[path], &[]),
-                Ok(expected.map(str::to_owned)),
+                found(root.path(), current, path),
+                expected.map(str::to_owned),
                 "{path} from {current}"
             );
         }
@@ -323,66 +245,11 @@ mod tests {
             ("own", "shop/deploy", None),
         ] {
             assert_eq!(
-                find(root.path(), current, &[path], &[]),
-                Ok(expected.map(str::to_owned)),
+                found(root.path(), current, path),
+                expected.map(str::to_owned),
                 "{path} from {current}"
             );
         }
-    }
-
-    #[test]
-    fn paths_with_different_files_are_an_error_and_so_is_a_file_below() {
-        let root = tree(&[
-            ("repo/.git/HEAD", ""),
-            ("repo/a/agent-injector.yaml", CONFIG),
-            ("repo/a/web.yaml", "a: 1\n"),
-            ("repo/b/agent-injector.yaml", CONFIG),
-            ("repo/b/web.yaml", "a: 1\n"),
-            ("repo/c/web.yaml", "a: 1\n"),
-            ("repo/c/d/web.yaml", "a: 1\n"),
-            ("plain/agent-injector.yaml", CONFIG),
-            ("plain/below/agent-injector.yaml", CONFIG),
-        ]);
-        for (paths, discovered, expected) in [
-            (
-                &["repo/a", "repo/b/web.yaml"][..],
-                &["repo/a/agent-injector.yaml"][..],
-                "repo/a has a/agent-injector.yaml, repo/b/web.yaml has b/agent-injector.yaml",
-            ),
-            (
-                &["repo/c", "repo/c/d", "repo/a"],
-                &[],
-                "repo/c has none, repo/a has a/agent-injector.yaml",
-            ),
-            (
-                &["repo"],
-                &["repo/a/agent-injector.yaml"],
-                "repo has none, repo/a has a/agent-injector.yaml",
-            ),
-            (
-                &["plain"],
-                &[
-                    "plain/agent-injector.yaml",
-                    "plain/below/agent-injector.yaml",
-                ],
-                "plain has ../plain/agent-injector.yaml, plain/below has ../plain/below/agent-injector.yaml",
-            ),
-        ] {
-            let error = find(root.path(), "repo", paths, discovered).unwrap_err();
-            assert_eq!(
-                error,
-                format!("different configurations: {expected}; {HELP}")
-            );
-        }
-        let same = ["repo/a", "repo/a/web.yaml", "repo/a/agent-injector.yaml"];
-        assert_eq!(
-            find(root.path(), "repo", &same, &same[2..]),
-            Ok(Some("a/agent-injector.yaml".to_owned()))
-        );
-        assert_eq!(
-            find(root.path(), "repo", &["repo/c", "missing"], &[]),
-            Ok(None)
-        );
     }
 
     #[test]

@@ -3,20 +3,18 @@
 
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
-use crate::cli::find_config::relative;
 use crate::cli::input::{canonical, io_message, text};
-use crate::cli::kustomizations::{Graph, Injector, Injectors};
-use crate::cli::mend::shell_argument;
+use crate::cli::kustomizations::{Graph, Injectors};
+use crate::cli::mend::{build_command, kustomize_options};
 use crate::cli::messages::{Messages, Verbosity};
-use crate::cli::nearest_config::NearestConfigs;
-use crate::cli::run::{ConfigSearch, RunContext, RunRequest};
+use crate::cli::run::{RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_resources};
 use crate::cli::{Exit, configuration};
 use crate::config::KIND;
-use crate::diagnostic::{shell_word, visible};
+use crate::diagnostic::visible;
 use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
-use crate::report::{Finding, Reason};
+use crate::report::Reason;
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -54,27 +52,19 @@ pub fn run(
     let graph = Graph::of_folders(known.iter().map(PathBuf::as_path));
     let injectors = Injectors::of(&graph);
     for folder in folders {
-        if let Some(injector) = injectors.of_build(&canonical(folder)) {
-            let folder = folder.display();
-            let command = command_for_function(&folder.to_string(), &injector, build, request);
+        let injector = injectors.of_build(&canonical(folder));
+        if injector.is_some() {
+            let (verb, arguments) = (request.mode.command(), &build.kustomize_args);
+            let command = build_command(verb, folder, injector, arguments, common);
             anyhow::bail!(
-                "`kustomize build {folder}` injects the agent itself, by a transformer; instead of `-k`, use `{command}`"
+                "`kustomize build {}` injects the agent itself, by a transformer; instead of `-k`, use `{command}`",
+                folder.display()
             );
         }
     }
-    let (config, nearest);
-    let run = match request.config_search {
-        ConfigSearch::Same => {
-            let discovered = DiscoveredFiles::default();
-            config = configuration::of_paths(folders, &discovered, common, messages)?;
-            RunContext::new(request, common, &config)
-        }
-        ConfigSearch::Nearest => {
-            let folders = known.iter().map(PathBuf::as_path);
-            nearest = NearestConfigs::load(folders, common, messages)?;
-            RunContext::with_nearest(request, common, &nearest)
-        }
-    };
+    let discovered = DiscoveredFiles::default();
+    let config = configuration::of_paths(folders, &discovered, common, messages)?;
+    let run = RunContext::new(request, common, &config);
     let mut session = Session::new(run, messages);
     for (folder, kustomization) in kustomizations {
         let Some(text) = built(folder, &build.kustomize_args, session.messages)? else {
@@ -86,21 +76,20 @@ pub fn run(
             cut: None,
         };
         let options = session.run.options_for(&text);
-        session.use_nearest(&canonical(folder));
-        let config = session.run.config;
-        let injection = inject_templates(input, config, options, &mut SharedWork::default());
+        let injection = inject_templates(input, &config, options, &mut SharedWork::default());
         let name = build_name(folder);
         if has_no_resources(&injection) {
-            let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
-            session.add_about(&name, finding)?;
+            session.warn(Path::new(&name), Reason::NoResources, NO_RESOURCES)?;
         }
         if injection.kinds_without_template.has(KIND) {
             session.report_configuration(Path::new(&name), &text)?;
         }
-        let kustomization = kustomization.to_string_lossy().into_owned();
-        session.add(folder, Source::Build { kustomization }, text, injection);
+        let source = Source {
+            kustomization: Some(kustomization.to_string_lossy().into_owned()),
+            ..Source::default()
+        };
+        session.add(folder, source, text, injection);
     }
-    session.report_nearest()?;
     session.check_related();
     session.finish()
 }
@@ -169,10 +158,17 @@ fn built(
         if error.is_empty() {
             error = output.status.to_string();
         }
-        let help = match error.contains("--enable-helm") {
-            true => "; add `--kustomize-args=--enable-helm`",
-            false => "",
-        };
+        let mut help = String::new();
+        if let Some(several) = arguments
+            .iter()
+            .find(|argument| argument.contains(char::is_whitespace))
+        {
+            let words = several.split_whitespace().map(str::to_owned);
+            let options = kustomize_options(&words.collect::<Vec<_>>());
+            help = format!("; for several arguments, write `{}`", options.trim());
+        } else if error.contains("--enable-helm") {
+            help = "; add `--kustomize-args=--enable-helm`".to_owned();
+        }
         messages.error(format!("{name}: {error}{help}"))?;
         return Ok(None);
     }
@@ -225,45 +221,6 @@ fn local(folder: &Path) -> PathBuf {
         Some(Component::Normal(_)) => Path::new(".").join(folder),
         _ => folder.to_owned(),
     }
-}
-
-/// Returns the command that checks a build which runs this program as a function.
-fn command_for_function(
-    folder: &str,
-    injector: &Injector,
-    build: &BuildArgs,
-    request: RunRequest<'_>,
-) -> String {
-    let shown = |path: &PathBuf| {
-        let path = relative(path, Path::new("."));
-        shell_word(&path.to_string_lossy()).into_owned()
-    };
-    let (before, config) = match injector {
-        Injector::File(file) => (String::new(), shown(file)),
-        Injector::Folder(folder) => {
-            let file = "agent-injector-of-build.yaml";
-            let before = format!("kustomize build {} > {file} && ", shown(folder));
-            (before, file.to_owned())
-        }
-        Injector::Inline => (String::new(), "FILE".to_owned()),
-    };
-    let mut arguments = vec![
-        "--enable-alpha-plugins".to_owned(),
-        "--enable-exec".to_owned(),
-    ];
-    for argument in &build.kustomize_args {
-        if !arguments.contains(argument) {
-            arguments.push(shell_argument(argument));
-        }
-    }
-    let (arguments, folder) = (arguments.join(" "), shell_word(folder));
-    let command = match request.mode.command() {
-        "inject" | "inject --diff" => "inject --check",
-        other => other,
-    };
-    format!(
-        "{before}kustomize build {arguments} {folder} | mackerel-agent-injector {command} --config {config} -"
-    )
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! - `args`, `usage`: arguments, and help for wrong ones
 //! - `discover`, `ignore_files`, `input`: the texts
 //! - `kustomizations`: what kustomizations do with the texts
-//! - `configuration`, `find_config`, `nearest_config`: the configuration of a run, or of each of its inputs
+//! - `configuration`, `find_config`: the configuration of a run
 //! - `files`, `stdin`: a run over files, a run over stdin
 //! - `kustomize_build`: a run over what kustomize builds, the only one that starts a program
 //! - `status`: a run over living pods
@@ -30,7 +30,6 @@ mod kustomizations;
 mod kustomize_build;
 mod mend;
 mod messages;
-mod nearest_config;
 mod output;
 mod policy;
 mod reason_page;
@@ -44,18 +43,17 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::config::ConfigReader;
+use crate::config::{Config, ConfigReader};
 use crate::options::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
 use crate::report::BUG;
 use args::{
-    Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, ExplainFormat, InjectArgs,
-    LOG_FILE_VARIABLE, Output,
+    Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, InjectArgs, LOG_FILE_VARIABLE, Output,
 };
 use messages::{Messages, Verbosity};
-use nearest_config::NearestConfigs;
-use run::{ConfigSearch, EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
+use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
+use session::Session;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::panic::{self, AssertUnwindSafe};
@@ -137,6 +135,8 @@ fn verbosity(command: &Command) -> Verbosity {
             (arguments.read.quiet, arguments.read.verbose)
         }
         Command::Rbac { read, .. } => (read.quiet, read.verbose),
+        // It has no `-v`: it shows everything.
+        Command::Explain(_) => (false, true),
         Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };
@@ -152,7 +152,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
         Command::Inject {
             arguments,
             adopt,
-            nearest_config,
             build,
         } => {
             let mut request = request(&arguments, Direction::Inject)?;
@@ -160,16 +159,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
             if request.build.is_some() && arguments.in_place {
                 anyhow::bail!(
                     "`-i` cannot be used with `-k`: no file has what kustomize builds; use `inject -i` on the files, or `inject -k DIR` without `-i`"
-                );
-            }
-            if nearest_config {
-                request.config_search = ConfigSearch::Nearest;
-            }
-            if let (true, OutputMode::CheckReport(ExplainFormat::Json)) =
-                (nearest_config, request.mode)
-            {
-                anyhow::bail!(
-                    "`--nearest-config` cannot be used with `--output json`, which names the settings of one configuration"
                 );
             }
             request.options.foreign_agents = match adopt {
@@ -196,7 +185,6 @@ fn run_command(command: Command, common: &Common, messages: &mut Messages) -> an
                     explanations: Explanations::Keep,
                     ..Options::default()
                 },
-                ..RunRequest::default()
             };
             return run_on_paths("explain", request, common, messages);
         }
@@ -268,8 +256,25 @@ fn warnings_option(strict: bool) -> Warnings {
     }
 }
 
-/// Runs a command over its files and folders, or over stdin.
+/// Runs a command over its files and folders, or over stdin. An error that ends it is in the report that was asked for.
 fn run_on_paths(
+    command: &str,
+    request: RunRequest<'_>,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let error = match read_and_run(command, request, common, messages) {
+        Err(error) if request.mode.is_report() && !error.is::<io::Error>() => error,
+        result => return result,
+    };
+    if !error.is::<AlreadyReported>() {
+        messages.error(format!("{error:#}"))?;
+    }
+    let config = Config::default();
+    Session::new(RunContext::new(request, common, &config), messages).finish()
+}
+
+fn read_and_run(
     command: &str,
     request: RunRequest<'_>,
     common: &Common,
@@ -279,10 +284,6 @@ fn run_on_paths(
         return kustomize_build::run(build, request, common, messages);
     }
     if reads_stdin(request.paths)? {
-        anyhow::ensure!(
-            request.config_search == ConfigSearch::Same,
-            "`--nearest-config` needs files; for stdin, use `--config`"
-        );
         if matches!(request.mode, OutputMode::InPlace) {
             anyhow::bail!(
                 "`-i` requires files; name at least one, or omit `-i` to write to stdout"
@@ -295,11 +296,6 @@ fn run_on_paths(
     }
     let paths = request.paths;
     let discovered = discover::files(paths);
-    if request.config_search == ConfigSearch::Nearest {
-        let nearest = NearestConfigs::load(discovered.all_folders(), common, messages)?;
-        let run = RunContext::with_nearest(request, common, &nearest);
-        return files::run(paths, &discovered, run, messages);
-    }
     // `uninject` needs no settings, so it must not fail for those of a file that it finds.
     let config = match request.options.direction {
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,

@@ -4,7 +4,7 @@ use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
-use crate::cli::mend::Mend;
+use crate::cli::mend::{add_mend, mend, with_paths};
 use crate::cli::messages::{Ending, Verbosity};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
@@ -12,7 +12,6 @@ use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::inject::Row;
-use crate::inject::severity::SeverityPolicy;
 use crate::inject::totals::plural;
 use crate::rbac;
 use crate::report::{Finding, Reason};
@@ -30,10 +29,10 @@ impl Session<'_> {
         match session.run.mode {
             OutputMode::Manifests => session.print_manifests(),
             OutputMode::InPlace => session.change_files(),
-            OutputMode::Diff => session.print_changes(&[|file| file.diff()]),
-            OutputMode::Patches => session.print_changes(&[|file| file.patches()]),
+            OutputMode::Diff => session.print_changes(&[ProcessedFile::diff]),
+            OutputMode::Patches => session.print_changes(&[ProcessedFile::patches]),
             OutputMode::Check => session.print_check(&[]),
-            OutputMode::CheckAndDiff => session.print_check(&[|file| file.diff()]),
+            OutputMode::CheckAndDiff => session.print_check(&[ProcessedFile::diff]),
             OutputMode::CheckReport(format) => session.print_check_report(format),
             OutputMode::Explanation(request) => session.print_explanation(request),
             OutputMode::Permissions => session.print_permissions(),
@@ -46,10 +45,7 @@ impl Session<'_> {
         if self.has_errors() {
             return self.fail(Ending::NothingPrinted);
         }
-        let is_of_files = self
-            .files
-            .iter()
-            .any(|file| file.source.file_state().is_some());
+        let is_of_files = self.files.iter().any(|file| file.source.state.is_some());
         let ending = if is_of_files {
             Ending::FilesPrinted
         } else {
@@ -95,8 +91,7 @@ impl Session<'_> {
         let mut replacements = Vec::new();
         if !self.has_errors() {
             for file in &self.files {
-                let state = file.source.file_state();
-                let Some(state) = state.filter(|_| !file.edits().is_empty()) else {
+                let Some(state) = file.source.state.filter(|_| !file.edits().is_empty()) else {
                     continue;
                 };
                 if interrupt.came() {
@@ -140,8 +135,8 @@ impl Session<'_> {
             return self.fail(Ending::DryRunFailed);
         }
         let changes = self.changes(printers)?;
-        if let (Some(mend), true) = (Mend::of(self.run), !changes.is_empty()) {
-            let command = mend.command(self.path_names());
+        if let (Some(mend), true) = (mend(self.run), !changes.is_empty()) {
+            let command = with_paths(&mend, self.path_names());
             self.messages
                 .add_last(&format!("to change the files: `{command}`"))?;
         }
@@ -164,7 +159,7 @@ impl Session<'_> {
     fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
         let mut printers: Vec<Printer> = Vec::new();
         if self.messages.verbosity() != Verbosity::Errors {
-            printers.push(|file| file.list());
+            printers.push(ProcessedFile::list);
         }
         if self.has_errors() && others.is_empty() {
             let list = self.changes(&printers)?;
@@ -194,13 +189,13 @@ impl Session<'_> {
             let rows = explanation.rows.into_iter();
             explanation.rows = rows.map(Row::for_check).collect();
         }
-        let mend = Mend::of(self.run);
+        let mend = mend(self.run);
         if let (ExplainFormat::Github | ExplainFormat::Gitlab, Some(mend)) = (format, &mend) {
-            mend.add_to(&mut explanation.rows);
+            add_mend(mend, &mut explanation.rows);
         }
         // With an error, the command would change nothing.
         let mend = mend.filter(|_| !self.has_errors());
-        let mend = mend.map(|mend| mend.command(self.path_names()));
+        let mend = mend.map(|mend| with_paths(&mend, self.path_names()));
         let report = formatted(&explanation, format, mend.as_deref())?;
         let (ending, exit) = if self.has_errors() {
             (Ending::DryRunFailed, Exit::Trouble)
@@ -219,6 +214,7 @@ impl Session<'_> {
         let explanation = self.explanation(&texts, request);
         if let Some(resource) = resource
             && !explanation.rows.iter().any(Row::is_decision)
+            && !self.messages.has_errors()
         {
             anyhow::bail!(
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
@@ -269,8 +265,8 @@ impl Session<'_> {
 
     /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(&mut self) -> anyhow::Result<Exit> {
-        if self.without_namespace > 0 {
-            let templates = plural(self.without_namespace, "pod template");
+        if self.grants.without_namespace > 0 {
+            let templates = plural(self.grants.without_namespace, "pod template");
             let message = format!("cannot print the permissions: {templates} without a namespace");
             let mut help = "set `--namespace` or `spec.namespace`".to_owned();
             if self.run.build.is_none() {
@@ -283,11 +279,10 @@ impl Session<'_> {
                 };
             }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
-            self.messages
-                .add_about("", finding, SeverityPolicy::default())?;
+            self.add_about("", finding)?;
         }
         if self.has_errors() {
-            return self.fail(Ending::NoPermissionsPrinted);
+            return self.fail(Ending::NothingPrinted);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
         let ending = Ending::PermissionsPrinted(&self.grants);

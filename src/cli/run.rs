@@ -1,7 +1,6 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
 use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
-use crate::cli::nearest_config::NearestConfigs;
 use crate::config::Config;
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Options, Tense};
@@ -60,6 +59,15 @@ impl From<&InjectArgs> for OutputMode<'_> {
 }
 
 impl OutputMode<'_> {
+    /// Returns true for a report that a program reads, which has the errors too.
+    pub fn is_report(self) -> bool {
+        match self {
+            OutputMode::CheckReport(_) => true,
+            OutputMode::Explanation(request) => request.format != ExplainFormat::Text,
+            _ => false,
+        }
+    }
+
     /// Returns the command that reports the same about another input.
     pub fn command(self) -> &'static str {
         match self {
@@ -100,17 +108,6 @@ pub struct RunRequest<'a> {
     pub build: Option<&'a BuildArgs>,
     pub mode: OutputMode<'a>,
     pub options: Options,
-    pub config_search: ConfigSearch,
-}
-
-/// The configuration files that a run looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ConfigSearch {
-    /// One for all inputs.
-    #[default]
-    Same,
-    /// The nearest one of each input.
-    Nearest,
 }
 
 /// Arguments and configuration of a run.
@@ -119,8 +116,6 @@ pub struct RunContext<'c> {
     pub mode: OutputMode<'c>,
     pub options: Options,
     pub config: &'c Config,
-    /// The configurations of the inputs, if each may have its own.
-    pub nearest: Option<&'c NearestConfigs>,
     pub common: &'c Common,
     /// The files and folders of the run; `-` or none for stdin.
     pub paths: &'c [PathBuf],
@@ -144,34 +139,10 @@ impl<'c> RunContext<'c> {
                 ..request.options
             },
             config,
-            nearest: None,
             common,
             paths: request.paths,
             build: request.build,
         }
-    }
-
-    /// Returns the context of a run with a configuration for each input.
-    pub fn with_nearest(
-        request: RunRequest<'c>,
-        common: &'c Common,
-        nearest: &'c NearestConfigs,
-    ) -> Self {
-        Self {
-            nearest: Some(nearest),
-            ..Self::new(request, common, nearest.config(None))
-        }
-    }
-
-    /// Returns the configurations of the run with their indices: that of all inputs, or the defaults and those that were found.
-    pub fn configs(self) -> impl Iterator<Item = (Option<usize>, &'c Config)> {
-        let nearest = self.nearest.into_iter();
-        let found = nearest.flat_map(|nearest| nearest.all.iter().enumerate());
-        let found = found.map(|(index, found)| (Some(index), &found.config));
-        let own = self
-            .nearest
-            .map_or(self.config, |nearest| nearest.config(None));
-        std::iter::once((None, own)).chain(found)
     }
 
     /// Returns the options for one text. Without `--threads`, all processors work on a long one.

@@ -3,80 +3,50 @@
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::configuration;
-use crate::cli::find_config::FILE_NAME;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
-use crate::config::{Config, OnError, Origin};
+use crate::config::Origin;
 use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
-use crate::inject::severity::SeverityPolicy;
-use crate::inject::totals::plural;
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
 use crate::options::Direction;
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
 
 /// A text that the end of the run writes, or whose resources it checks.
-pub(super) struct ProcessedFile<'r> {
+pub(super) struct ProcessedFile {
     pub(super) path: PathBuf,
     /// The path in messages.
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) text: String,
     injection: Injection,
-    config: &'r Config,
-    /// The index of the configuration among those of `--nearest-config`.
-    nearest: Option<usize>,
 }
 
-/// The source of a text.
-#[derive(Debug)]
-pub(super) enum Source {
-    Stdin,
-    File {
-        /// Its state when it was read.
-        state: FileState,
-        /// The namespace that the builds of kustomizations give its resources.
-        built_namespace: Option<String>,
-    },
-    /// The folder of a kustomization that kustomize has built, with the file of the kustomization.
-    Build {
-        kustomization: String,
-    },
-}
-
-impl Source {
-    /// Returns the state of a file.
-    pub(super) fn file_state(&self) -> Option<FileState> {
-        match self {
-            Source::File { state, .. } => Some(*state),
-            Source::Stdin | Source::Build { .. } => None,
-        }
-    }
-
-    fn built_namespace(&self) -> Option<&str> {
-        match self {
-            Source::File {
-                built_namespace, ..
-            } => built_namespace.as_deref(),
-            Source::Stdin | Source::Build { .. } => None,
-        }
-    }
+/// The source of a text: stdin, unless it is a file or a build.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// The state of a file when it was read.
+    pub(super) state: Option<FileState>,
+    /// The namespace that the builds of kustomizations give the resources of a file.
+    pub(super) built_namespace: Option<String>,
+    /// The kustomization whose folder kustomize has built.
+    pub(super) kustomization: Option<String>,
 }
 
 /// A function that prints the changes of a text.
-pub(super) type Printer = fn(&ProcessedFile<'_>) -> serde_json::Result<String>;
+pub(super) type Printer = fn(&ProcessedFile) -> serde_json::Result<String>;
 
-impl ProcessedFile<'_> {
+impl ProcessedFile {
     pub(super) fn edits(&self) -> &[Edit] {
         &self.injection.edits
     }
@@ -84,9 +54,9 @@ impl ProcessedFile<'_> {
     /// Returns the findings for a review. Those about a build are at the start of its kustomization: the text is in no file.
     pub(super) fn review_rows(&self) -> impl Iterator<Item = Row<'_>> {
         let rows = self.injection.rows(&self.name, &self.text);
-        rows.map(|row| match &self.source {
-            Source::Build { kustomization } => row.at_start_of(kustomization),
-            Source::Stdin | Source::File { .. } => row,
+        rows.map(|row| match &self.source.kustomization {
+            Some(kustomization) => row.at_start_of(kustomization),
+            None => row,
         })
     }
 
@@ -119,12 +89,11 @@ impl ProcessedFile<'_> {
     /// Returns the diff, with a head if it is no patch for a file.
     pub(super) fn diff(&self) -> serde_json::Result<String> {
         let diff = diff::unified(&self.path, &self.text, self.edits());
-        Ok(match &self.source {
-            Source::Build { .. } if !diff.is_empty() => {
-                format!("{}, no patch for files:\n{diff}", visible(&self.name))
-            }
-            _ => diff,
-        })
+        if self.source.kustomization.is_none() || diff.is_empty() {
+            return Ok(diff);
+        }
+        let name = visible(&self.name);
+        Ok(format!("{name}, no patch for files:\n{diff}"))
     }
 
     /// Returns a line of JSON for each resource that changes. A resource may have several pod templates.
@@ -150,8 +119,7 @@ impl ProcessedFile<'_> {
             name: &self.name,
             text: &self.text,
             injection: &self.injection,
-            config: self.config,
-            built_namespace: self.source.built_namespace(),
+            built_namespace: self.source.built_namespace.as_deref(),
         }
     }
 }
@@ -160,17 +128,11 @@ impl ProcessedFile<'_> {
 pub(super) struct Session<'r> {
     pub(super) run: RunContext<'r>,
     pub(super) messages: &'r mut Messages,
-    pub(super) files: Vec<ProcessedFile<'r>>,
+    pub(super) files: Vec<ProcessedFile>,
     /// Objects that must exist for the injected pods.
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// The number of pod templates without a namespace, whose permissions `rbac` cannot print.
-    pub(super) without_namespace: usize,
-    /// The index of the configuration in use among those of `--nearest-config`.
-    pub(super) nearest: Option<usize>,
-    /// The first input with pod templates that has no configuration, where others have one.
-    without_config: Option<String>,
     /// The namespaces of templates to which the builds of kustomizations give other names.
     pub(super) renamed_namespaces: HashSet<String>,
     /// The command that prints the permissions for a build which gives templates their namespace.
@@ -185,44 +147,8 @@ impl<'r> Session<'r> {
             files: Vec::new(),
             requirements: Vec::new(),
             grants: Grants::default(),
-            without_namespace: 0,
-            nearest: None,
-            without_config: None,
             renamed_namespaces: HashSet::new(),
             rbac_of_build: None,
-        }
-    }
-
-    /// Takes the configuration nearest to a canonical folder, if there are several; where it has none, the defaults.
-    pub(super) fn use_nearest(&mut self, folder: &Path) {
-        if let Some(nearest) = self.run.nearest {
-            self.nearest = nearest.of(folder);
-            self.run.config = nearest.config(self.nearest);
-        }
-    }
-
-    /// Names each of several configurations with its pod templates, and the input that has none.
-    pub(super) fn report_nearest(&mut self) -> io::Result<()> {
-        let Some(nearest) = self.run.nearest else {
-            return Ok(());
-        };
-        let mut templates: HashMap<Option<usize>, usize> = HashMap::new();
-        for file in &self.files {
-            *templates.entry(file.nearest).or_default() += file.injection.outcomes.len();
-        }
-        let names = nearest.all.iter().enumerate().map(|(index, one)| {
-            let count = templates.get(&Some(index)).copied().unwrap_or_default();
-            format!("{} ({})", one.name, plural(count, "pod template"))
-        });
-        let names: Vec<String> = names.collect();
-        if !names.is_empty() {
-            self.messages.set_found_configuration(&names.join(", "));
-        }
-        match self.without_config.take() {
-            Some(name) => self.messages.error(format!(
-                "{name} has no configuration, and other directories have one; with `--nearest-config`, each pod template needs one: add a file {FILE_NAME}"
-            )),
-            None => Ok(()),
         }
     }
 
@@ -289,23 +215,11 @@ impl<'r> Session<'r> {
         if !matches!(self.run.mode, OutputMode::Manifests) && !injection.needs_text() {
             text = String::new();
         }
-        let name = match source {
-            Source::Build { .. } => build_name(path),
-            Source::Stdin | Source::File { .. } => path.to_string_lossy().into_owned(),
+        let name = match source.kustomization {
+            Some(_) => build_name(path),
+            None => path.to_string_lossy().into_owned(),
         };
-        if let Some(nearest) = self.run.nearest
-            && self.nearest.is_none()
-            && !nearest.all.is_empty()
-            && injection
-                .outcomes
-                .iter()
-                .any(|outcome| outcome.decision.reason.class() != Class::Skipped)
-        {
-            self.without_config.get_or_insert_with(|| name.clone());
-        }
         self.files.push(ProcessedFile {
-            config: self.run.config,
-            nearest: self.nearest,
             path: path.to_owned(),
             name,
             source,
@@ -317,18 +231,12 @@ impl<'r> Session<'r> {
     /// Collects the permissions for the command `rbac`. Drops the findings about pods, which are for `inject` to report.
     fn keep_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&mut injection.outcomes, self.run.config);
-        let templates = injection.outcomes.len();
-        let has_namespace =
-            |outcome: &Outcome| outcome.decision.reason != Reason::NamespaceRequired;
-        injection.outcomes.retain(has_namespace);
-        self.without_namespace += templates - injection.outcomes.len();
-        // A part of the permissions is never printed as if it were all.
-        injection.severity_policy.on_error = OnError::Fail;
         for outcome in &mut injection.outcomes {
             outcome.components = InjectedComponents::default();
             outcome.warnings.retain(|warning| {
                 let reason = warning.reason;
-                reason == Reason::NodesProxy || reason.class() == Class::Refused
+                matches!(reason, Reason::NodesProxy | Reason::InvalidName)
+                    || reason.class() == Class::Refused
             });
         }
         injection.related.clear();
@@ -346,29 +254,17 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
         }
-        let mut by_config: HashMap<Option<usize>, Vec<ProcessedText<'_>>> = HashMap::new();
-        for file in &self.files {
-            let texts = by_config.entry(file.nearest).or_default();
-            texts.push(file.processed_text());
+        let (texts, config) = (self.texts(), self.run.config);
+        let mut unmatched = Vec::from_iter(checks::unmatched_namespaces(&texts, config));
+        if self.run.paths.iter().any(|path| path.is_dir()) {
+            unmatched.extend(checks::idle_selection(&texts, config));
         }
-        let is_whole = self.run.paths.iter().any(|path| path.is_dir());
-        let mut unmatched = Vec::new();
-        for (index, config) in self.run.configs() {
-            let texts = by_config.get(&index).map_or(&[][..], Vec::as_slice);
-            let namespaces = checks::unmatched_namespaces(texts, config);
-            unmatched.extend(namespaces.map(|found| (config, found)));
-            if is_whole {
-                let idle = checks::idle_selection(texts, config).into_iter();
-                unmatched.extend(idle.map(|found| (config, found)));
-            }
-        }
-        for (config, Unmatched { origin, finding }) in unmatched {
+        for Unmatched { origin, finding } in unmatched {
             if finding.is_note {
                 let line = format!("info: {origin}: {}", finding.message);
                 self.messages.note_line(&line)?;
             } else {
-                let policy = SeverityPolicy::of(config, self.run.options);
-                self.messages.add_about(&origin, finding, policy)?;
+                self.add_about(&origin, finding)?;
             }
         }
         Ok(())
@@ -398,6 +294,11 @@ impl<'r> Session<'r> {
             requirements: &self.requirements,
             options: self.run.options,
             rbac_sentence: self.rbac_sentence(),
+            command: match (self.run.mode, self.run.options.direction) {
+                (OutputMode::Permissions, _) => "rbac",
+                (_, Direction::Inject) => "inject",
+                (_, Direction::Uninject) => "uninject",
+            },
         }
     }
 
@@ -417,7 +318,7 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return;
         }
-        let checked = checks::check_inputs(&self.texts());
+        let checked = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
         let (renamed, mut known) = (&self.renamed_namespaces, HashSet::new());
         self.requirements.retain_mut(|requirement| {

@@ -76,7 +76,7 @@ pub fn run(
     if injection.kinds_without_template.has(KIND) {
         session.report_configuration(Path::new(STDIN), &text)?;
     }
-    session.add(Path::new(STDIN), Source::Stdin, text, injection);
+    session.add(Path::new(STDIN), Source::default(), text, injection);
     session.finish()
 }
 
@@ -131,7 +131,6 @@ fn check_selection(
         name: STDIN,
         text: "",
         injection,
-        config,
         built_namespace: None,
     };
     let Some(Unmatched { origin, finding }) = checks::unmatched_namespaces(&[items], config) else {
@@ -162,11 +161,13 @@ fn answer_call(
             (_, Direction::Uninject) => "uninject …",
         };
         // kustomize and kpt would take the output for the new package.
-        anyhow::bail!(
+        messages.error(format!(
             "a function call of kustomize or kpt (ResourceList) gets no other answer than its items; \
              use `mackerel-agent-injector {command} PKG`, \
              or `kpt fn source PKG -o unwrap | mackerel-agent-injector {command} -`"
-        );
+        ))?;
+        messages.show(None);
+        return Ok(Exit::Trouble);
     }
     let call = document.map(|document| Call::new(&text, document));
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
@@ -180,19 +181,17 @@ fn answer_call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    messages.set_call();
-    let defaults = Config::default();
-    let (answer, injection, options) = match &config {
+    let (answer, injection, options) = match config {
         Ok(config) => {
-            let run = RunContext::new(request, common, config);
-            let mut injection = envelope.inject(config, run.options_for(&text));
+            let run = RunContext::new(request, common, &config);
+            let mut injection = envelope.inject(&config, run.options_for(&text));
             if is_check && has_no_resources(&injection) {
                 let finding = Finding::about_input(Reason::NoResources, NO_RESOURCES);
                 injection.findings.push(finding);
             }
             if run.options.direction == Direction::Inject {
                 warn_of_removals(&mut injection);
-                check_selection(&mut injection, config, messages)?;
+                check_selection(&mut injection, &config, messages)?;
             }
             let answer = envelope.answer(&mut injection, run.options.tense);
             (answer, injection, run.options)
@@ -205,6 +204,9 @@ fn answer_call(
             (answer, Injection::default(), request.options)
         }
     };
+    // The results of a refusal are its errors alone.
+    let is_refused = answer.status == CallStatus::Refused;
+    messages.set_call(envelope.is_run_by_kpt() && !is_refused);
     let (ending, exit) = match answer.status {
         CallStatus::Done if is_check => (Ending::ChangesPrinted, Exit::Done),
         CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
@@ -215,7 +217,6 @@ fn answer_call(
         name: STDIN,
         text: &text,
         injection: &injection,
-        config: config.as_ref().unwrap_or(&defaults),
         built_namespace: None,
     };
     let end = RunEnd {
@@ -224,6 +225,7 @@ fn answer_call(
         requirements: &injection.requirements,
         options,
         rbac_sentence: "`mackerel-agent-injector rbac PATH...` prints it".to_owned(),
+        command: "inject",
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -3,7 +3,7 @@
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use crate::diagnostic::{shell_word, visible};
+use crate::diagnostic::{shell_argument, shell_word, visible};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
@@ -157,6 +157,26 @@ fn tip_for_path(word: &str) -> Option<String> {
             shell_word(word)
         )
     })
+}
+
+/// Returns this call without its paths, for a shell.
+pub fn words_without_paths() -> String {
+    let mut program = Cli::command();
+    program.build();
+    let options = || program.get_subcommands().flat_map(Command::get_arguments);
+    let takes_value =
+        |option: &Arg| option.get_action().takes_values() && !option.is_require_equals_set();
+    let mut words = program.get_name().to_owned();
+    let (mut is_value, mut has_command) = (false, false);
+    for word in std::env::args_os().skip(1).take_while(|word| word != "--") {
+        let word = word.to_string_lossy();
+        let is_name = !is_value && !word.starts_with('-');
+        is_value = !is_value && options().any(|one| is_option(one, &word) && takes_value(one));
+        if !(is_name && std::mem::replace(&mut has_command, true)) {
+            words = words + " " + &shell_argument(&word);
+        }
+    }
+    words
 }
 
 /// Finds the log file among arguments that clap cannot parse.

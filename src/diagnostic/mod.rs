@@ -23,7 +23,7 @@ use excerpt::Excerpt;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
-pub(crate) use visible::{shell_word, visible, visible_json};
+pub(crate) use visible::{shell_argument, shell_word, visible, visible_json};
 
 /// The kind of text that a place is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

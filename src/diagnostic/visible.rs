@@ -58,6 +58,13 @@ pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", name.replace('\'', r"'\''")))
 }
 
+/// Returns an option as a word of a shell.
+pub(crate) fn shell_argument(argument: &str) -> String {
+    let name = argument.trim_start_matches('-');
+    let hyphens = &argument[..argument.len() - name.len()];
+    format!("{hyphens}{}", shell_word(name))
+}
+
 /// Returns the replacement of a character; none if it can be shown.
 fn substitute(character: char) -> Option<Cow<'static, str>> {
     match character {
@@ -114,6 +121,18 @@ mod tests {
             serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
             value
         );
+    }
+
+    #[test]
+    fn an_option_for_kustomize_stays_an_option() {
+        for (argument, expected) in [
+            ("-e", "-e"),
+            ("--enable-helm", "--enable-helm"),
+            ("--env=a b", "--'env=a b'"),
+            ("a;b", "'a;b'"),
+        ] {
+            assert_eq!(shell_argument(argument), expected);
+        }
     }
 
     #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
 use crate::agent::kubelet_access::KubeletAccess;
+use crate::config::{Namespace, ObjectName};
 use crate::explain::Inputs;
 use crate::inject::outcome::Outcome;
 use crate::rbac;
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionView {
-    /// Their namespace; none if neither manifest nor configuration has it.
+    /// Their namespace; none if neither manifest nor configuration has it, or only a placeholder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Their names, sorted.
@@ -30,9 +31,13 @@ pub struct PermissionView {
 pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<PermissionView> {
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
     for outcome in outcomes {
-        if let Some(subject) = outcome.rbac_subject() {
+        if let Some(subject) = outcome.rbac_subject()
+            && subject.account.name.parse::<ObjectName>().is_ok()
+        {
             let mut namespace = subject.namespace.clone();
-            namespace.take_if(|name| inputs.renamed_namespaces.contains(name));
+            namespace.take_if(|name| {
+                inputs.renamed_namespaces.contains(name) || name.parse::<Namespace>().is_err()
+            });
             let accounts = needed.entry((namespace, subject.access));
             let accounts = accounts.or_default();
             accounts.insert(subject.account.name.clone());

@@ -1,6 +1,7 @@
 //! Objects that must exist before the injected pods start.
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
+use crate::config::Namespace;
 use crate::diagnostic::enumeration;
 use crate::explain::PlaceView;
 use serde::{Serialize, Serializer};
@@ -15,7 +16,7 @@ pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods"
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
 pub struct Needed<'i> {
-    /// The namespace of the pods; none if neither manifest nor configuration has it.
+    /// The namespace of the pods; none if neither manifest nor configuration has it, or only a placeholder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<&'i str>,
     /// The object.
@@ -38,8 +39,9 @@ fn serialize_presence<S: Serializer>(
 
 impl<'i> Needed<'i> {
     pub fn new(requirement: &'i Requirement, place: Option<PlaceView<'i>>) -> Self {
+        let namespace = requirement.namespace.as_deref();
         Self {
-            namespace: requirement.namespace.as_deref(),
+            namespace: namespace.filter(|name| name.parse::<Namespace>().is_ok()),
             need: &requirement.need,
             presence: requirement.presence,
             place,

@@ -301,7 +301,8 @@ impl Pipeline<'_> {
 
     /// Counts or reports a document that cannot be read.
     fn not_read(&self, error: &YamlError, text: &str, result: &mut Injection) {
-        match self.prefilter(text) {
+        let holds = |kind: &str, version: Option<&str>| self.planner.knows_kind(kind, version);
+        match prefilter::prefilter_unreadable(text, holds) {
             Prefilter::Skip { kind, api_version }
                 if self.options.direction == Direction::Inject || self.wants_nothing_of(text) =>
             {

@@ -1,6 +1,7 @@
 //! The KRM function of kustomize and kpt. Its input and output is a ResourceList; the output has the edits and `results`.
 
 mod function_config;
+mod kpt;
 mod results;
 
 pub(crate) use function_config::FunctionConfig;
@@ -12,7 +13,7 @@ use crate::inject::row::{STDIN, errors_first};
 use crate::inject::{Injection, Row};
 use crate::manifest::list::{self, Cut};
 use crate::manifest::prefilter::is_empty;
-use crate::options::{Options, Tense};
+use crate::options::{Direction, Options, Tense};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
@@ -229,7 +230,22 @@ impl<'c> Envelope<'c> {
             let help = "in a kustomization, name it under `transformers`, not `generators`";
             injection.findings.push(finding.with_help(help));
         }
+        if options.direction == Direction::Inject {
+            let unused = kpt::configured_subpackages(self.items());
+            injection.findings.extend(unused);
+        }
         injection
+    }
+
+    /// Returns true for a function that kpt runs, which shows the results beside stderr.
+    pub(crate) fn is_run_by_kpt(&self) -> bool {
+        self.items().next().is_some_and(kpt::is_run_by_kpt)
+    }
+
+    /// Returns the texts of the items, if they can be separated.
+    fn items(&self) -> impl Iterator<Item = &'c str> {
+        let items = self.call.cut.iter().flat_map(|cut| &*cut.items);
+        items.map(|item| &self.call.text[item.clone()])
     }
 
     /// Returns the answer with the injection of the items, or of a check, which leaves them as they are: an orchestrator takes the

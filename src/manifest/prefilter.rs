@@ -43,6 +43,45 @@ pub fn prefilter(document: &str, holds: impl Fn(&str, Option<&str>) -> bool) -> 
     }
 }
 
+/// Classifies a document that cannot be read, such as one in JSON or with a template in it. Its kind is not certain, so no kind in its text may
+/// hold a pod template.
+pub(crate) fn prefilter_unreadable(
+    document: &str,
+    holds: impl Fn(&str, Option<&str>) -> bool,
+) -> Prefilter<'_> {
+    let (kinds, versions) = (words(document, "kind"), words(document, "apiVersion"));
+    let api_version = versions.first().copied().filter(|_| versions.len() == 1);
+    let may_hold =
+        |kind: &&str| kind.is_empty() || kind.ends_with("List") || holds(kind, api_version);
+    match kinds.first() {
+        Some(kind) if !has_odd_characters(document) && !kinds.iter().any(may_hold) => {
+            Prefilter::Skip { kind, api_version }
+        }
+        _ => prefilter(document, holds),
+    }
+}
+
+/// Returns the words behind a key in any place, with or without quotes; an empty one for any other value.
+fn words<'t>(document: &'t str, key: &str) -> Vec<&'t str> {
+    let quotes = ['"', '\''];
+    let mut words = Vec::new();
+    for behind in document.split(key).skip(1) {
+        let Some(value) = behind
+            .trim_start_matches(quotes)
+            .trim_start()
+            .strip_prefix(':')
+        else {
+            continue;
+        };
+        let value = value.trim_start().trim_start_matches(quotes);
+        let is_other = |c: char| !c.is_ascii_alphanumeric() && !"./-".contains(c);
+        let (word, rest) = value.split_at(value.find(is_other).unwrap_or(value.len()));
+        let is_part = rest.starts_with(['\\', '{', '$']);
+        words.push(if is_part { "" } else { word });
+    }
+    words
+}
+
 /// Returns true for a document of only blank lines, comments and markers.
 pub(crate) fn is_empty(document: &str) -> bool {
     // The first line with content decides about nearly every text.
@@ -203,6 +242,52 @@ mod tests {
             "kind: ConfigMap\n\n  # a comment\ndata: {x: \"kind\"}\n",
         ] {
             assert_eq!(skipped(document), Some("ConfigMap"), "{document:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_skipped_by_every_kind_in_it() {
+        for (document, expected) in [
+            (
+                r#"{"apiVersion": "v1", "kind": "A", "data": {"a": 1"#,
+                Some("A"),
+            ),
+            (
+                "{\n  \"kind\" : \"A\", \"roleRef\": {\"kind\": \"Role\",}",
+                Some("A"),
+            ),
+            (
+                r#"{"kind": "A", "data": {"a": "\"kind\": \"Pod\""},}"#,
+                Some("A"),
+            ),
+            (
+                r#"{"kind": "A", "properties": {"kind": {"type": "string"}},}"#,
+                None,
+            ),
+            ("kind: \"A\"\ndata: [\n", Some("A")),
+            ("kind: 'A' # b\ndata: [\n", Some("A")),
+            ("{{ if .a }}\nkind: A\n{{ end }}\n", Some("A")),
+            ("kind: A\ndata:\n  a: |\n    kind: Pod\n b\n", Some("A")),
+            ("kind: \"A\"\na: [\nkind: Pod\n", None),
+            ("kind: {{ .kind }}\n", None),
+            ("kind:\n  Pod\na: [\n", None),
+            (
+                "apiVersion: example.com/v1\nkind: 'Pod'\na: [\n",
+                Some("Pod"),
+            ),
+            (r#"{"kind": "AList", "items": [}"#, None),
+            ("kind: 'A' # \u{1}\n", None),
+            (r#"{"kind": "P\u006fd",}"#, None),
+            ("a: [\n", None),
+        ] {
+            let holds = |kind: &str, version: Option<&str>| {
+                kind == "Pod" && version.is_none_or(|version| version == "v1")
+            };
+            let found = match prefilter_unreadable(document, holds) {
+                Prefilter::Skip { kind, .. } => Some(kind),
+                Prefilter::Parse { .. } => None,
+            };
+            assert_eq!(found, expected, "{document}");
         }
     }
 

@@ -1,24 +1,17 @@
-//! `namespace-required`, `invalid-name`, `nodes-proxy`: permissions that the command `rbac` cannot print, or should not grant unseen.
+//! `invalid-name`, `nodes-proxy`: permissions that the command `rbac` leaves out, or should not grant unseen.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS, RbacSubject};
 use crate::config::{Config, Namespace, ObjectName};
 use crate::inject::outcome::Outcome;
 use crate::report::{Finding, Reason};
 
-/// Returns the namespace of an agent's pods.
-///
-/// # Errors
-/// - if it is unknown
-/// - if its name or that of the ServiceAccount is none that Kubernetes takes: the objects and their comments would contain it
-pub(super) fn namespace<'s>(
+/// Returns the warning about a namespace or ServiceAccount with a name that Kubernetes does not take: the objects and their comments would
+/// contain it.
+pub(super) fn invalid_name(
     outcome: &Outcome,
-    subject: &'s RbacSubject,
-) -> Result<&'s str, Finding> {
-    let Some(namespace) = subject.namespace.as_deref() else {
-        let message = "cannot print the permissions: the resource has no namespace";
-        let finding = Finding::new(Reason::NamespaceRequired, message, outcome.offset, "");
-        return Err(finding);
-    };
+    subject: &RbacSubject,
+    namespace: &str,
+) -> Option<Finding> {
     let (field, offset) = subject.account.field.unwrap_or_default();
     let at_account = format!("{}/spec/{field}", outcome.template);
     for (checked, offset, pointer) in [
@@ -35,13 +28,15 @@ pub(super) fn namespace<'s>(
     ] {
         if let Some(violation) = checked {
             let name = pointer.rsplit('/').next().unwrap_or_default();
-            let message = format!("cannot print the permissions: `{name}` {}", violation.what);
-            let finding = Finding::new(Reason::InvalidName, message, offset, pointer);
-            return Err(finding
-                .with_help("correct the name; if it is a placeholder, render the manifest first"));
+            let message = format!("left out of the permissions: `{name}` {}", violation.what);
+            let help = "correct the name; if it is a placeholder, render the manifest first";
+            return Some(Finding {
+                acknowledged: outcome.acknowledged.contains(Reason::InvalidName),
+                ..Finding::new(Reason::InvalidName, message, offset, pointer).with_help(help)
+            });
         }
     }
-    Ok(namespace)
+    None
 }
 
 /// Returns the warning about an agent that needs `nodes/proxy`.

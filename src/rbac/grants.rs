@@ -24,11 +24,14 @@ pub struct Grants {
     needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
     /// The number of templates whose agents use the read-only port.
     without: usize,
+    /// The number of templates without a namespace.
+    pub without_namespace: usize,
+    /// True if a namespace or ServiceAccount is left out, since its name is not valid.
+    has_invalid: bool,
 }
 
 impl Grants {
-    /// Adds the templates that have an agent after the run. Refuses those whose permissions cannot be printed, and warns of
-    /// `nodes/proxy`, once for each namespace.
+    /// Adds the templates that have an agent after the run. Warns of invalid names, and once for each namespace of `nodes/proxy`.
     pub fn take(&mut self, outcomes: &mut [Outcome], config: &Config) {
         for outcome in outcomes {
             let reason = outcome.decision.reason;
@@ -43,8 +46,12 @@ impl Grants {
                 self.without += 1;
                 continue;
             }
-            match checks::namespace(outcome, subject) {
-                Ok(namespace) => {
+            let Some(namespace) = subject.namespace.as_deref() else {
+                self.without_namespace += 1;
+                continue;
+            };
+            match checks::invalid_name(outcome, subject, namespace) {
+                None => {
                     let accounts = self.needed.entry((namespace.to_owned(), access));
                     let accounts = accounts.or_default();
                     let is_first = accounts.is_empty();
@@ -52,7 +59,10 @@ impl Grants {
                     let warning = checks::nodes_proxy(outcome, access, config);
                     outcome.warnings.extend(warning.filter(|_| is_first));
                 }
-                Err(refusal) => outcome.decision = refusal,
+                Some(warning) => {
+                    self.has_invalid = true;
+                    outcome.warnings.push(warning);
+                }
             }
         }
     }
@@ -91,12 +101,16 @@ impl Grants {
         ))
     }
 
-    /// Returns the reason why no permission is needed; none if one is.
+    /// Returns the reason why no permission is printed; none if one is.
     pub fn nothing(&self) -> Option<String> {
         if !self.needed.is_empty() {
             return None;
         }
-        let no_agent = || "no pod template in the input has an agent of this program".to_owned();
-        Some(self.without().unwrap_or_else(no_agent))
+        let why = if self.has_invalid || self.without_namespace > 0 {
+            "no pod template has a valid name of its namespace and ServiceAccount"
+        } else {
+            "no pod template in the input has an agent of this program"
+        };
+        Some(self.without().unwrap_or_else(|| why.to_owned()))
     }
 }

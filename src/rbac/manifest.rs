@@ -22,7 +22,7 @@ pub fn manifest(grants: &Grants, config: &Config) -> String {
         "# For Kubernetes {version} and later (`kubernetesVersion`).\n"
     ));
     if let Some(why) = grants.nothing() {
-        text.push_str(&format!("#\n# No RBAC permission is needed: {why}.\n"));
+        text.push_str(&format!("#\n# Nothing to apply: {why}.\n"));
     } else if let Some(without) = grants.without() {
         text.push_str(&format!("# {without}.\n"));
     }

@@ -81,7 +81,6 @@ reasons! {
     VolumeConflict = "volume-conflict", Refused, "a volume or mount conflicts with an injected one";
     QosRefused = "qos-refused", Refused, "the agent would change the QoS class of the pod, and `qos` is `refuse`";
     NamespaceRequired = "namespace-required", Refused, "the permissions of the agent cannot be printed because the namespace of the pod is unknown";
-    InvalidName = "invalid-name", Refused, "the namespace or ServiceAccount of the pod has no valid name";
     NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
     WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";
     VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
@@ -120,6 +119,7 @@ reasons! {
     ShareProcessNamespace = "share-process-namespace", Warning of change, "other containers of the pod can read the API key of the agent";
     ShortTermination = "short-termination", Warning of change, "the pod may be killed before its agent retires the host";
     NodesProxy = "nodes-proxy", Warning, "the agent needs `nodes/proxy`, which permits more than reading";
+    InvalidName = "invalid-name", Warning, "the namespace or ServiceAccount of the pod has no valid name";
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
     AgentsRemoved = "agents-removed", Warning, "a function or post-renderer removes agents from its input";

@@ -130,7 +130,12 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
             && unknown.stderr.contains("--namespace"),
         "{unknown:?}"
     );
-    assert!(unknown.stderr.contains("\n1 error\n"), "{unknown:?}");
+    assert!(
+        unknown
+            .stderr
+            .contains("\n1 error; no output was written\n"),
+        "{unknown:?}"
+    );
     let many = folder
         .run_with(&["rbac", "-"], format!("{WEB}---\n").repeat(9))
         .stderr;
@@ -144,7 +149,14 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
         "{many}"
     );
     let skipped = folder.run(&["rbac", "--set=onError=skip", "."]);
-    assert_eq!((skipped.code, &*skipped.stdout), (Some(2), ""));
+    assert_eq!(skipped.code, Some(0), "{skipped:?}");
+    assert!(
+        skipped.stderr.contains("warning[namespace-required]")
+            && skipped
+                .stderr
+                .contains("nothing to apply: no pod template has a valid name"),
+        "{skipped:?}"
+    );
 
     let version = "--set=kubernetesVersion=1.32";
     let old = folder.run(&["rbac", "--namespace=shop", version, "."]);
@@ -171,4 +183,79 @@ fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
         (Some(0), "permissions for 1 ServiceAccount\n"),
         "{ignored:?}"
     );
+}
+
+/// Flux, Taskfile and envsubst fill in a name later.
+#[test]
+fn a_placeholder_is_left_out_of_permissions_and_namespaces() {
+    let in_namespace = |name: &str, account: &str| {
+        let web = WEB.replace("name: web\n", &format!("name: web\n  namespace: {name}\n"));
+        let account = format!("    spec:\n      serviceAccountName: {account}\n");
+        web.replacen("    spec:\n", &account, 1)
+    };
+    let folder = Folder::with(&[
+        ("shop.yaml", &in_namespace("shop", "web")),
+        ("flux.yaml", &in_namespace("${NAMESPACE}", "web")),
+        ("task.yaml", &in_namespace("\"{{.NS}}\"", "web")),
+        ("old.yaml", &in_namespace("shop", "$(sa)")),
+        ("env.yaml", &in_namespace("shop", "$KSA_NAME")),
+    ]);
+    let checked = folder.run(&["inject", "--check", "."]);
+    assert!(
+        checked
+            .stderr
+            .contains("required in shop and the namespace of the other pods: Secret"),
+        "{checked:?}"
+    );
+    assert!(
+        checked
+            .stderr
+            .contains("`mackerel-agent-injector rbac .` prints it")
+    );
+    let rbac = folder.run(&["rbac", "."]);
+    assert_eq!(rbac.code, Some(0), "{rbac:?}");
+    let printed = objects(&rbac.stdout);
+    let subjects = json!([{"kind": "ServiceAccount", "name": "web", "namespace": "shop"}]);
+    assert_eq!((printed.len(), &printed[1]["subjects"]), (2, &subjects));
+    assert_eq!(rbac.stderr.matches("warning[invalid-name]").count(), 3);
+    assert!(
+        rbac.stderr
+            .contains("… and 1 more invalid-name; `rbac -v` shows them\n")
+    );
+    let all = folder.run(&["rbac", "-v", "."]).stderr;
+    assert_eq!(all.matches("warning[invalid-name]").count(), 4, "{all}");
+    let ignored = folder.run(&["rbac", "--set=warnings.ignore=[invalid-name]", "."]);
+    assert_eq!(ignored.stderr, "permissions for 1 ServiceAccount\n");
+    let explained = folder.run(&["explain", "."]).stdout;
+    assert!(
+        explained.contains("ServiceAccount web in shop\n")
+            && explained.contains("in shop and the namespace of the other pods: Secret"),
+        "{explained}"
+    );
+    let nothing = folder.run(&["rbac", "flux.yaml", "env.yaml"]);
+    assert_eq!(nothing.code, Some(0), "{nothing:?}");
+    assert!(objects(&nothing.stdout).is_empty(), "{nothing:?}");
+    assert!(
+        nothing
+            .stderr
+            .contains("nothing to apply: no pod template has a valid name")
+    );
+    let called = folder.run_with(&[], call(&[&in_namespace("${NAMESPACE}", "web")]));
+    assert!(
+        called
+            .stderr
+            .contains("required in the namespace of the pods: Secret"),
+        "{called:?}"
+    );
+
+    // What cannot be read is left out as by `inject`.
+    folder.write("broken.yaml", "apiVersion: v1\nkind: Pod\nspec: [\n");
+    for (command, code) in [("inject", Some(2)), ("rbac", Some(2)), ("explain", Some(2))] {
+        assert_eq!(folder.run(&[command, "."]).code, code, "{command}");
+        let skipped = folder.run(&[command, "--set=onError=skip", "."]);
+        assert_eq!(skipped.code, Some(0), "{skipped:?}");
+    }
+    let refused = folder.run(&["rbac", "."]).stderr;
+    let hint = "\n1 error; no output was written; to skip what failed, use `--set onError=skip`\n";
+    assert!(refused.contains(hint), "{refused}");
 }

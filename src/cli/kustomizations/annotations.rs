@@ -9,14 +9,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use yaml_json_patch::pointer::escape;
 
-/// An annotation that a kustomization sets.
-#[derive(Debug)]
-pub struct SetAnnotation<'g> {
-    /// The canonical folder of the kustomization.
-    pub folder: &'g Path,
-    pub at: AnnotationPlace,
-}
-
 /// The file with an annotation, the kustomization or a patch, and the place in it.
 #[derive(Debug, Clone)]
 pub struct AnnotationPlace {
@@ -28,7 +20,7 @@ pub struct AnnotationPlace {
 
 /// Returns the first annotation of this program that each kustomization sets, itself or by a file that it names as a patch. One that
 /// runs this program as a transformer does so behind its patches.
-pub fn set_annotations(graph: &Graph) -> Vec<SetAnnotation<'_>> {
+pub fn set_annotations(graph: &Graph) -> Vec<AnnotationPlace> {
     let injectors = Injectors::of(graph);
     // Many kustomizations may name one file.
     let mut patches: HashMap<usize, Option<AnnotationPlace>> = HashMap::new();
@@ -47,10 +39,7 @@ pub fn set_annotations(graph: &Graph) -> Vec<SetAnnotation<'_>> {
         }
         let own = place_in(&file.path, &file.text);
         let mut named = node.patches.iter();
-        if let Some(at) = own.or_else(|| named.find_map(|named| of_patch(*named))) {
-            let folder = &node.path;
-            annotations.push(SetAnnotation { folder, at });
-        }
+        annotations.extend(own.or_else(|| named.find_map(|named| of_patch(*named))));
     }
     annotations
 }

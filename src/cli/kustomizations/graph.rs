@@ -41,7 +41,7 @@ pub(super) struct Node {
     pub(super) resources: Vec<usize>,
     pub(super) transformers: Vec<usize>,
     pub(super) patches: Vec<usize>,
-    /// True if the kustomization names a resource that is not there, such as a URL.
+    /// True if the kustomization names a URL.
     pub(super) takes_missing: bool,
     /// The entry that names it as a patch.
     patch: Option<NamedPatch>,
@@ -149,7 +149,7 @@ impl Graph {
                 Some(found) => self.nodes[index].resources.push(found),
                 None => {
                     let is_outside = !self.is_walked(parent(&folder.join(entry)));
-                    self.nodes[index].takes_missing |= is_outside;
+                    self.nodes[index].takes_missing |= is_outside && !entry.starts_with('.');
                 }
             }
         }

@@ -15,7 +15,7 @@ mod functions;
 mod graph;
 mod injectors;
 
-pub use annotations::{SetAnnotation, set_annotations};
+pub use annotations::set_annotations;
 pub use builds::{Build, Builds};
 pub use elsewhere::{RenderedElsewhere, rendered_elsewhere};
 pub use functions::Functions;

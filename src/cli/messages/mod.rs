@@ -46,6 +46,8 @@ pub struct Messages {
     log: Option<File>,
     /// True for a function call.
     is_call: bool,
+    /// True for a call whose findings kpt shows as results.
+    is_shown_by_kpt: bool,
     /// Findings about paths, settings or the run as a whole.
     rows: Vec<Row<'static>>,
     notes: Vec<String>,
@@ -67,6 +69,8 @@ pub struct RunEnd<'r> {
     pub options: Options,
     /// The command that prints the permissions, as a sentence: `` `mackerel-agent-injector rbac .` prints it ``.
     pub rbac_sentence: String,
+    /// The command of the run.
+    pub command: &'static str,
 }
 
 impl RunEnd<'_> {
@@ -129,8 +133,9 @@ impl Messages {
     }
 
     /// Selects the messages of a function call.
-    pub fn set_call(&mut self) {
+    pub fn set_call(&mut self, is_shown_by_kpt: bool) {
         self.is_call = true;
+        self.is_shown_by_kpt = is_shown_by_kpt;
     }
 
     /// Adds a finding about a path, a setting or the run as a whole.
@@ -290,10 +295,12 @@ impl Messages {
             verbosity: self.verbosity,
             is_call: self.is_call,
             direction: end.map_or(Direction::Inject, |end| end.options.direction),
+            command: end.map_or("inject", |end| end.command),
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
             colour: colour(),
         };
-        let mut lines = view.messages(self.rows_of(end));
+        let rows = self.rows_of(end).filter(|_| !self.is_shown_by_kpt);
+        let mut lines = view.messages(rows);
         if self.verbosity != Verbosity::Errors {
             lines.extend(self.notes.iter().cloned());
             if let Some(end) = end {

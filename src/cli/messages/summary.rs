@@ -21,14 +21,12 @@ pub enum Ending<'g> {
     PermissionsPrinted(&'g Grants),
     /// Files were replaced.
     FilesChanged { files: usize },
-    /// Errors held back the manifests.
+    /// Errors held back the manifests, or those of RBAC.
     NothingPrinted,
     /// Errors held back the change of every file.
     NoFileChanged,
     /// Errors held back a diff or patches, or stand beside what a check reports.
     DryRunFailed,
-    /// Errors held back RBAC manifests. No setting prints a part of them.
-    NoPermissionsPrinted,
     /// A function call was answered with errors as its results.
     CallFailed,
 }
@@ -36,7 +34,7 @@ pub enum Ending<'g> {
 impl Ending<'_> {
     /// Returns true if errors held back the output, or stand beside it.
     pub fn is_failure(self) -> bool {
-        self.is_undone() || matches!(self, Ending::DryRunFailed | Ending::NoPermissionsPrinted)
+        self.is_undone() || matches!(self, Ending::DryRunFailed)
     }
 
     /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
@@ -89,7 +87,7 @@ impl Messages {
             }
             Ending::NothingPrinted => self.failure(end, "; no output was written"),
             Ending::NoFileChanged => self.failure(end, "; no file was changed"),
-            Ending::DryRunFailed | Ending::NoPermissionsPrinted => self.failure(end, ""),
+            Ending::DryRunFailed => self.failure(end, ""),
             Ending::CallFailed => self.failure(end, "; items returned unchanged"),
         }
     }
@@ -102,13 +100,15 @@ impl Messages {
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;
             reason.class() == Class::Refused
-                && !matches!(reason, Reason::VerifyFailed | Reason::Error)
+                && !matches!(
+                    reason,
+                    Reason::VerifyFailed | Reason::Error | Reason::NamespaceRequired
+                )
         };
         let result = plural(errors.len(), "error") + consequence;
         if end.options.warnings == Warnings::Refuse
             || !errors.iter().all(can_skip)
             || !self.has_changes(end)
-            || matches!(end.ending, Ending::NoPermissionsPrinted)
         {
             return result;
         }

@@ -21,6 +21,7 @@ pub(super) struct View {
     /// True for a function call, whose results have all messages.
     pub(super) is_call: bool,
     pub(super) direction: Direction,
+    pub(super) command: &'static str,
     /// True if an error undid the changes.
     pub(super) is_undone: bool,
     pub(super) colour: Colour,
@@ -46,11 +47,10 @@ impl View {
             };
             messages.push(message.trim_end().to_owned());
         }
-        // `explain` and a program without a command have no `-v`.
-        let hint = match self.direction {
-            _ if self.is_call => "",
-            Direction::Inject => "; `inject -v` shows them",
-            Direction::Uninject => "; `uninject -v` shows them",
+        let hint = if self.is_call {
+            String::new()
+        } else {
+            format!("; `{} -v` shows them", self.command)
         };
         for (reason, Alike { more, .. }) in alike.iter().filter(|(_, alike)| alike.more > 0) {
             messages.push(format!("… and {more} more {}{hint}", reason.id()));

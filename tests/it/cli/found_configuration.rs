@@ -21,12 +21,6 @@ spec:
   agent: {memo: shop}
 ";
 
-/// Opts out the workloads of its build.
-const OPTING_OUT: &str = "\
-commonAnnotations:
-  agent-injector.contrib.mackerel.io/inject: \"false\"
-";
-
 const FOUND: &str = "configuration: agent-injector.yaml\n";
 
 #[test]
@@ -106,114 +100,138 @@ fn the_configuration_is_not_printed_with_the_manifests() {
     }
 }
 
+/// The commands that an error names, without their first word.
+fn commands(stderr: &str) -> Vec<String> {
+    let words = stderr
+        .split('`')
+        .filter_map(|word| word.strip_prefix("mackerel-agent-injector "));
+    words.map(str::to_owned).collect()
+}
+
+/// A path with several configurations, and a folder above others.
 #[test]
-fn different_configurations_are_an_error_that_names_both() {
+fn different_configurations_are_an_error_with_a_command_for_each() {
+    let folder = Folder::with(&[
+        ("a b/agent-injector.yaml", ANNOTATED),
+        ("a b/web.yaml", WEB),
+        ("b/agent-injector.yaml", ANNOTATED),
+        ("b/deep/web.yaml", WEB),
+        ("c/web.yaml", WEB),
+        ("c/d/agent-injector.yaml", MEMO),
+        ("c/d/e/web.yaml", WEB),
+        ("c/mkdocs.yml", "site_name: shop\n"),
+        ("docs/mkdocs.yml", "site_name: shop\n"),
+    ]);
+    for (paths, files, parts) in [
+        (
+            &["a b", "b"][..],
+            "a b/agent-injector.yaml and b/agent-injector.yaml",
+            &["'a b'", "b"][..],
+        ),
+        (
+            &["./c/web.yaml", "b/deep"],
+            "none and b/agent-injector.yaml",
+            &["./c/web.yaml", "b/deep"],
+        ),
+        (
+            &["c"],
+            "none and c/d/agent-injector.yaml",
+            &["c/web.yaml", "c/d"],
+        ),
+        (
+            &["."],
+            "none, a b/agent-injector.yaml, b/agent-injector.yaml and c/d/agent-injector.yaml",
+            &["c/web.yaml", "'a b'", "b", "c/d"],
+        ),
+    ] {
+        for (before, after, call) in [
+            (
+                &["inject", "--check"][..],
+                &["-n", "b"][..],
+                "inject --check -n b",
+            ),
+            (&["-n", "c", "rbac"], &[], "-n c rbac"),
+            (
+                &["explain", "--set=agent.memo=a b", "--"],
+                &[],
+                "explain --'set=agent.memo=a b'",
+            ),
+            (
+                &["inject", "-i", "--adopt"],
+                &["--threads", "2"],
+                "inject -i --adopt --threads 2",
+            ),
+        ] {
+            let ran = folder.run(&[before, paths, after].concat());
+            let error =
+                format!("error: different configurations: {files}\n  = help: a run has one: use ");
+            assert!(
+                ran.code == Some(2) && ran.stderr.starts_with(&error),
+                "{ran:?}"
+            );
+            let expected: Vec<_> = parts.iter().map(|part| format!("{call} {part}")).collect();
+            assert_eq!(commands(&ran.stderr), expected, "{ran:?}");
+        }
+    }
+    let checked = folder.run(&["inject", "--check", "."]);
+    for (command, code) in commands(&checked.stderr).iter().zip([1, 0, 0, 1]) {
+        let words: Vec<_> = match command.split_once(" '") {
+            Some((before, quoted)) => before
+                .split(' ')
+                .chain([quoted.trim_end_matches('\'')])
+                .collect(),
+            None => command.split(' ').collect(),
+        };
+        let ran = folder.run(&words);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(!ran.stderr.contains("no-resources"), "{ran:?}");
+    }
+    assert_eq!(
+        folder.run(&["inject", "--check", "--no-config", "."]).code,
+        Some(1)
+    );
+    let removed = folder.run(&["inject", "--nearest-config", "."]);
+    assert_eq!(removed.code, Some(2), "{removed:?}");
+}
+
+/// A run that has not read its input.
+#[test]
+fn a_report_has_the_error_of_the_configuration() {
     let folder = Folder::with(&[
         ("a/agent-injector.yaml", ANNOTATED),
         ("a/web.yaml", WEB),
-        ("b/agent-injector.yaml", ANNOTATED),
-        ("b/web.yaml", WEB),
-        ("c/web.yaml", WEB),
-    ]);
-    for (paths, named) in [
         (
-            &["a", "b"][..],
-            "a has a/agent-injector.yaml, b has b/agent-injector.yaml",
+            "broken/agent-injector.yaml",
+            "kind: AgentInjector\nspec: [\n",
         ),
-        (&["c", "a"], "c has none, a has a/agent-injector.yaml"),
-        (&["."], ". has none, a has a/agent-injector.yaml"),
+        ("broken/web.yaml", WEB),
+        ("web.yaml", WEB),
+    ]);
+    for (arguments, message) in [
+        (
+            &["--set", "agent.roles=[bad]", "web.yaml"][..],
+            "must be a role",
+        ),
+        (&["broken"], "this bracket is never closed"),
+        (&["a", "web.yaml"], "different configurations"),
+        (&["--config", "missing.yaml", "-"], "no such file"),
+        (&["-k", "a"], "not a directory with a kustomization.yaml"),
     ] {
-        for command in ["inject", "explain", "rbac"] {
-            let ran = folder.run(&[&[command], paths].concat());
-            let expected = format!(
-                "error: different configurations: {named}; run the command once for each, \
-                 or use `--config FILE`, `--no-config` for the defaults, or `inject --nearest-config` for the nearest configuration of each file\n"
-            );
-            assert_eq!((ran.code, ran.stderr), (Some(2), expected), "{command}");
+        for command in [&["inject", "--check"][..], &["explain"]] {
+            for format in ["sarif", "json", "gitlab", "github", "markdown"] {
+                let report = [command, &["-o", format], arguments].concat();
+                let ran = folder.run_with(&report, WEB);
+                assert_eq!(ran.code, Some(2), "{ran:?}");
+                assert!(ran.stdout.contains(message), "{ran:?}");
+                assert_eq!(ran.stderr.matches(message).count(), 1, "{ran:?}");
+                if !matches!(format, "github" | "markdown") {
+                    serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap();
+                }
+            }
+            let text = folder.run_with(&[command, arguments].concat(), WEB);
+            assert_eq!((text.code, &*text.stdout), (Some(2), ""));
         }
     }
-    assert_eq!(folder.run(&["inject", "--check", "a"]).code, Some(0));
-    assert_eq!(folder.run(&["inject", "--check", "c"]).code, Some(1));
-}
-
-/// Each directory comes out as by a run of its own.
-#[test]
-fn with_nearest_config_each_file_has_its_own() {
-    let on_host = WEB.replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
-    let ignored = "host-network, kustomize-annotation, no-resources";
-    let ignoring = format!("{MEMO}  warnings: {{ignore: [{ignored}]}}\n");
-    let folder = Folder::with(&[
-        ("a/agent-injector.yaml", ANNOTATED),
-        ("a/web.yaml", &on_host),
-        ("b/agent-injector.yaml", &ignoring),
-        ("b/deep/web.yaml", &on_host),
-        ("b/overlay/kustomization.yaml", OPTING_OUT),
-        ("b/empty/notes.txt", ""),
-        ("c/agent-injector.yaml", MEMO),
-        ("c/api.yaml", &on_host),
-        ("mkdocs.yml", "site_name: shop\n"),
-    ]);
-    let check = ["inject", "--check", "--nearest-config", "."];
-    let checked = folder.run(&check);
-    assert_eq!(checked.code, Some(1), "{checked:?}");
-    let summary = "2 would be injected, 1 skipped (not-requested), 2 without pod template, 1 warning; no file was changed; configuration: \
-                   a/agent-injector.yaml (1 pod template), b/agent-injector.yaml (1 pod template), c/agent-injector.yaml (1 pod template)\n";
-    assert!(checked.stderr.contains(summary), "{checked:?}");
-    assert_eq!(
-        checked.stderr.matches("warning[host-network]").count(),
-        1,
-        "{checked:?}"
-    );
-    let command = "`mackerel-agent-injector inject -i --nearest-config .`";
-    assert!(checked.stderr.contains(command), "{checked:?}");
-    let alone = folder.run(&["inject", "b/deep"]).stdout;
-    let in_b = folder.run(&[&check[..], &["b/empty"]].concat()).stderr;
-    assert!(
-        !in_b.contains("kustomize-annotation") && !in_b.contains("no-resources"),
-        "{in_b}"
-    );
-    folder.write("b/overlay/below/notes.txt", "");
-    let below = [&check[..3], &["a", "b/overlay/below"]].concat();
-    let below = folder.run(&below).stderr;
-    assert!(!below.contains("kustomize-annotation"), "{below}");
-
-    let inject = ["inject", "-i", "--nearest-config", "."];
-    assert_eq!(folder.run(&inject).code, Some(0));
-    assert_eq!(folder.read("a/web.yaml"), on_host);
-    assert_eq!(folder.read("b/deep/web.yaml"), alone);
-    assert_eq!(folder.run(&check).code, Some(0));
-
-    // No configuration could want an agent there.
-    let system = WEB.replace(
-        "metadata:\n  name",
-        "metadata:\n  namespace: kube-system\n  name",
-    );
-    folder.write("system/web.yaml", &system);
-    assert_eq!(folder.run(&check).code, Some(0), "{system}");
-
-    folder.write("d/web.yaml", WEB);
-    let without = folder.run(&inject);
-    assert_eq!(without.code, Some(2), "{without:?}");
-    assert!(
-        without
-            .stderr
-            .starts_with("error: d/web.yaml has no configuration, and other directories have one;"),
-        "{without:?}"
-    );
-    assert_eq!(folder.read("d/web.yaml"), WEB);
-    folder.write("e/agent-injector.yaml", ANNOTATED);
-    let others = ["inject", "--check", "--nearest-config", "d", "e"];
-    assert_eq!(folder.run(&others).code, Some(2), "no manifest in e");
-    folder.write("agent-injector.yaml", ANNOTATED);
-    assert_eq!(folder.run(&check).code, Some(0));
-
-    for more in [&["--config", "a/agent-injector.yaml"][..], &["-o", "json"]] {
-        let refused = folder.run(&[&check[..], more].concat());
-        assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
-    }
-    let mut command = folder.command(&check);
-    command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "a/agent-injector.yaml");
-    assert_eq!(crate::program::ran(command, b"").code, Some(2));
 }
 
 #[test]

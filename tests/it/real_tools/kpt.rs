@@ -3,6 +3,7 @@
 use super::{PROGRAM, User, same_but_for_the_agent};
 use crate::tools;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn kpt_renders_the_package_and_a_second_render_changes_nothing() {
@@ -90,6 +91,58 @@ fn the_sample_of_the_function_is_a_function_config() {
             fs::read_to_string(user.path(sample)).unwrap()
         );
     }
+}
+
+/// kpt prints the results of a function, and its stderr.
+#[test]
+fn kpt_prints_a_warning_once_and_names_a_subpackage_with_a_configuration() {
+    let Some(kpt) = tools::find("kpt", "") else {
+        return;
+    };
+    let user = User::new();
+    let own = user.reads("kpt/deployment.yaml");
+    let on_host = own.replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
+    fs::write(user.path("examples/kpt/deployment.yaml"), on_host).unwrap();
+    let render = ["fn", "render", "--allow-exec", "--truncate-output=false"];
+    let render = [&render[..], &["examples/kpt"]].concat();
+    let warning = "the pod uses the host network";
+    let rendered = user.tries(&kpt, &render).stderr;
+    assert_eq!(rendered.matches(warning).count(), 1, "{rendered}");
+    assert!(rendered.contains("1 warning"), "{rendered}");
+    assert!(!rendered.contains("subpackage"), "{rendered}");
+    let source = "kpt fn source examples/kpt | mackerel-agent-injector > list";
+    let by_hand = user.tries(Path::new("sh"), &["-c", source]).stderr;
+    assert_eq!(by_hand.matches(warning).count(), 1, "{by_hand}");
+
+    let folder = user.path("examples/kpt/blog");
+    fs::create_dir(&folder).unwrap();
+    for (file, text) in [
+        ("web.yaml", own.replace("shop", "blog")),
+        (
+            "Kptfile",
+            user.reads("kpt/Kptfile").replace(
+                "configPath: mackerel-agent.yaml",
+                "configMap: {agent.memo: blog}",
+            ),
+        ),
+    ] {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    let unused = "[warning]: the configuration of the subpackage `blog` does not count: this function runs last; ";
+    let rendered = user.tries(&kpt, &render).stderr;
+    assert_eq!(rendered.matches(unused).count(), 1, "{rendered}");
+    fs::write(
+        folder.join("mackerel-agent.yaml"),
+        user.reads("kpt/mackerel-agent.yaml"),
+    )
+    .unwrap();
+    fs::write(
+        folder.join("Kptfile"),
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: blog}\n",
+    )
+    .unwrap();
+    let rendered = user.tries(&kpt, &render).stderr;
+    assert_eq!(rendered.matches(unused).count(), 1, "{rendered}");
 }
 
 #[test]

@@ -413,13 +413,10 @@ fn k_gives_what_a_pipe_gives() {
         let never = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: annotated}\n";
         fs::write(other.join("agent-injector.yaml"), never).unwrap();
         let both = ["inject", "--check", "-k", "fleet/prod", "fleet/test"];
-        assert_eq!(user.tries(injector, &both).code, 2);
-        let nearest = user.tries(injector, &[&both[..], &["--nearest-config"]].concat());
-        assert_eq!(nearest.code, 1);
-        let counted = "fleet/test/agent-injector.yaml (1 pod template)";
-        assert!(nearest.stderr.contains(counted), "{}", nearest.stderr);
-        let rbac = "`mackerel-agent-injector rbac -k DIR` prints it";
-        assert!(nearest.stderr.contains(rbac), "{}", nearest.stderr);
+        let several = user.tries(injector, &both);
+        assert_eq!(several.code, 2);
+        let commands = "`mackerel-agent-injector inject --check -k fleet/prod` and `mackerel-agent-injector inject --check -k fleet/test`;";
+        assert!(several.stderr.contains(commands), "{}", several.stderr);
         fs::remove_dir_all(&other).unwrap();
         let rbac = user.runs(injector, &["rbac", "-k", "fleet/prod"]);
         assert!(rbac.contains("namespace: shop"), "{rbac}");
@@ -460,6 +457,32 @@ fn k_passes_arguments_and_shows_the_words_of_kustomize() {
         "{}",
         report.stdout
     );
+    for several in [
+        "--enable-helm --network",
+        "--load-restrictor=LoadRestrictionsNone -e A",
+    ] {
+        let option = format!("--kustomize-args={several}");
+        let ran = user.tries(injector, &["explain", "-k", "fleet/prod", &option]);
+        let help = format!(
+            "; for several arguments, write `--kustomize-args={}`\n",
+            several.replace(' ', " --kustomize-args=")
+        );
+        assert!(
+            ran.code == 2 && ran.stderr.contains(&help),
+            "{}",
+            ran.stderr
+        );
+    }
+    for output in ["-o", "-oall.yaml", "--output", "--output=all.yaml"] {
+        let option = format!("--kustomize-args={output}");
+        let ran = user.tries(injector, &["rbac", "-k", "fleet/prod", &option]);
+        let error = "kustomize would write to a file";
+        assert!(
+            ran.code == 2 && ran.stderr.contains(error),
+            "{}",
+            ran.stderr
+        );
+    }
     let option = "--kustomize-args=--load-restrictor=LoadRestrictionsNone";
     let args = [&["inject", "--check", "-k", "fleet/prod"][..], &[option]].concat();
     let checked = user.tries(injector, &args).stderr;
@@ -520,4 +543,13 @@ fn k_stops_at_a_transformer_and_its_command_checks_the_build() {
         assert_eq!(checked.code, 0, "{command}: {}", checked.stderr);
         assert!(checked.stderr.contains("2 unchanged"), "{}", checked.stderr);
     }
+    // The namespace of the base is that of such a build.
+    let check = ["inject", "--check", "examples/kustomize"];
+    let checked = user.tries(Path::new(PROGRAM), &check).stderr;
+    let mut words = checked.split('`');
+    let command = words
+        .find(|word| word.contains("injector rbac --config"))
+        .unwrap();
+    let permissions = user.runs(Path::new("sh"), &["-c", command]);
+    assert!(permissions.contains("kind: ClusterRole"), "{permissions}");
 }
