@@ -169,7 +169,7 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program_and_licen
         size < of_the_program + notices().len() as u64 + 64 * 1024,
         "{size} bytes, of which {of_the_program} are the program"
     );
-    let container = user.runs(podman, &["create", IMAGE]).trim().to_owned();
+    let container = user.runs(podman, &["create", name()]).trim().to_owned();
     let file = format!("{container}:/usr/share/licenses/{PROGRAM}/{NOTICES}");
     user.runs(podman, &["cp", &file, NOTICES]);
     user.runs(podman, &["rm", &container]);
