@@ -64,6 +64,8 @@ fn is_default(context: FieldContext, field: &str, value: &Value) -> bool {
         ("scheme", Value::String(scheme)) => scheme == "HTTP",
         ("path", Value::String(path)) => path == "/" && context == FieldContext::HttpGet,
         ("divisor", Value::String(divisor)) => divisor == "0",
+        // The default follows the tag of the volume's image.
+        ("pullPolicy", Value::String(policy)) => policy != "Never",
         ("readOnly" | "optional", Value::Bool(set)) => !set,
         _ => false,
     }
@@ -242,6 +244,8 @@ mod tests {
         assert_eq!(canonicalize(&in_a_pod), json!({"name": "a"}));
         let of_a_user = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
         assert_eq!(canonicalize(&of_a_user), of_a_user);
+        let image = json!({"image": {"reference": "a:1", "pullPolicy": "IfNotPresent"}});
+        assert_eq!(canonicalize(&image), json!({"image": {"reference": "a:1"}}));
         let probe = json!({"httpGet": {"path": "/", "port": 80}});
         assert_eq!(canonicalize(&probe), json!({"httpGet": {"port": 80}}));
         let of_the_node = json!({"name": "a", "hostPath": {"path": "/"}});

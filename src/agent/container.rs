@@ -96,25 +96,35 @@ fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
 }
 
 /// The references to objects that may be optional, as JSON Pointers.
-const REFERENCES: [&str; 6] = [
+const REFERENCES: [&str; 8] = [
     "/valueFrom/secretKeyRef",
     "/valueFrom/configMapKeyRef",
+    "/valueFrom/fileKeyRef",
     "/secretRef",
     "/configMapRef",
     "/secret",
     "/configMap",
+    "/clusterTrustBundle",
 ];
 
 /// Returns the references of a variable, an item of `envFrom` or a volume.
 fn references(item: &Value) -> impl Iterator<Item = &Value> {
-    REFERENCES
-        .iter()
-        .filter_map(|pointer| item.pointer(pointer))
+    let sources = item["projected"]["sources"].as_array();
+    let items = sources.into_iter().flatten().chain([item]);
+    items.flat_map(|item| {
+        REFERENCES
+            .iter()
+            .filter_map(|pointer| item.pointer(pointer))
+    })
 }
 
-/// Makes a reference optional, unless the user says `optional: false`: if the object does not exist, the whole pod does not start;
+/// Makes references optional, unless the user says `optional: false`: if the object does not exist, the whole pod does not start;
 /// without it at most the agent fails.
 fn make_optional(item: &mut Value) {
+    let sources = item
+        .pointer_mut("/projected/sources")
+        .and_then(Value::as_array_mut);
+    sources.into_iter().flatten().for_each(make_optional);
     for pointer in REFERENCES {
         if let Some(Value::Object(reference)) = item.pointer_mut(pointer) {
             reference.entry("optional").or_insert(true.into());
@@ -212,6 +222,8 @@ fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
         let mut value = json!(volume);
         let volume = Volume::Configured(volume.name.clone());
         value["name"] = json!(volume.name());
+        // kustomize sorts the members of a function's configuration, and other front ends do not.
+        value.sort_all_objects();
         make_optional(&mut value);
         volumes.push((volume, arrange(value, &[("", &["name"])])));
     }

@@ -227,7 +227,7 @@ impl ExistingComponent {
         })
     }
 
-    /// Returns the digest as one earlier version made it: it left out the API server's default lifetime of a token.
+    /// Returns the digest without the default lifetime of a token, which the API server fills in, and which one earlier version left out.
     fn digest_without_default_lifetime(&self) -> Digest {
         let value = self.form.value.to_string();
         Digest::of(&value.replace(r#""expirationSeconds":3600,"#, ""))

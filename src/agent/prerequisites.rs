@@ -100,7 +100,13 @@ impl Prerequisites {
                 Some(Volume::Config) => agent_config = &volume["configMap"]["name"],
                 Some(Volume::Configured(name)) => {
                     push_whole(&name, Source::Secret, &volume["secret"]["secretName"]);
-                    push_whole(&name, Source::ConfigMap, &volume["configMap"]["name"]);
+                    let credentials = &volume["csi"]["nodePublishSecretRef"];
+                    push_whole(&name, Source::Secret, &credentials["name"]);
+                    let sources = volume["projected"]["sources"].as_array();
+                    for source in sources.into_iter().flatten().chain([volume]) {
+                        push_whole(&name, Source::Secret, &source["secret"]["name"]);
+                        push_whole(&name, Source::ConfigMap, &source["configMap"]["name"]);
+                    }
                 }
                 _ => {}
             }
@@ -205,7 +211,9 @@ mod tests {
         let volumes = json!([{"name": "mackerel-agent-tmp", "emptyDir": {}},
             {"name": "mackerel-agent-config", "configMap": {"name": "conf"}},
             {"name": "mackerel-agent-plugin", "configMap": {"name": "plugin", "optional": true}},
-            {"name": "mackerel-agent-extra", "secret": {"secretName": "extra", "optional": true}}]);
+            {"name": "mackerel-agent-extra", "secret": {"secretName": "extra", "optional": true}},
+            {"name": "mackerel-agent-all", "projected": {"sources": [{"secret": {"name": "part"}}, {"configMap": {"name": "rest"}}]}},
+            {"name": "mackerel-agent-store", "csi": {"driver": "a", "nodePublishSecretRef": {"name": "store"}}}]);
         let from = json!([{"secretRef": {"name": "all"}}, {"configMapRef": {"name": "some"}}]);
         let container = json!({"env": env, "envFrom": from});
         let optional = ["OFTEN", "envFrom[1]", "extra"].map(str::to_owned);
@@ -218,6 +226,9 @@ mod tests {
                 "ConfigMap proxy with the key url",
                 "Secret all",
                 "ConfigMap plugin",
+                "Secret part",
+                "ConfigMap rest",
+                "Secret store",
                 "ConfigMap conf with the key agent.yaml"
             ]
         );

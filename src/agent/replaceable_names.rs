@@ -17,8 +17,8 @@ pub enum ReplaceableName {
     Secret,
     /// The ConfigMap that holds the agent's configuration.
     ConfigMap,
-    /// Another object, by the field that refers to it: `env:DSN`, `envFrom[0]`, `mackerel-agent-plugin.configMap`. It has no blank, for
-    /// the record.
+    /// Another object, or a volume's image, by the field that refers to it: `env:DSN`, `envFrom[0]`, `mackerel-agent-plugin.configMap`,
+    /// `mackerel-agent-all.projected[0]`. It has no blank, for the record.
     #[serde(untagged)]
     Reference(String),
 }
@@ -106,8 +106,9 @@ const OF_VARIABLE: [&str; 2] = [
     "/valueFrom/configMapKeyRef/name",
 ];
 const OF_ENV_FROM: [&str; 2] = ["/secretRef/name", "/configMapRef/name"];
-const OF_VOLUME: [&str; 3] = [
+const OF_VOLUME: [&str; 4] = [
     "/configMap/name",
+    "/image/reference",
     "/secret/secretName",
     "/persistentVolumeClaim/claimName",
 ];
@@ -148,6 +149,13 @@ pub fn for_each_name(
                     let kind = pointer.split('/').nth(1).unwrap_or_default();
                     let field = ReplaceableName::Reference(format!("{name}.{kind}"));
                     visit_in(volume, &[pointer], field);
+                }
+                let projected = volume.get_mut("projected").into_iter();
+                let sources = projected.flat_map(|projected| items(projected, "sources"));
+                for (index, source) in sources.enumerate() {
+                    let field = format!("{name}.projected[{index}]");
+                    let field = ReplaceableName::Reference(field);
+                    visit_in(source, &["/configMap/name", "/secret/name"], field);
                 }
             }
         }

@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -45,7 +46,7 @@ pub(crate) struct AgentSettings {
     pub(crate) ignore_container: Option<GoRegexp>,
     /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
     pub(crate) log_level: Option<LogLevel>,
-    /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting (an annotation for that setting wins), or one that a setting refers to, such as MACKEREL_KUBERNETES_NAMESPACE. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
+    /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting (an annotation for that setting wins), or one that a setting refers to, such as MACKEREL_KUBERNETES_NAMESPACE. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. The API server refuses a pod without the volume of a `fileKeyRef`. Default: none.
     pub(crate) env: Vec<EnvVar>,
     /// Further sources of environment variables, as a Kubernetes EnvFromSource list. Variables of `agent.env` and of the injector win. In a native agent, the Secrets and ConfigMaps are `optional` by default. A list, replaced as a whole. Default: none.
     pub(crate) env_from: Vec<EnvFromSource>,
@@ -61,7 +62,7 @@ pub(crate) struct AgentSettings {
     pub(crate) startup_probe: Option<Probe>,
     /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds; the API server refuses a pod whose `terminationGracePeriodSeconds` is less. Default: none.
     pub(crate) lifecycle: Option<Lifecycle>,
-    /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `emptyDir`, `persistentVolumeClaim` or `hostPath` (refused by Pod Security "restricted"). Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, so that the pod starts without them. A list, replaced as a whole. Default: none.
+    /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `emptyDir`, `persistentVolumeClaim`, `hostPath` (refused by Pod Security "restricted"), `csi`, `downwardAPI`, `image` (Kubernetes 1.35) or `projected`. The fields of the last four are passed through. Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, also in `projected`, so that the pod starts without them. It does not start without a claim, an image, or what the driver of `csi` needs. A list, replaced as a whole. Default: none.
     pub(crate) volumes: Vec<AgentVolume>,
     /// Mounts of `agent.volumes`, else of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
     pub(crate) volume_mounts: Vec<VolumeMount>,
@@ -75,7 +76,8 @@ pub(crate) struct AgentSettings {
     pub(crate) tmp: Option<Tmp>,
 }
 
-/// A Kubernetes Volume with the sources that agents use. The type of Kubernetes has some thirty, and made the program a tenth larger.
+/// A Kubernetes Volume with the sources that agents use. The type of Kubernetes has some thirty, and made the program a tenth larger;
+/// so some are passed through as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentVolume {
@@ -83,11 +85,19 @@ pub(crate) struct AgentVolume {
     #[serde(skip_serializing_if = "Option::is_none")]
     config_map: Option<ConfigMapVolumeSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    csi: Option<Map<String, Json>>,
+    #[serde(rename = "downwardAPI", skip_serializing_if = "Option::is_none")]
+    downward_api: Option<Map<String, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     empty_dir: Option<EmptyDirVolumeSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host_path: Option<HostPathVolumeSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<Map<String, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     persistent_volume_claim: Option<PersistentVolumeClaimVolumeSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projected: Option<Map<String, Json>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<SecretVolumeSource>,
 }

@@ -7,6 +7,7 @@ use crate::config::kubernetes::{PATHS, pointer, quantity};
 use crate::config::layers::join;
 use crate::config::null::MERGED;
 use crate::config::table::of_variable;
+use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, schema, secret};
 use crate::diagnostic::closest::closest;
@@ -22,7 +23,10 @@ use std::collections::HashSet;
 /// Returns the rules that the settings break: those of the schema, then the others.
 pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     let agent = &config.spec.agent;
-    let mut rules = Rules { found: Vec::new() };
+    let mut rules = Rules {
+        found: Vec::new(),
+        version: config.spec.kubernetes_version,
+    };
     // To build the schema takes time, and the defaults fit it.
     let values = config.values();
     for path in PATHS {
@@ -77,8 +81,25 @@ fn may_have(agent: &AgentSettings, variable: &str) -> bool {
             .any(|part| variable.contains(part))
 }
 
+/// Fields by the end of their path, with the minor version of Kubernetes that takes them by default or, of those without a default yet,
+/// by a feature gate. API servers without a field drop it, and refuse a volume that has nothing else.
+const SINCE: [(&str, u16); 11] = [
+    (".appArmorProfile", 30),
+    (".sleep", 30),
+    (".recursiveReadOnly", 31),
+    (".fileKeyRef", 35),
+    ("].image", 35),
+    (".bindMountOptions", 37),
+    (".defaultUser", 37),
+    ("].user", 37),
+    ("emptyDir.mode", 37),
+    ("httpGet.protocol", 37),
+    ("grpc.mode", 37),
+];
+
 struct Rules {
     found: Vec<Conflict>,
+    version: KubernetesVersion,
 }
 
 impl Rules {
@@ -92,6 +113,13 @@ impl Rules {
 
     /// Checks a value against what the schema says beyond its types.
     fn check(&mut self, path: &str, value: &Json, schema: &'static Json) {
+        let version = self.version;
+        let field = SINCE.iter().find(|(field, _)| path.ends_with(field));
+        let since = field.map_or(0, |(_, since)| *since);
+        let what =
+            format!("requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}");
+        let violation = Violation::new(what).with_help("raise `kubernetesVersion`");
+        self.breaks(version.minor < since, path, violation);
         match value {
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
@@ -101,7 +129,8 @@ impl Rules {
             Json::Object(members) => {
                 let required = schema["required"].as_array().into_iter().flatten();
                 let required: Vec<&str> = required.filter_map(Json::as_str).collect();
-                let is_empty = |value: &Json| *value == "" || *value == json!([]) || *value == 0;
+                let empty = [json!(null), json!(""), json!([]), json!(0)];
+                let is_empty = |value| empty.contains(value);
                 let is_missing = |name: &str| members.get(name).is_none_or(is_empty);
                 for name in required.iter().filter(|name| is_missing(name)) {
                     self.breaks(true, path, Violation::new(format!("needs a `{name}`")));
@@ -111,6 +140,8 @@ impl Rules {
                     let path = join(path, name);
                     match schema::member(schema, name) {
                         _ if is_reported => {}
+                        // Passed through.
+                        None if schema["additionalProperties"] == true => {}
                         Some(member) => self.check(&path, value, member),
                         None => self.breaks(true, &path, Violation::new("is not for the agent")),
                     }

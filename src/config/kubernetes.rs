@@ -251,15 +251,21 @@ fn volume() -> Json {
     );
     let sources = [
         "configMap",
+        "csi",
+        "downwardAPI",
         "emptyDir",
         "hostPath",
+        "image",
         "persistentVolumeClaim",
+        "projected",
         "secret",
     ];
     json!({"required": ["name"], "anyOf": one_of(&sources), "properties": {
         "name": text("[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`"),
         "configMap": object("name"),
         "secret": object("secretName"),
+        "csi": {"required": ["driver"]},
+        "image": {"required": ["reference"]},
         "persistentVolumeClaim": {"properties": {"claimName": object_name()}},
         "emptyDir": {"properties": {"medium": {"enum": ["Memory", null]}, "sizeLimit": amount}},
         "hostPath": {"required": ["path"], "properties": {"path": path, "type": {"enum": kinds}}},
@@ -268,7 +274,7 @@ fn volume() -> Json {
 
 fn variable() -> Json {
     let reference = json!({"required": ["name", "key"], "properties": {
-        "name": text(subdomain!(), "use the name of an object"),
+        "name": object_name(),
         "key": text(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*", "use a key of the object"),
     }});
     let path = concat!(
@@ -281,13 +287,14 @@ fn variable() -> Json {
     );
     json!({"required": ["name"], "properties": {
         "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
-        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
+        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
             "secretKeyRef": reference,
             "configMapKeyRef": reference,
             "fieldRef": {"required": ["fieldPath"], "properties": {
                 "apiVersion": {"enum": ["v1", null]},
                 "fieldPath": text(path, "for example `spec.nodeName` or `metadata.labels['app']`"),
             }},
+            "fileKeyRef": {"required": ["volumeName", "path", "key"]},
             "resourceFieldRef": {"required": ["resource"], "properties": {
                 "resource": text(
                     r"(requests|limits)\.(cpu|memory|ephemeral-storage)",

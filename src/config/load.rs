@@ -7,7 +7,7 @@ use crate::config::null::{self, Removed};
 use crate::config::spec::Spec;
 use crate::config::strict::Strict;
 use crate::config::violation::{Violation, listed};
-use crate::config::{kubernetes, schema};
+use crate::config::{kubernetes, schema, secret};
 use crate::diagnostic::closest::{closest, is_one_edit};
 use crate::manifest::dotted_path::is_at_or_below;
 use serde::Deserialize as _;
@@ -61,7 +61,8 @@ impl Loader<'_> {
             }
             return;
         }
-        if value.is_null() && self.is_field(steps) {
+        let is_unset = value.is_null() && path == "apiKey";
+        if value.is_null() && !is_unset && self.is_field(steps) {
             self.given.retain(|set, _| !is_at_or_below(set, &path));
             return null::reset(&mut self.values, steps);
         }
@@ -72,7 +73,11 @@ impl Loader<'_> {
             let text = layer.and_then(|layer| layer.place.text.get(given.value.clone()));
             let written = String::from_utf8_lossy(text.unwrap_or_default());
             let (value, written) = (&value, &*written);
-            let violation = violation(message, schema, Found { value, written });
+            let violation = if is_unset {
+                secret::unset()
+            } else {
+                violation(message, schema, Found { value, written })
+            };
             self.layer = given.layer;
             self.error(&path, given.value, violation);
         }

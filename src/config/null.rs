@@ -6,6 +6,7 @@
 //!   resources:
 //!     limits: null # nothing, though the default has limits
 //!   roles: [null] # an error, as for a label: nothing has a default there
+//! apiKey: null # an error: it looks as if the agent needed no Secret
 //! ```
 //!
 //! Empty text in `--set` and ConfigMaps, and in a file for an optional value, is a null of its setting (`layers`, `load`).

@@ -76,6 +76,7 @@ fn tidy(schema: &mut Json, path: &str) {
     let only = object.get("type").and_then(Json::as_str);
     if let Some(only @ ("object" | "array" | "boolean")) = only
         && !path.is_empty()
+        && path != "apiKey"
     {
         object.insert("type".to_owned(), json!([only, "null"]));
     }

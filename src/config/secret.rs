@@ -8,6 +8,13 @@ use crate::manifest::dotted_path::is_at_or_below;
 const FORM: &str =
     "write `apiKey: {secretKeyRef: {name: SECRET, key: KEY}}`; the key itself is in that Secret";
 
+/// Returns the violation by null in place of the Secret.
+pub(crate) fn unset() -> Violation {
+    Violation::new("cannot be unset").with_help(
+        "remove it, and put the key into the Secret; for a key in the file of `agent.config`, set MACKEREL_APIKEY in `agent.env` by a secretKeyRef with `optional: true`",
+    )
+}
+
 /// Returns true if the text at a setting may be a secret: the API key, or the value of a variable.
 fn may_be_secret(path: &str) -> bool {
     ["apiKey", "agent.env"]

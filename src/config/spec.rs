@@ -30,7 +30,7 @@ pub(crate) struct Spec {
     pub(crate) hooks: Hooks,
     /// The kind of the agent's container. Default: `auto`.
     pub(crate) sidecar: SidecarKind,
-    /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Below 1.33, agents need the permission `nodes/proxy`. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.33"`.
+    /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Below 1.33, agents need the permission `nodes/proxy`. A field that came later is an error. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.33"`.
     pub(crate) kubernetes_version: KubernetesVersion,
     /// The platform that the pods run on. Default: `auto`.
     pub(crate) platform: Platform,

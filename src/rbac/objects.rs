@@ -74,15 +74,10 @@ pub(super) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
         namespace: Some(grant.namespace.to_owned()),
         ..Subject::default()
     };
-    #[expect(
-        clippy::useless_conversion,
-        reason = "the types of newer Kubernetes versions have it optional"
-    )]
-    let api_group = GROUP.to_owned().into();
     let binding = ClusterRoleBinding {
         metadata,
         role_ref: RoleRef {
-            api_group,
+            api_group: Some(GROUP.to_owned()),
             kind: "ClusterRole".to_owned(),
             name,
         },

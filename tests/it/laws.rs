@@ -443,12 +443,15 @@ pub(crate) fn consistent(
 }
 
 /// Settings that differ from the default ones in everything that a pod shows.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
     "{injection: annotated, waitFor: {image: b}}",
     "{agent: {volumes: [{name: plugin, configMap: {name: plugin}}, {name: cache, emptyDir: {}}], volumeMounts: [{name: plugin, mountPath: /p}, {name: cache, mountPath: /c}], envFrom: [{secretRef: {name: proxy}}], livenessProbe: {exec: {command: ['true']}}}}",
+    "{kubernetesVersion: '1.37', agent: {volumes: [{name: key, csi: {driver: a, volumeAttributes: {b: c}, nodePublishSecretRef: {name: d}}}, \
+     {name: image, image: {reference: 'a:1'}}, {name: all, projected: {sources: [{secret: {name: a}}, {serviceAccountToken: {path: b}}]}}, \
+     {name: down, downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.name}}]}}], volumeMounts: [{name: all, mountPath: /all}]}}",
     "{platform: eks-fargate, qos: keep, agent: {tmp: null, imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
     "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {medium: null, sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
