@@ -96,10 +96,9 @@ fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
 }
 
 /// The references to objects that may be optional, as JSON Pointers.
-const REFERENCES: [&str; 8] = [
+const REFERENCES: [&str; 7] = [
     "/valueFrom/secretKeyRef",
     "/valueFrom/configMapKeyRef",
-    "/valueFrom/fileKeyRef",
     "/secretRef",
     "/configMapRef",
     "/secret",

@@ -83,11 +83,10 @@ fn may_have(agent: &AgentSettings, variable: &str) -> bool {
 
 /// Fields by the end of their path, with the minor version of Kubernetes that takes them by default or, of those without a default yet,
 /// by a feature gate. API servers without a field drop it, and refuse a volume that has nothing else.
-const SINCE: [(&str, u16); 11] = [
+const SINCE: [(&str, u16); 10] = [
     (".appArmorProfile", 30),
     (".sleep", 30),
     (".recursiveReadOnly", 31),
-    (".fileKeyRef", 35),
     ("].image", 35),
     (".bindMountOptions", 37),
     (".defaultUser", 37),

@@ -287,14 +287,15 @@ fn variable() -> Json {
     );
     json!({"required": ["name"], "properties": {
         "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
-        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
+        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
             "secretKeyRef": reference,
             "configMapKeyRef": reference,
             "fieldRef": {"required": ["fieldPath"], "properties": {
                 "apiVersion": {"enum": ["v1", null]},
                 "fieldPath": text(path, "for example `spec.nodeName` or `metadata.labels['app']`"),
             }},
-            "fileKeyRef": {"required": ["volumeName", "path", "key"]},
+            // The API server refuses a pod without its volume.
+            "fileKeyRef": null,
             "resourceFieldRef": {"required": ["resource"], "properties": {
                 "resource": text(
                     r"(requests|limits)\.(cpu|memory|ephemeral-storage)",

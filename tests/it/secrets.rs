@@ -209,14 +209,18 @@ impl Tried {
         // them.
         let mut wanted = text.to_owned();
         let takes_labels = name.starts_with("MACKEREL_");
-        let labels = given
-            .keys()
-            .filter(|name| takes_labels && name.starts_with("MACKEREL_POD_LABEL_"));
+        // The kubelet knows the variables in front.
+        let variables = agent["env"].as_array().unwrap().iter();
+        let in_front = variables
+            .map(|variable| variable["name"].as_str().unwrap())
+            .take_while(|known| *known != name);
+        let labels =
+            in_front.filter(|name| takes_labels && name.starts_with("MACKEREL_POD_LABEL_"));
         let referable = [
             "MACKEREL_KUBERNETES_NAMESPACE",
             "MACKEREL_KUBERNETES_POD_NAME",
         ];
-        for variable in labels.map(|name| &**name).chain(referable) {
+        for variable in labels.chain(referable) {
             let value = given
                 .get(variable)
                 .filter(|value| !value.starts_with(SECRET));
