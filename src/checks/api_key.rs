@@ -55,8 +55,11 @@ fn flaw(entry: &DataEntry) -> Option<String> {
     } else if !key.iter().all(u8::is_ascii_graphic) {
         "is no text of ASCII"
     } else {
-        // Within the value, the quotes and the name of an env file are a part of the key.
-        let is_foreign = key.iter().any(|byte| b"\"'=".contains(byte));
+        // A key may end in `=`. Within the value, the quotes and the name of an env file are a part of the key.
+        let padded = key.iter().rev().take_while(|byte| **byte == b'=').count();
+        let is_foreign = key[..key.len() - padded]
+            .iter()
+            .any(|byte| b"\"'=".contains(byte));
         return is_foreign.then(|| "has a quote or `=`, so Mackerel does not accept it".to_owned());
     };
     Some(format!("{what}, so the agent cannot send it"))

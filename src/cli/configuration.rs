@@ -73,10 +73,11 @@ fn file_of_paths(
         commands.push(format!("`{words}{}`", paths.collect::<String>()));
     }
     let message = format!("different configurations: {}", enumeration(&names));
-    let help = format!(
-        "a run has one: use {}; `--config FILE` uses one for all, `--no-config` the defaults",
-        enumeration(&commands)
-    );
+    let mut help = "a run has one: ".to_owned();
+    if !commands.is_empty() {
+        help += &format!("use {}; ", enumeration(&commands));
+    }
+    help += "`--config FILE` uses one for all, `--no-config` the defaults";
     let finding = Finding::about_input(Reason::Error, message).with_help(help);
     messages.add_about("", finding, SeverityPolicy::default())?;
     Err(AlreadyReported.into())

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of an ignore file.
 const MAX_FILE: u64 = 64 << 10;
-/// Bytes of the patterns of a run: compiled, they take up to half a second and 120 MB.
-const MAX_PATTERNS: usize = 256 << 10;
+/// Bytes of the patterns of a run. Compiled, the shortest ones take 120 MB for each quarter of it.
+const MAX_PATTERNS: usize = 1 << 20;
 
 /// The patterns of a folder.
 struct Patterns {
@@ -110,7 +110,7 @@ impl IgnoreFiles {
         }
         if self.length > MAX_PATTERNS {
             return Err(io::Error::other(
-                "up to this file, ignore files have more than 256 KiB of patterns; name fewer directories",
+                "up to this file, ignore files have more than 1 MiB of patterns; name fewer directories",
             ));
         }
         Ok(())

@@ -166,12 +166,20 @@ pub fn words_without_paths() -> String {
     let options = || program.get_subcommands().flat_map(Command::get_arguments);
     let takes_value =
         |option: &Arg| option.get_action().takes_values() && !option.is_require_equals_set();
+    // `-qn` takes the next word, `-nq` does not.
+    let is_open = |word: &str| {
+        let has_value =
+            |letter| options().any(|one| one.get_short() == Some(letter) && takes_value(one));
+        let letters = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
+        letters.is_some_and(|letters| letters.find(has_value) == Some(letters.len() - 1))
+    };
     let mut words = program.get_name().to_owned();
     let (mut is_value, mut has_command) = (false, false);
     for word in std::env::args_os().skip(1).take_while(|word| word != "--") {
         let word = word.to_string_lossy();
         let is_name = !is_value && !word.starts_with('-');
-        is_value = !is_value && options().any(|one| is_option(one, &word) && takes_value(one));
+        let is_long = |one: &Arg| is_option(one, &word) && takes_value(one);
+        is_value = !is_value && (is_open(&word) || options().any(is_long));
         if !(is_name && std::mem::replace(&mut has_command, true)) {
             words = words + " " + &shell_argument(&word);
         }

@@ -34,12 +34,13 @@ impl NextStep {
             ("apps", "StatefulSet" | "DaemonSet") if owner.rollout == Rollout::OnDelete => DELETE,
             ("apps", "Deployment" | "StatefulSet" | "DaemonSet") => {
                 let kind = kind.to_lowercase();
+                let rollout =
+                    |verb: &str| format!("kubectl rollout {verb} {kind}/{name} -n {namespace}");
+                let mut command = rollout("restart");
                 // kubectl does not restart a paused Deployment.
-                let verb = match owner.rollout {
-                    Rollout::Paused => "resume",
-                    Rollout::Automatic | Rollout::OnDelete => "restart",
-                };
-                let command = format!("kubectl rollout {verb} {kind}/{name} -n {namespace}");
+                if owner.rollout == Rollout::Paused {
+                    command = format!("{} && {command}", rollout("resume"));
+                }
                 return Self::command(command, [namespace, name]);
             }
             ("apps", "ReplicaSet") | ("", "ReplicationController") => DELETE,

@@ -229,7 +229,7 @@ fn ignore_files_and_the_depth_of_folders_have_bounds() {
         .map(|number| format!("a{number:08}\n#{number:08}\n"))
         .collect();
     folder.write("r/.gitignore", &patterns);
-    for number in 0..6 {
+    for number in 0..24 {
         folder.write(&format!("r/s{number}/.gitignore"), &patterns);
         folder.write(&format!("r/s{number}/web.yaml"), WEB);
     }
@@ -238,11 +238,11 @@ fn ignore_files_and_the_depth_of_folders_have_bounds() {
     ];
     assert_eq!(limited(&folder, &all[..6]).code, Some(1));
     let too_many =
-        "up to this file, ignore files have more than 256 KiB of patterns; name fewer directories";
+        "up to this file, ignore files have more than 1 MiB of patterns; name fewer directories";
     let ran = limited(&folder, &["inject", "--check", "r"]);
     assert!(
         ran.stderr
-            .contains(&format!("r/s4/.gitignore: {too_many}\n")),
+            .contains(&format!("r/s6/.gitignore: {too_many}\n")),
         "{ran:?}"
     );
     fs::remove_dir_all(folder.path("r")).unwrap();

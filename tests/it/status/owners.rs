@@ -150,7 +150,7 @@ fn a_workload_that_replaces_no_pod_by_itself_has_the_step_that_does() {
     };
     assert_eq!(
         command(true),
-        json!({"command": "kubectl rollout resume deployment/web -n shop"})
+        json!({"command": "kubectl rollout resume deployment/web -n shop && kubectl rollout restart deployment/web -n shop"})
     );
     assert_eq!(
         command(false),
@@ -174,7 +174,9 @@ fn a_workload_that_replaces_no_pod_by_itself_has_the_step_that_does() {
     );
     assert_eq!(
         of_manifest(web().injected(&[]), deployment(true)),
-        format!("shop | Deployment/web | {again} kubectl rollout resume deployment/web -n shop")
+        format!(
+            "shop | Deployment/web | {again} kubectl rollout resume deployment/web -n shop && kubectl rollout restart deployment/web -n shop"
+        )
     );
 }
 
