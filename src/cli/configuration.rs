@@ -83,7 +83,8 @@ fn file_of_paths(
     Err(AlreadyReported.into())
 }
 
-/// Returns the paths by the configuration files that are `found` for folders. A folder above a further one gives way to its parts.
+/// Groups the paths by the configuration file that applies to them, of those `found` for folders. A folder with another configuration
+/// below it is replaced by its parts.
 fn parts<'p>(
     paths: &'p [PathBuf],
     discovered: &'p DiscoveredFiles,
