@@ -62,6 +62,11 @@ impl Role {
         labels(&self.0)
     }
 
+    /// Returns true if it refers to the namespace.
+    pub(crate) fn names_namespace(&self) -> bool {
+        references(&self.0).iter().any(|name| name == NAMESPACE)
+    }
+
     /// Returns true for a name that Mackerel takes. The API refuses others, and the agent then exits.
     pub(crate) fn is_name(name: &str) -> bool {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');

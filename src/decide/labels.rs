@@ -1,4 +1,4 @@
-//! `roles-missing`, `label-missing`: the labels of the pod to which settings refer.
+//! `roles-missing`, `label-missing`: the namespace and the labels of the pod to which settings refer.
 
 use crate::config::{Config, Role, labels, listed};
 use crate::decide::Evaluation;
@@ -9,19 +9,24 @@ use crate::report::Reason;
 const OF_CONTROLLERS: [&str; 4] = ["-hash", "job-name", "pod-name", "pod-index"];
 
 impl Evaluation<'_, '_> {
-    /// Returns the roles whose labels the pod has, with values that Mackerel takes. With another role, Mackerel would refuse the
-    /// host, and the pod would not be ready.
+    /// Returns the roles whose labels the pod has, with values that Mackerel takes, as it must the namespace. With another role,
+    /// Mackerel would refuse the host, and the pod would not be ready.
     pub(super) fn roles(&mut self, config: &Config) -> Vec<Role> {
         let roles = &config.spec.agent.roles;
+        let is_refused = self
+            .namespace()
+            .is_some_and(|namespace| !Role::is_name(&namespace));
         let mut left = roles.clone();
-        left.retain(|role| self.lacking(role.labels(), Role::is_name).is_empty());
+        left.retain(|role| {
+            !(is_refused && role.names_namespace())
+                && self.lacking(role.labels(), Role::is_name).is_empty()
+        });
         if left.is_empty() && !roles.is_empty() {
-            let labels = roles.iter().flat_map(Role::labels);
             let message = format!(
-                "the agent gets no role: the pod lacks these labels, or Mackerel does not take their values: {}",
-                listed(&self.lacking(labels, Role::is_name))
+                "the agent gets no role: the pod lacks a label, or Mackerel does not take a value, of {}",
+                listed(roles)
             );
-            let help = "add a label, or a role without labels to `agent.roles`; Mackerel takes 2 to 63 letters, digits, `-` and `_`";
+            let help = "add a label, or a role without references to `agent.roles`; Mackerel takes 2 to 63 letters, digits, `-` and `_`";
             let finding = self.finding(Reason::RolesMissing, message);
             self.warnings.push(finding.with_help(help));
         }

@@ -99,18 +99,24 @@ fn about_annotations(config: &Config) -> [Guard; 5] {
     ]
 }
 
-/// Returns the condition on the labels to which roles refer.
-fn about_roles(roles: &[Role]) -> Option<Guard> {
-    let labels: BTreeSet<String> = roles.iter().flat_map(Role::labels).collect();
-    if labels.is_empty() {
-        return None;
+/// Returns the conditions on the namespace and the labels to which roles refer.
+fn about_roles(roles: &[Role]) -> Vec<Guard> {
+    let mut guards = Vec::new();
+    if roles.iter().any(Role::names_namespace) {
+        let condition = "size(request.namespace) > 1".to_owned();
+        let message = "Mackerel does not take the namespace of `agent.roles`";
+        guards.push(Guard::undecided("hasNamespaceOfRoles", condition, message));
     }
-    let labels = cel::strings(&Vec::from_iter(labels));
-    let condition = format!(
-        "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
-    );
-    let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
-    Some(Guard::undecided("hasLabelsOfRoles", condition, message))
+    let labels: BTreeSet<String> = roles.iter().flat_map(Role::labels).collect();
+    if !labels.is_empty() {
+        let labels = cel::strings(&Vec::from_iter(labels));
+        let condition = format!(
+            "{labels}.all(l, object.metadata.?labels[?l].orValue('').matches('^[A-Za-z0-9][A-Za-z0-9_-]{{1,62}}$'))"
+        );
+        let message = "the pod lacks a label of `agent.roles`, or Mackerel does not take its value";
+        guards.push(Guard::undecided("hasLabelsOfRoles", condition, message));
+    }
+    guards
 }
 
 /// Returns the conditions on names, on the lists to which the engine may add more than the agent, and on the class of the pod.

@@ -105,7 +105,7 @@ reasons! {
     SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
     VolumeMissing = "volume-missing", Warning of change, "the pod lacks, or has as a block device, a volume that the configuration mounts into the agent";
     VolumeUnused = "volume-unused", Warning of change, "nothing mounts a volume that the configuration adds";
-    RolesMissing = "roles-missing", Warning of change, "no role of the configuration is left, because the pod lacks the labels";
+    RolesMissing = "roles-missing", Warning of change, "no role of the configuration is left: the pod lacks a label, or Mackerel does not take a value";
     LabelMissing = "label-missing", Warning of change, "the host's display name or memo has a gap, because the pod lacks a label";
     PullSecrets = "pull-secrets", Warning of change, "the pod has no pull secrets, so none were added";
     QosChanged = "qos-changed", Warning of change, "the QoS class of the pod changes from Guaranteed to Burstable";
