@@ -29,7 +29,6 @@ pub(crate) fn inject_list(
             name: "",
             text,
             injection: &injection,
-            built_namespace: None,
         };
         let around = checks::check_inputs(&[processed], config);
         injection.requirements = around.requirements;

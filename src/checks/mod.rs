@@ -29,8 +29,6 @@ pub struct ProcessedText<'r> {
     pub text: &'r str,
     /// Its result.
     pub injection: &'r Injection,
-    /// The namespace that the builds of kustomizations give the resources of the text.
-    pub built_namespace: Option<&'r str>,
 }
 
 /// The result of the checks.

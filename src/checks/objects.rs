@@ -46,19 +46,12 @@ impl<'r> Named<'r> {
                 ));
             }
         }
-        let outcomes = inputs.iter().flat_map(|input| {
-            let outcomes = input.injection.outcomes.iter();
-            outcomes.map(|outcome| (outcome, input.built_namespace))
-        });
-        for (outcome, built_namespace) in outcomes {
+        for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
             let namespace = namespace_of(outcome, config);
             if let Some(account) = outcome.token_of() {
                 let of_account =
                     |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
                 names.insert(of_account(namespace));
-                if built_namespace.is_some() {
-                    names.extend([built_namespace, None].map(of_account));
-                }
                 if namespace.is_none() {
                     names.insert(of_account(Some(DEFAULT_NAMESPACE)));
                 }

@@ -37,12 +37,7 @@ pub(super) fn remarks(
                 let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
                 accounts.first().copied()
             };
-            // After the build, the account and the workload are in one namespace.
-            let in_build = || {
-                let built = input.built_namespace?;
-                find(Some(built)).or_else(|| find(None))
-            };
-            let own = find(namespace).or_else(in_build);
+            let own = find(namespace);
             let in_default = match namespace {
                 None => find(Some(DEFAULT_NAMESPACE)),
                 Some(_) => None,

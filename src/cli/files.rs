@@ -8,20 +8,19 @@ use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_o
 use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::{
-    Build, Builds, Functions, Graph, Injectors, RenderedElsewhere, rendered_elsewhere,
-    set_annotations,
+    Build, Builds, Functions, Injectors, Kustomizations, set_annotations,
 };
 use crate::cli::mend::build_command;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND, OnError};
-use crate::inject::totals::plural;
-use crate::inject::{Input, Outcome, Row, SharedWork, asks_for_nothing, inject_templates};
+use crate::diagnostic::enumeration;
+use crate::inject::{Input, Row, SharedWork, asks_for_nothing, inject_templates};
 use crate::options::Direction;
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,19 +32,15 @@ pub fn run(
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     discovered.report(messages)?;
-    let graph = Graph::of_input(discovered);
-    let builds = Builds::of(&graph);
-    let injectors = Injectors::of(&graph);
+    let kustomizations = Kustomizations::of_input(discovered);
+    let injectors = Injectors::of(&kustomizations);
     let mut reader = FileReader {
-        graph: &graph,
-        builds: &builds,
-        functions: Functions::of(&graph),
+        kustomizations: &kustomizations,
+        functions: Functions::of(&kustomizations),
         session: Session::new(run, messages),
         shared: SharedWork::default(),
         has_resources: false,
         with_templates: BTreeSet::new(),
-        renaming: Renaming::default(),
-        moving: BTreeSet::new(),
     };
     for folder in &discovered.chart_templates {
         let reason = Reason::HelmTemplate;
@@ -63,31 +58,13 @@ pub fn run(
         mut session,
         has_resources,
         with_templates,
-        renaming,
-        moving,
         ..
     } = reader;
-    report_annotations(&graph, &mut session)?;
-    report_other_names(renaming, &injectors, &mut session)?;
-    let named: HashSet<PathBuf> = paths.iter().map(|path| canonical(path)).collect();
-    let mut elsewhere = match run.options.direction {
-        Direction::Inject => rendered_elsewhere(&graph, &builds, &named),
-        Direction::Uninject => Vec::new(),
-    };
-    // A folder stands right before what is below it.
-    let has_template = |folder: &Path| {
-        let mut from_folder = with_templates.range(folder.to_owned()..);
-        from_folder
-            .next()
-            .is_some_and(|one| one.starts_with(folder))
-    };
-    let is_silent = |one: &RenderedElsewhere<'_>| {
-        let folder = one.build.folder;
-        named.contains(folder) && !has_template(folder)
-    };
-    let silent = elsewhere.extract_if(.., |one| is_silent(one)).collect();
-    report_rendered_elsewhere(silent, &injectors, &mut session)?;
-    note_rendered_elsewhere(&elsewhere, &moving, &injectors, &mut session)?;
+    if run.options.direction == Direction::Inject {
+        report_annotations(&kustomizations, &injectors, &mut session)?;
+        let builds = Builds::of(&kustomizations, &injectors, names_count(run));
+        report_builds(&builds, &injectors, &with_templates, &mut session)?;
+    }
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
         let is_unexplained = !has_resources && !session.has_errors();
@@ -101,10 +78,11 @@ pub fn run(
 }
 
 /// Reports annotations of this program that kustomize sets after the injection, such as `inject: "false"`.
-fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()> {
-    if session.run.options.direction == Direction::Uninject {
-        return Ok(());
-    }
+fn report_annotations(
+    kustomizations: &Kustomizations,
+    injectors: &Injectors<'_>,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
@@ -112,7 +90,7 @@ fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()
     let label = Finding::about_input(Reason::MisplacedAnnotation, message)
         .with_help("set it as an annotation of the pod template");
     let policy = session.run.severity_policy();
-    for at in set_annotations(graph) {
+    for at in set_annotations(kustomizations, injectors) {
         let finding = if at.is_label { &label } else { &finding };
         session.messages.add(Row {
             place: Some(at.place),
@@ -122,96 +100,90 @@ fn report_annotations(graph: &Graph, session: &mut Session<'_>) -> io::Result<()
     Ok(())
 }
 
-/// Warns of what `rbac` prints for files to which kustomize gives other names, once. Where namespaces are missing, other messages
-/// name the command for the build.
-fn report_other_names(
-    renaming: Renaming<'_>,
-    injectors: &Injectors<'_>,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
-    let rbac = |build, session: &Session<'_>| of_build("rbac", build, injectors, session);
-    session.rbac_of_build = renaming.missing.map(|build| rbac(build, session));
-    let Some(build) = renaming.given else {
-        return Ok(());
-    };
-    if !matches!(session.run.mode, OutputMode::Permissions) || session.grants.without_namespace > 0
-    {
-        return Ok(());
-    }
-    let message =
-        "kustomize changes the namespaces or names, so the printed ServiceAccounts may not exist";
-    let command = rbac(build, session);
-    let help = format!("use `{command}`, and so for each directory that you deploy");
-    let finding = Finding::about_input(Reason::KustomizeNames, message).with_help(help);
-    session.add_about(&build.shown.to_string_lossy(), finding)
+/// Returns true if the run depends on the names of namespaces and ServiceAccounts, which kustomize may change.
+fn names_count(run: RunContext<'_>) -> bool {
+    let select = &run.config.spec.select;
+    matches!(run.mode, OutputMode::Permissions)
+        || !select.namespaces.is_empty()
+        || !select.exclude_namespaces.is_empty()
 }
 
-/// Warns of kustomizations whose workloads are not in the input, where the user named the folder and it has no pod template.
-fn report_rendered_elsewhere(
-    silent: Vec<RenderedElsewhere<'_>>,
+/// Reports kustomizations whose builds differ from the files: a warning where the user named the folder and it has no pod template, else
+/// one note for all. `with_templates` are the canonical folders with pod templates.
+fn report_builds(
+    builds: &Builds<'_>,
     injectors: &Injectors<'_>,
+    with_templates: &BTreeSet<PathBuf>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
-    for one in silent {
-        let causes = causes(std::slice::from_ref(&one), false);
-        let message = format!("no pod template: the kustomization has {causes}");
-        let command = of_build(session.run.mode.command(), one.build, injectors, session);
-        let finding = Finding::about_input(Reason::RenderedElsewhere, message)
-            .with_help(format!("use `{command}`"));
-        session.add_about(&one.build.shown.to_string_lossy(), finding)?;
+    let mut roots = builds.roots();
+    let paths = session.run.paths.iter();
+    for folder in paths.map(|path| canonical(path)).collect::<BTreeSet<_>>() {
+        // A folder stands right before what is below it.
+        let mut from_folder = with_templates.range(folder.clone()..);
+        let has_template = from_folder
+            .next()
+            .is_some_and(|one| one.starts_with(&folder));
+        let build = builds.build(&folder).filter(|_| builds.differs(&folder));
+        if let Some(build) = build
+            && !has_template
+            && builds.may_have_templates(&folder)
+        {
+            roots.remove(build.folder);
+            let message = match build.missing {
+                Some(missing) => format!("no pod template: `{missing}` does not exist"),
+                None => "no pod template: kustomize takes the workloads from elsewhere".to_owned(),
+            };
+            let help = format!("use `{}`", of_build(build, injectors, session));
+            let finding = Finding::about_input(Reason::RenderedElsewhere, message);
+            let finding = finding.with_help(
+                build
+                    .missing
+                    .map_or(help, |_| "correct the path".to_owned()),
+            );
+            session.add_about(&build.shown.to_string_lossy(), finding)?;
+        }
+    }
+    let (broken, roots): (Vec<&Path>, Vec<&Path>) = roots
+        .into_iter()
+        .partition(|folder| builds.broken.contains(folder));
+    if let Some(first) = roots.first().and_then(|folder| builds.build(folder)) {
+        let line = format!(
+            "info: what kustomize builds differs from these files: {}; use `{}`",
+            folders(&roots, builds),
+            of_build(first, injectors, session)
+        );
+        session.messages.note_line(&line)?;
+    }
+    if let Some(first) = broken.first().and_then(|folder| builds.build(folder)) {
+        let line = format!(
+            "info: kustomize cannot build {}: `{}` does not exist",
+            folders(&broken, builds),
+            first.missing.unwrap_or_default()
+        );
+        session.messages.note_line(&line)?;
     }
     Ok(())
 }
 
-/// Notes kustomizations whose builds have more pod templates, or select others, in one line.
-fn note_rendered_elsewhere(
-    others: &[RenderedElsewhere<'_>],
-    moving: &BTreeSet<Build<'_>>,
-    injectors: &Injectors<'_>,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
-    let mut builds = moving.clone();
-    builds.extend(others.iter().map(|one| one.build));
-    let Some(first) = builds.first() else {
-        return Ok(());
-    };
-    let names = builds.iter().map(|build| build.shown.to_string_lossy());
-    let names: Vec<_> = names.take(3).collect();
-    let more = if builds.len() > 3 { ", …" } else { "" };
-    let line = format!(
-        "info: rendered elsewhere: {} with {}: {}{more}; use `{}`",
-        plural(builds.len(), "kustomization"),
-        causes(others, !moving.is_empty()),
-        names.join(", "),
-        of_build(session.run.mode.command(), *first, injectors, session)
-    );
-    session.messages.note_line(&line)
+/// `a, b, c and 2 more`
+fn folders(folders: &[&Path], builds: &Builds<'_>) -> String {
+    let shown = folders
+        .iter()
+        .filter_map(|folder| builds.build(folder))
+        .take(3);
+    let mut names = Vec::from_iter(shown.map(|build| build.shown.to_string_lossy().into_owned()));
+    if folders.len() > names.len() {
+        names.push(format!("{} more", folders.len() - names.len()));
+    }
+    enumeration(&names)
 }
 
-/// `charts or resources from outside of the input`
-fn causes(elsewhere: &[RenderedElsewhere<'_>], moves: bool) -> String {
-    let has_charts = elsewhere.iter().any(|one| one.has_charts);
-    let takes_others = elsewhere.iter().any(|one| one.takes_others);
-    let causes = [
-        (has_charts, "charts"),
-        (takes_others, "resources from outside of the input"),
-        (moves, "another namespace for excluded pod templates"),
-    ];
-    let causes = causes.iter().filter(|(is_there, _)| *is_there);
-    let causes: Vec<&str> = causes.map(|(_, cause)| *cause).collect();
-    causes.join(" or ")
-}
-
-/// Returns a command for what kustomize builds.
-fn of_build(
-    command: &str,
-    build: Build<'_>,
-    injectors: &Injectors<'_>,
-    session: &Session<'_>,
-) -> String {
+/// Returns the command for what kustomize builds.
+fn of_build(build: Build<'_>, injectors: &Injectors<'_>, session: &Session<'_>) -> String {
     let arguments = build.needs_helm.then(|| "--enable-helm".to_owned());
     build_command(
-        command,
+        session.run.mode.command(),
         build.shown,
         injectors.of_build(build.folder),
         arguments.as_slice(),
@@ -232,19 +204,9 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
     }
 }
 
-/// The first builds that give templates other names.
-#[derive(Default)]
-struct Renaming<'g> {
-    /// For a template with a namespace.
-    given: Option<Build<'g>>,
-    /// For one without.
-    missing: Option<Build<'g>>,
-}
-
 /// Reads files into a session.
 struct FileReader<'r> {
-    graph: &'r Graph,
-    builds: &'r Builds<'r>,
+    kustomizations: &'r Kustomizations,
     functions: Functions<'r>,
     session: Session<'r>,
     shared: SharedWork,
@@ -252,9 +214,6 @@ struct FileReader<'r> {
     has_resources: bool,
     /// The canonical folders of files with pod templates.
     with_templates: BTreeSet<PathBuf>,
-    renaming: Renaming<'r>,
-    /// The builds that move a template out of an excluded namespace.
-    moving: BTreeSet<Build<'r>>,
 }
 
 impl FileReader<'_> {
@@ -291,7 +250,7 @@ impl FileReader<'_> {
         let run = self.session.run;
         let input = Input {
             text: &text,
-            patch: self.graph.patch_entry(file),
+            patch: self.kustomizations.patch_entry(file),
             cut: None,
         };
         let options = run.options_for(&text);
@@ -302,7 +261,6 @@ impl FileReader<'_> {
             self.with_templates
                 .insert(parent(&file.canonical).to_owned());
         }
-        self.note_other_names(file, &injection.outcomes);
         // A kustomization needs no kind.
         self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
@@ -327,36 +285,10 @@ impl FileReader<'_> {
         self.has_resources |= !injection.findings.is_empty();
         let source = Source {
             state: Some(state),
-            built_namespace: self.builds.namespace_of(file).map(str::to_owned),
             kustomization: None,
         };
         self.session.add(&file.path, source, text, injection);
         Ok(())
-    }
-
-    /// Notes the namespaces of templates to which kustomize gives other names.
-    fn note_other_names(&mut self, file: &InputFile, outcomes: &[Outcome]) {
-        let builds = self.builds.names_of(file);
-        for outcome in outcomes {
-            let own = outcome.identity.namespace.as_deref();
-            if outcome.decision.reason == Reason::NamespaceExcluded {
-                let moving = builds.iter().find(|names| names.moves(own));
-                self.moving.extend(moving.map(|names| names.build));
-            }
-        }
-        for subject in outcomes.iter().filter_map(Outcome::rbac_subject) {
-            let own = subject.namespace.as_deref();
-            let Some(names) = builds.iter().find(|names| names.changes(own)) else {
-                continue;
-            };
-            let known = match own {
-                Some(_) => &mut self.renaming.given,
-                None => &mut self.renaming.missing,
-            };
-            known.get_or_insert(names.build);
-            let renamed = subject.namespace.clone();
-            self.session.renamed_namespaces.extend(renamed);
-        }
     }
 
     /// Notes an unreadable file that may be no manifest, instead of an error.

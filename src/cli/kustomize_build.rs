@@ -4,7 +4,7 @@
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::input::{canonical, io_message, text};
-use crate::cli::kustomizations::{Graph, Injectors};
+use crate::cli::kustomizations::{Injectors, Kustomizations};
 use crate::cli::mend::{build_command, kustomize_options};
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{RunContext, RunRequest};
@@ -49,8 +49,8 @@ pub fn run(
             kustomizations.push((folder, kustomization_of(folder)?));
         }
     }
-    let graph = Graph::of_folders(known.iter().map(PathBuf::as_path));
-    let injectors = Injectors::of(&graph);
+    let found = Kustomizations::of_folders(known.iter().map(PathBuf::as_path));
+    let injectors = Injectors::of(&found);
     for folder in folders {
         let injector = injectors.of_build(&canonical(folder));
         if injector.is_some() {

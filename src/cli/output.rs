@@ -243,7 +243,6 @@ impl Session<'_> {
             texts,
             requirements: &self.requirements,
             config: self.run.config,
-            renamed_namespaces: &self.renamed_namespaces,
         };
         let of_run = self.messages.rows().iter().cloned();
         let of_texts: Vec<Row<'s>> = match request.format {
@@ -270,13 +269,7 @@ impl Session<'_> {
             let message = format!("cannot print the permissions: {templates} without a namespace");
             let mut help = "set `--namespace` or `spec.namespace`".to_owned();
             if self.run.build.is_none() {
-                help += "; if a kustomization sets it, use ";
-                help += &match &self.rbac_of_build {
-                    Some(command) => {
-                        format!("`{command}`, and so for each directory that you deploy")
-                    }
-                    None => "`mackerel-agent-injector rbac -k DIR`".to_owned(),
-                };
+                help += "; if a kustomization sets it, use `mackerel-agent-injector rbac -k DIR`";
             }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
             self.add_about("", finding)?;

@@ -17,7 +17,6 @@ use crate::options::Direction;
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
@@ -37,8 +36,6 @@ pub(super) struct ProcessedFile {
 pub(super) struct Source {
     /// The state of a file when it was read.
     pub(super) state: Option<FileState>,
-    /// The namespace that the builds of kustomizations give the resources of a file.
-    pub(super) built_namespace: Option<String>,
     /// The kustomization whose folder kustomize has built.
     pub(super) kustomization: Option<String>,
 }
@@ -119,7 +116,6 @@ impl ProcessedFile {
             name: &self.name,
             text: &self.text,
             injection: &self.injection,
-            built_namespace: self.source.built_namespace.as_deref(),
         }
     }
 }
@@ -133,10 +129,6 @@ pub(super) struct Session<'r> {
     pub(super) requirements: Vec<Requirement>,
     /// Permissions for the command `rbac`.
     pub(super) grants: Grants,
-    /// The namespaces of templates to which the builds of kustomizations give other names.
-    pub(super) renamed_namespaces: HashSet<String>,
-    /// The command that prints the permissions for a build which gives templates their namespace.
-    pub(super) rbac_of_build: Option<String>,
 }
 
 impl<'r> Session<'r> {
@@ -147,8 +139,6 @@ impl<'r> Session<'r> {
             files: Vec::new(),
             requirements: Vec::new(),
             grants: Grants::default(),
-            renamed_namespaces: HashSet::new(),
-            rbac_of_build: None,
         }
     }
 
@@ -302,11 +292,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Names the command that prints the permissions: for a build, if that gives templates their namespace.
+    /// Names the command that prints the permissions.
     fn rbac_sentence(&self) -> String {
-        if let Some(command) = &self.rbac_of_build {
-            return format!("`{command}` prints it, and so for each directory that you deploy");
-        }
         let outcomes = self.files.iter().flat_map(|file| &file.injection.outcomes);
         let mut subjects = outcomes.filter_map(Outcome::rbac_subject);
         let needs_namespace = subjects.any(|subject| subject.namespace.is_none());
@@ -322,12 +309,6 @@ impl<'r> Session<'r> {
         drop_common_annotations(&mut Vec::from_iter(injections));
         let checked = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
-        let (renamed, mut known) = (&self.renamed_namespaces, HashSet::new());
-        self.requirements.retain_mut(|requirement| {
-            let namespace = &mut requirement.namespace;
-            namespace.take_if(|namespace| renamed.contains(namespace));
-            known.insert((namespace.clone(), requirement.need.clone()))
-        });
         for (file, remark) in checked.remarks {
             if let Some(file) = self.files.get_mut(file) {
                 file.injection.remarks.push(remark);

@@ -131,7 +131,6 @@ fn check_selection(
         name: STDIN,
         text: "",
         injection,
-        built_namespace: None,
     };
     let Some(Unmatched { origin, finding }) = checks::unmatched_namespaces(&[items], config) else {
         return Ok(());
@@ -217,7 +216,6 @@ fn answer_call(
         name: STDIN,
         text: &text,
         injection: &injection,
-        built_namespace: None,
     };
     let end = RunEnd {
         ending,

@@ -51,8 +51,6 @@ pub struct Inputs<'a, 'i> {
     pub texts: &'a [ProcessedText<'i>],
     pub requirements: &'i [Requirement],
     pub config: &'i Config,
-    /// The namespaces that are not those of the pods, because kustomize changes them or other names.
-    pub renamed_namespaces: &'a HashSet<String>,
 }
 
 /// A place in an input.
@@ -138,7 +136,6 @@ fn needed<'i>(shown: &[&Outcome], inputs: Inputs<'_, 'i>) -> Vec<Needed<'i>> {
     for outcome in shown {
         let default_namespace = inputs.config.spec.namespace.as_deref();
         let namespace = outcome.identity.namespace_or(default_namespace);
-        let namespace = namespace.filter(|name| !inputs.renamed_namespaces.contains(*name));
         if let Some(needs) = outcome.needs() {
             keys.extend(needs.objects.iter().map(|key| (namespace, key)));
         }

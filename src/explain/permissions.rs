@@ -35,9 +35,7 @@ pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<
             && subject.account.name.parse::<ObjectName>().is_ok()
         {
             let mut namespace = subject.namespace.clone();
-            namespace.take_if(|name| {
-                inputs.renamed_namespaces.contains(name) || name.parse::<Namespace>().is_err()
-            });
+            namespace.take_if(|name| name.parse::<Namespace>().is_err());
             let accounts = needed.entry((namespace, subject.access));
             let accounts = accounts.or_default();
             accounts.insert(subject.account.name.clone());

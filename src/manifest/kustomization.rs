@@ -17,9 +17,6 @@ const CHART_LISTS: [&str; 2] = ["helmCharts", "helmChartInflationGenerator"];
 /// The lists of a kustomization that hold patches.
 const PATCH_LISTS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
 
-/// Bytes of a namespace, by Kubernetes.
-const MAX_NAMESPACE: usize = 63;
-
 /// The annotation in which kustomize tells its functions the names of an object before it changed them.
 pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
 
@@ -40,12 +37,12 @@ pub(crate) struct Kustomization {
     pub(crate) is_component: bool,
     /// The resources, bases and components: files, directories and URLs.
     pub(crate) resources: Vec<String>,
-    /// `namespace`, which the build gives its resources.
-    pub(crate) namespace: Option<String>,
-    /// True if it sets a prefix or a suffix of names.
+    /// True if it sets the namespace, or a prefix or a suffix of names.
     pub(crate) renames: bool,
     /// True if it renders Helm charts.
     pub(crate) has_charts: bool,
+    /// True if functions generate resources.
+    pub(crate) has_generators: bool,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
     /// Files of patches.
@@ -95,14 +92,12 @@ impl Kustomization {
         self.transformers.extend(strings("transformers"));
         let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
         self.is_component |= text("kind").as_deref() == Some("Component");
-        let namespace = text("namespace").filter(|text| text.len() <= MAX_NAMESPACE);
-        self.namespace = self.namespace.take().or(namespace);
-        self.renames |= ["namePrefix", "nameSuffix"]
+        let has_items = |list| tree.member_items(root, list).next().is_some();
+        self.renames |= ["namespace", "namePrefix", "nameSuffix"]
             .into_iter()
             .any(|name| text(name).is_some());
-        self.has_charts |= CHART_LISTS
-            .into_iter()
-            .any(|list| tree.member_items(root, list).next().is_some());
+        self.has_charts |= CHART_LISTS.into_iter().any(has_items);
+        self.has_generators |= has_items("generators");
         self.resources
             .extend(RESOURCE_LISTS.into_iter().flat_map(strings));
         for list in PATCH_LISTS {
@@ -126,6 +121,15 @@ impl Kustomization {
     }
 }
 
+/// Returns true for an entry that kustomize takes for the address of a repository or file, if there is no such file:
+/// `https://example.com/web.yaml`, `github.com/team/shop//base?ref=v1`, `git@example.com:team/shop`
+pub(crate) fn is_remote(entry: &str) -> bool {
+    let host = entry.split(['/', ':']).next().unwrap_or_default();
+    entry.contains("://")
+        || entry.contains('@')
+        || host.len() < entry.len() && host.contains('.') && !host.starts_with('.')
+}
+
 /// Kustomize fills in the kind if it is missing.
 fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
     tree.member_text(root, "kind")
@@ -141,7 +145,7 @@ fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{is_remote, read};
 
     /// Pointer, path, and the text at the offset.
     fn patches(text: &str) -> Vec<(String, String, String)> {
@@ -212,11 +216,28 @@ mod tests {
 
     #[test]
     fn what_a_build_changes_or_renders_is_read() {
-        let set = read("namespace: shop\nnameSuffix: -v2\nhelmCharts: [{name: web}]\n");
-        assert_eq!(set.namespace.as_deref(), Some("shop"));
-        assert!(set.renames && set.has_charts);
+        for renaming in ["namespace: shop\n", "namePrefix: a-\n", "nameSuffix: -v2\n"] {
+            assert!(read(renaming).renames, "{renaming}");
+        }
+        let set = read("helmCharts: [{name: web}]\ngenerators: [a.yaml]\n");
+        assert!(set.has_generators && set.has_charts);
         let unset = read("namespace: ''\nnamePrefix:\nhelmCharts: []\n");
         assert_eq!(unset, super::Kustomization::default());
+    }
+
+    #[test]
+    fn an_address_is_told_from_a_path() {
+        for (entry, expected) in [
+            ("https://example.com/web.yaml", true),
+            ("github.com/team/shop//base?ref=v1", true),
+            ("git@example.com:team/shop", true),
+            ("web.yaml", false),
+            ("../base", false),
+            ("./v1.2/web.yaml", false),
+            ("base/web.yaml", false),
+        ] {
+            assert_eq!(is_remote(entry), expected, "{entry}");
+        }
     }
 
     #[test]

@@ -123,7 +123,6 @@ reasons! {
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
     AgentsRemoved = "agents-removed", Warning, "a function or post-renderer removes agents from its input";
-    KustomizeNames = "kustomize-names", Warning, "a kustomization of the input changes namespaces or names";
     RenderedElsewhere = "rendered-elsewhere", Warning, "kustomize takes the workloads of a directory from outside of the input";
     KustomizeAnnotation = "kustomize-annotation", Warning, "a kustomization sets an annotation of this tool after injection";
     AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";

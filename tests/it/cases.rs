@@ -468,12 +468,11 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 16] = [
+const ELSEWHERE: [Reason; 15] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
     Reason::KustomizeAnnotation,
-    Reason::KustomizeNames,
     Reason::RenderedElsewhere,
     Reason::UnreadableFile,
     Reason::NoResources,

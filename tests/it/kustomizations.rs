@@ -474,30 +474,118 @@ fn an_overlay_without_its_base_is_a_warning_that_names_k() {
     assert_eq!(other.stderr.matches("error[rendered-elsewhere]").count(), 1);
     // The base is in the input, too.
     let both = folder.run(&["inject", "--check", "base", "overlays"]);
-    assert!(!both.stderr.contains("elsewhere"), "{both:?}");
+    assert!(!both.stderr.contains("kustomize"), "{both:?}");
     let all = folder.run(&["inject", "--check", "--strict", "."]);
     assert_eq!(all.code, Some(1), "{all:?}");
-    let line = "info: rendered elsewhere: 2 kustomizations with charts or resources from outside of the input: charts, remote; \
+    let line = "info: what kustomize builds differs from these files: charts and remote; \
                 use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k charts`\n";
     assert!(all.stderr.contains(line), "{all:?}");
 }
 
-/// The base is left out by its namespace, which is not that of the pods.
+/// The names that a build gives count where something depends on them.
 #[test]
-fn an_overlay_that_moves_a_base_out_of_kube_system_is_named() {
-    for (namespace, is_named) in [("monitoring", true), ("kube-system", false)] {
-        let folder = Folder::with(&[
+fn a_kustomization_that_changes_names_is_named_where_names_count() {
+    let layout = |names: &str| {
+        Folder::with(&[
             ("base/kustomization.yaml", BASE),
-            ("base/web.yaml", &manifest_in("kube-system")),
+            ("base/web.yaml", &manifest_in("system")),
             (
                 "prod/kustomization.yaml",
-                &format!("namespace: {namespace}\nresources: [../base]\n"),
+                &format!("{names}resources: [../base]\n"),
             ),
+        ])
+    };
+    let is_named = |folder: &Folder, arguments: &[&str]| {
+        let stderr = folder.run(&[arguments, &["."]].concat()).stderr;
+        let line = "info: what kustomize builds differs from these files: prod; use `mackerel-agent-injector ";
+        stderr.contains(line) && stderr.contains(" -k prod`")
+    };
+    for (names, changes) in [
+        ("namespace: shop\n", true),
+        ("namePrefix: shop-\n", true),
+        ("nameSuffix: -v2\n", true),
+        ("", false),
+    ] {
+        let folder = layout(names);
+        for (arguments, count) in [
+            (&["rbac", "--set=kubernetesVersion=1.33"][..], true),
+            (
+                &["inject", "--check", "--set=select.namespaces=[shop]"],
+                true,
+            ),
+            (
+                &["explain", "--set=select.excludeNamespaces=[system]"],
+                true,
+            ),
+            (&["inject", "--check"], false),
+            (&["uninject", "--check"], false),
+        ] {
+            assert_eq!(
+                is_named(&folder, arguments),
+                changes && count,
+                "{names} {arguments:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn four_kustomizations_are_named_in_one_line() {
+    let chart = "helmCharts: [{name: redis}]\n";
+    let paths = ["a", "b", "c", "d"].map(|name| format!("{name}/kustomization.yaml"));
+    let mut files = vec![("web.yaml", WEB)];
+    files.extend(paths.iter().map(|path| (&**path, chart)));
+    let ran = Folder::with(&files).run(&["inject", "--check", "."]);
+    let line = "differs from these files: a, b, c and 1 more; use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k a`\n";
+    assert!(ran.stderr.contains(line), "{ran:?}");
+}
+
+/// Functions change or make resources, except this program's own, whose builds inject the agent.
+#[test]
+fn functions_make_builds_that_differ() {
+    let config = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\n";
+    for (functions, differs) in [
+        ("transformers: [other.yaml]\n", true),
+        ("generators: [other.yaml]\n", true),
+        ("transformers: [injector.yaml]\n", false),
+        ("configMapGenerator: [{name: a}]\n", false),
+    ] {
+        let folder = Folder::with(&[
+            (
+                "kustomization.yaml",
+                &format!("resources: [web.yaml]\n{functions}"),
+            ),
+            ("web.yaml", WEB),
+            ("other.yaml", "kind: PatchTransformer\n"),
+            ("injector.yaml", config),
         ]);
         let ran = folder.run(&["inject", "--check", "."]);
-        let line = "1 kustomization with another namespace for excluded pod templates: prod; use `mackerel-agent-injector inject --check -k prod`";
-        assert_eq!(ran.stderr.contains(line), is_named, "{namespace} {ran:?}");
+        let is_named = ran.stderr.contains("differs from these files: .; use");
+        assert_eq!(is_named, differs, "{functions} {ran:?}");
     }
+}
+
+/// `-k` would fail as kustomize does.
+#[test]
+fn a_path_that_does_not_exist_is_named_instead_of_k() {
+    let folder = Folder::with(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [web.yaml, missing.yaml]\n",
+        ),
+        ("base/web.yaml", WEB),
+        ("prod/kustomization.yaml", "resources: [../base]\n"),
+        ("alone/kustomization.yaml", "resources: [../bases]\n"),
+    ]);
+    let alone = folder.run(&["inject", "--check", "--strict", "alone"]);
+    assert_eq!(alone.code, Some(2), "{alone:?}");
+    let error = "error[rendered-elsewhere]: no pod template: `../bases` does not exist\n";
+    assert!(alone.stderr.contains(error), "{alone:?}");
+    std::fs::remove_dir_all(folder.path("alone")).unwrap();
+    let ran = folder.run(&["inject", "--check", "."]);
+    let line = "info: kustomize cannot build prod: `missing.yaml` does not exist\n";
+    assert!(ran.stderr.contains(line), "{ran:?}");
+    assert!(!ran.stderr.contains(" -k "), "{ran:?}");
 }
 
 /// The line does not name a part: the user builds the whole, which may need the charts of a part.
@@ -517,7 +605,7 @@ fn the_kustomization_that_uses_another_is_named() {
         ),
     ]);
     let ran = folder.run(&["inject", "--check", "."]);
-    let line = "info: rendered elsewhere: 1 kustomization with charts or resources from outside of the input: prod; \
+    let line = "info: what kustomize builds differs from these files: prod; \
                 use `mackerel-agent-injector inject --check --kustomize-args=--enable-helm -k prod`\n";
     assert!(ran.stderr.contains(line), "{ran:?}");
     // `prod` and `charts` have no pod template, though another named directory has some.
@@ -550,7 +638,10 @@ fn a_base_without_containers_is_not_rendered_elsewhere() {
     let check = ["inject", "--check", "--strict", "prod"];
     let releases = folder.run(&check);
     assert_eq!(releases.code, Some(0), "{releases:?}");
-    assert!(!releases.stderr.contains("elsewhere"), "{releases:?}");
+    assert!(
+        !releases.stderr.contains("[rendered-elsewhere]"),
+        "{releases:?}"
+    );
     // The releases of two teams, which also use each other.
     folder.write("prod/kustomization.yaml", "resources: [../team]\n");
     folder.write(
@@ -590,203 +681,7 @@ fn a_kustomization_that_names_a_device_or_the_whole_disk_is_not_followed() {
     }
 }
 
-/// The layout of kubebuilder: the file has a namespace that only the kustomization of another directory changes.
-#[test]
-fn rbac_warns_once_where_a_build_changes_names() {
-    let files = [
-        ("manager/kustomization.yaml", "resources: [web.yaml]\n"),
-        ("manager/web.yaml", &*manifest_in("system")),
-        (
-            "default/kustomization.yaml",
-            "namespace: shop\nnamePrefix: shop-\nresources: [../manager]\n",
-        ),
-    ];
-    let folder = Folder::with(&files);
-    let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
-    assert_eq!(rbac.code, Some(0), "{rbac:?}");
-    assert!(
-        rbac.stdout.contains("namespace: system"),
-        "as before: {rbac:?}"
-    );
-    assert_eq!(rbac.stderr.matches("warning[kustomize-names]").count(), 1);
-    assert!(
-        rbac.stderr
-            .contains("use `mackerel-agent-injector rbac --set=kubernetesVersion=1.33 -k default`"),
-        "{rbac:?}"
-    );
-    let checked = folder.run(&["inject", "--check", "."]);
-    assert!(
-        checked
-            .stderr
-            .contains("required in the namespace of the pods: Secret")
-            && !checked.stderr.contains("kustomize-names"),
-        "{checked:?}"
-    );
-    let explained = folder.run(&["explain", "."]).stdout;
-    assert!(
-        explained.contains("ServiceAccount default in the namespace of the pods")
-            && explained.contains("in the namespace of the pods: Secret"),
-        "{explained}"
-    );
-    // Another package keeps its namespace in the report.
-    folder.write("other/web.yaml", &manifest_in("other"));
-    let checked = folder.run(&["inject", "--check", "."]);
-    assert!(
-        checked
-            .stderr
-            .contains("required in other and the namespace of the other pods: Secret"),
-        "{checked:?}"
-    );
-    std::fs::remove_dir_all(folder.path("other")).unwrap();
-    std::fs::remove_dir_all(folder.path("default")).unwrap();
-    let checked = folder.run(&["inject", "--check", "."]);
-    assert!(
-        checked.stderr.contains("required in system: Secret"),
-        "{checked:?}"
-    );
-}
-
-/// Flux's layout: the namespace is in the base, and the build of an overlay knows it.
-#[test]
-fn rbac_names_the_build_that_knows_a_missing_namespace() {
-    let folder = Folder::with(&[
-        (
-            "base/kustomization.yaml",
-            "namespace: shop\nresources: [web.yaml]\n",
-        ),
-        ("base/web.yaml", WEB),
-        ("prod/kustomization.yaml", "resources: [../base]\n"),
-        (
-            "other/kustomization.yaml",
-            "namespace: other\nresources: [web.yaml]\n",
-        ),
-        ("other/web.yaml", &manifest_in("shop")),
-    ]);
-    let rbac = folder.run(&["rbac", "."]);
-    assert_eq!((rbac.code, &*rbac.stdout), (Some(2), ""), "{rbac:?}");
-    let error = "error[namespace-required]: cannot print the permissions: 1 pod template without a namespace\n\
-                 \x20 = help: set `--namespace` or `spec.namespace`; if a kustomization sets it, use `mackerel-agent-injector rbac -k prod`, and so for each directory that you deploy\n";
-    assert!(rbac.stderr.starts_with(error), "{rbac:?}");
-    assert!(!rbac.stderr.contains("[kustomize-names]"), "{rbac:?}");
-}
-
-/// The first one gives the same as the file.
-#[test]
-fn rbac_names_the_build_that_gives_another_namespace() {
-    let folder = Folder::with(&[
-        ("base/kustomization.yaml", BASE),
-        ("base/web.yaml", &manifest_in("shop")),
-        (
-            "dev/kustomization.yaml",
-            "namespace: shop\nresources: [../base]\n",
-        ),
-        (
-            "prod/kustomization.yaml",
-            "namespace: prod\nresources: [../base]\n",
-        ),
-    ]);
-    let rbac = folder.run(&["rbac", "."]);
-    assert!(rbac.stderr.contains("-k prod`"), "{rbac:?}");
-}
-
-/// The build of `prod` does not change the names of the base, which is enough if those are other ones than in the file.
-#[test]
-fn a_build_that_adds_nothing_gives_the_names_of_its_base() {
-    for (base, dev, own, is_other) in [
-        ("namespace: shop\n", "namespace: dev\n", "dev", true),
-        ("namespace: shop\n", "namespace: dev\n", "shop", true),
-        ("namespace: shop\n", "namespace: shop\n", "shop", false),
-        ("", "namespace: dev\n", "dev", false),
-        ("", "namespace: dev\n", "shop", true),
-    ] {
-        let overlay = |names: &str| format!("{names}resources: [../base]\n");
-        let folder = Folder::with(&[
-            ("base/kustomization.yaml", &format!("{base}{BASE}")),
-            ("base/web.yaml", &manifest_in(own)),
-            ("dev/kustomization.yaml", &overlay(dev)),
-            ("prod/kustomization.yaml", &overlay("")),
-        ]);
-        let stderr = folder.run(&["rbac", "."]).stderr;
-        let named = if own == "dev" { "-k prod`" } else { "-k dev`" };
-        assert_eq!(
-            stderr.contains(named),
-            is_other,
-            "{base} {dev} {own} {stderr}"
-        );
-    }
-}
-
-/// Writes each kustomization, and gives the namespace of the Deployment in the build of `top`.
-fn built_namespace(folder: &Folder, layers: &[(&str, &str)]) -> Option<String> {
-    let kustomize = tools::find("kustomize", "5.8.")?;
-    for (name, text) in layers {
-        folder.write(&format!("{name}/kustomization.yaml"), text);
-    }
-    let mut build = Command::new(&kustomize);
-    let output = build
-        .args(["build", "top"])
-        .current_dir(folder.root())
-        .output();
-    let built = String::from_utf8(output.unwrap().stdout).unwrap();
-    let namespace = built
-        .lines()
-        .find_map(|line| line.strip_prefix("  namespace: "));
-    Some(namespace.unwrap_or_else(|| panic!("{built}")).to_owned())
-}
-
-#[test]
-fn the_believed_namespace_is_that_of_the_build() {
-    const COMPONENT: &str = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n";
-    let component = |text: &str| format!("{COMPONENT}{text}");
-    let base = ("base", "namespace: a\nresources: [web.yaml]\n");
-    for layers in [
-        &[("top", "namespace: b\nresources: [../base]\n"), base][..],
-        &[("top", "resources: [../base]\n"), base],
-        &[
-            ("top", "resources: [../middle]\n"),
-            ("middle", "namespace: c\nresources: [../base]\n"),
-            base,
-        ],
-        &[
-            (
-                "top",
-                "namespace: b\nresources: [../base]\ncomponents: [../one]\n",
-            ),
-            ("one", &component("namespace: c\n")),
-            base,
-        ],
-        &[
-            (
-                "top",
-                "components: [../one, ../two]\nresources: [../base]\n",
-            ),
-            ("one", &component("namespace: c\n")),
-            ("two", &component("components: [../three]\n")),
-            ("three", &component("namespace: d\n")),
-            base,
-        ],
-        &[
-            ("top", "components: [../one]\n"),
-            ("one", &component("namespace: c\nresources: [../base]\n")),
-            base,
-        ],
-    ] {
-        let folder = Folder::with(&[("base/web.yaml", &manifest_in("shop"))]);
-        let Some(namespace) = built_namespace(&folder, layers) else {
-            return;
-        };
-        let rbac = || folder.run(&["rbac", "."]).stderr;
-        assert!(rbac().contains("-k top`"), "{layers:?} {}", rbac());
-        folder.write("base/web.yaml", &manifest_in(&namespace));
-        assert!(
-            !rbac().contains("[kustomize-names]"),
-            "{layers:?} {}",
-            rbac()
-        );
-    }
-}
-
-/// Each uses the next; the names of the outermost count, and the time for each does not grow with the number of folders above.
+/// Each uses the next; the time for each does not grow with the number of folders above.
 #[test]
 fn kustomizations_that_are_nested_a_hundred_deep_are_read() {
     let folder = Folder::with(&[]);
@@ -808,52 +703,6 @@ fn kustomizations_that_are_nested_a_hundred_deep_are_read() {
     assert!(!rbac.stderr.contains("warning["), "{rbac:?}");
 }
 
-#[test]
-fn rbac_says_nothing_where_the_build_keeps_the_names_of_the_files() {
-    for (kustomization, is_other) in [
-        ("namespace: shop\nresources: [web.yaml]\n", false),
-        ("namePrefix: a-\nresources: [other.yaml]\n", false),
-        (
-            "kind: Component\nnamespace: b\nresources: [web.yaml]\n",
-            false,
-        ),
-        ("namespace: b\nresources: [web.yaml]\n", true),
-        (
-            "namespace: shop\nnamePrefix: a-\nresources: [web.yaml]\n",
-            true,
-        ),
-    ] {
-        let folder = Folder::with(&[
-            ("kustomization.yaml", kustomization),
-            ("web.yaml", &manifest_in("shop")),
-        ]);
-        let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
-        let is_said = rbac.stderr.contains("[kustomize-names]");
-        assert_eq!(is_said, is_other, "{kustomization} {rbac:?}");
-    }
-}
-
-/// Its user is named, which can be built.
-#[test]
-fn rbac_warns_where_a_component_gives_other_names() {
-    for names in ["namespace: b", "namePrefix: b-"] {
-        let component = format!("kind: Component\n{names}\n");
-        let folder = Folder::with(&[
-            ("component/kustomization.yaml", &component),
-            (
-                "over/kustomization.yaml",
-                "resources: [web.yaml]\ncomponents: [../component]\n",
-            ),
-            ("over/web.yaml", &manifest_in("shop")),
-        ]);
-        let rbac = folder.run(&["rbac", "--set=kubernetesVersion=1.33", "."]);
-        assert!(
-            rbac.stderr.contains("[kustomize-names]") && rbac.stderr.contains("-k over`"),
-            "{names} {rbac:?}"
-        );
-    }
-}
-
 /// It cannot be built alone.
 #[test]
 fn a_component_is_not_named_for_k() {
@@ -865,35 +714,7 @@ fn a_component_is_not_named_for_k() {
         ),
     ]);
     let ran = folder.run(&["inject", "--check", "."]);
-    assert!(!ran.stderr.contains("elsewhere"), "{ran:?}");
-}
-
-/// Either has the namespace, and the kustomization beside them gives it to the other.
-#[test]
-fn a_service_account_is_found_by_the_namespace_of_the_kustomization() {
-    let account = |namespace: &str| {
-        format!(
-            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: web{namespace}}}\nautomountServiceAccountToken: false\n"
-        )
-    };
-    let with_account =
-        |web: &str| web.replace("    spec:\n", "    spec:\n      serviceAccountName: web\n");
-    let kustomization = "namespace: shop\nresources: [web.yaml, account.yaml]\n";
-    for (web, account) in [
-        (WEB.to_owned(), account(", namespace: shop")),
-        (manifest_in("shop"), account("")),
-    ] {
-        let folder = Folder::with(&[
-            ("web.yaml", &with_account(&web)),
-            ("account.yaml", &account),
-        ]);
-        let check = || folder.run(&["inject", "--check", "."]).stderr;
-        assert!(!check().contains("sa-automount-off"));
-        folder.write("kustomization.yaml", kustomization);
-        let stderr = check();
-        assert!(stderr.contains("warning[sa-automount-off]"), "{stderr}");
-        assert!(!stderr.contains("sa-automount-unknown"), "{stderr}");
-    }
+    assert!(!ran.stderr.contains("differs"), "{ran:?}");
 }
 
 #[cfg(unix)]
@@ -925,8 +746,7 @@ fn a_named_directory_with_charts_is_warned_of_although_another_one_uses_it() {
         ("charts/kustomization.yaml", "helmCharts: [{name: web}]\n"),
     ]);
     let checked = folder.run(&["inject", "--check", "web", "charts"]);
-    let warning =
-        "warning[rendered-elsewhere]: no pod template: the kustomization has charts\n --> charts\n";
+    let warning = "warning[rendered-elsewhere]: no pod template: kustomize takes the workloads from elsewhere\n --> charts\n";
     assert!(checked.stderr.contains(warning), "{checked:?}");
 }
 

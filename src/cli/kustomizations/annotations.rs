@@ -1,6 +1,6 @@
 //! Annotations of this program that kustomizations set.
 
-use crate::cli::kustomizations::graph::Graph;
+use crate::cli::kustomizations::files::Kustomizations;
 use crate::cli::kustomizations::injectors::Injectors;
 use crate::config::API_VERSION;
 use crate::diagnostic::{LineCounter, Position};
@@ -20,26 +20,25 @@ pub struct AnnotationPlace {
 
 /// Returns the first annotation of this program that each kustomization sets, itself or by a file that it names as a patch. One that
 /// runs this program as a transformer does so behind its patches.
-pub fn set_annotations(graph: &Graph) -> Vec<AnnotationPlace> {
-    let injectors = Injectors::of(graph);
+pub fn set_annotations(
+    kustomizations: &Kustomizations,
+    injectors: &Injectors,
+) -> Vec<AnnotationPlace> {
     // Many kustomizations may name one file.
-    let mut patches: HashMap<usize, Option<AnnotationPlace>> = HashMap::new();
-    let mut of_patch = |index: usize| {
-        let known = patches.entry(index);
-        let known = known.or_insert_with(|| place_in(&graph.shown(index), &graph.text(index)?));
-        known.clone()
-    };
+    let mut patches: HashMap<&Path, Option<AnnotationPlace>> = HashMap::new();
     let mut annotations = Vec::new();
-    for (index, node) in graph.nodes.iter().enumerate() {
-        let Some(file) = &node.kustomization else {
-            continue;
-        };
-        if !graph.has_folder(&node.path) || injectors.of_kustomization(index).is_some() {
+    for (folder, file) in &kustomizations.files {
+        if !kustomizations.has_folder(folder) || injectors.of_file(file).is_some() {
             continue;
         }
+        let mut of_patch = |patch| {
+            let known = patches.entry(patch);
+            known
+                .or_insert_with(|| place_in(&kustomizations.shown(patch), &file.text_of(patch)?))
+                .clone()
+        };
         let own = place_in(&file.path, &file.text);
-        let mut named = node.patches.iter();
-        annotations.extend(own.or_else(|| named.find_map(|named| of_patch(*named))));
+        annotations.extend(own.or_else(|| file.patches.iter().find_map(|patch| of_patch(patch))));
     }
     annotations
 }

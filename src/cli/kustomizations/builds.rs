@@ -1,147 +1,120 @@
-//! The names that the builds of kustomizations give.
+//! The kustomizations whose builds differ from the files of the input.
 
-use crate::cli::discover::InputFile;
 use crate::cli::find_config::parent;
-use crate::cli::kustomizations::graph::Graph;
+use crate::cli::kustomizations::files::Kustomizations;
+use crate::cli::kustomizations::injectors::Injectors;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// Builds with different names that are remembered for a file. Four can leave it where it is: without a namespace or with its own, each
-/// with a prefix or without. Of five, one moves it.
-const MAX_DIFFERENT: usize = 5;
-
 /// A kustomization to build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Build<'g> {
+#[derive(Debug, Clone, Copy)]
+pub struct Build<'k> {
     /// The folder in messages.
-    pub shown: &'g Path,
+    pub shown: &'k Path,
     /// The canonical folder.
-    pub folder: &'g Path,
+    pub folder: &'k Path,
+    /// A resource that does not exist, so that kustomize does not build it.
+    pub missing: Option<&'k str>,
     pub needs_helm: bool,
 }
 
-/// The names that are given to resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Names<'g> {
-    namespace: Option<&'g str>,
-    /// True for a prefix or suffix.
-    renames: bool,
-}
-
-impl Names<'_> {
-    /// Returns the names after the next kustomization has given others.
-    fn then(self, next: Self) -> Self {
-        Self {
-            namespace: next.namespace.or(self.namespace),
-            renames: self.renames || next.renames,
-        }
-    }
-}
-
-/// The names that a build gives the resources of a file.
-#[derive(Debug, Clone, Copy)]
-pub struct BuiltNames<'g> {
-    pub build: Build<'g>,
-    names: Names<'g>,
-}
-
-impl<'g> BuiltNames<'g> {
-    /// Returns true if the build gives another namespace.
-    pub fn moves(&self, namespace: Option<&str>) -> bool {
-        self.names.namespace.is_some() && self.names.namespace != namespace
-    }
-
-    /// Returns true if the build gives other names to what has a namespace, or a namespace to what has none.
-    pub fn changes(&self, namespace: Option<&str>) -> bool {
-        self.moves(namespace) || namespace.is_some() && self.names.renames
-    }
-}
-
-/// The builds that use each kustomization and file, from those of kustomizations that no other one uses.
+/// The builds of a run.
 #[derive(Debug)]
-pub struct Builds<'g> {
-    graph: &'g Graph,
-    /// By node: true if it, or a kustomization that it uses, has charts.
-    needs_helm: Vec<bool>,
-    /// By node.
-    names: Vec<Vec<BuiltNames<'g>>>,
+pub struct Builds<'k> {
+    kustomizations: &'k Kustomizations,
+    /// The folders of the kustomizations whose builds differ.
+    differing: HashSet<&'k Path>,
+    /// The folders of those that name a path which does not exist.
+    pub broken: HashSet<&'k Path>,
 }
 
-impl<'g> Builds<'g> {
-    pub fn of(graph: &'g Graph) -> Self {
-        let order = graph.users_first();
-        let mut builds = Self {
-            graph,
-            needs_helm: vec![false; graph.nodes.len()],
-            names: vec![Vec::new(); graph.nodes.len()],
-        };
-        // kustomize runs the Components before the kustomization that uses them gives its own names.
-        let mut own = vec![Names::default(); graph.nodes.len()];
-        for index in order.iter().rev().copied() {
-            let node = &graph.nodes[index];
-            builds.needs_helm[index] = node.has_charts();
-            for used in node.resources.iter().copied() {
-                builds.needs_helm[index] |= builds.needs_helm[used];
-                if graph.nodes[used].is_component() {
-                    own[index] = own[index].then(own[used]);
-                }
+impl<'k> Builds<'k> {
+    /// Finds the kustomizations of the input with charts, generators, transformers of others, or resources that are not in the input; where
+    /// names count, also those that change them.
+    pub fn of(
+        kustomizations: &'k Kustomizations,
+        injectors: &Injectors,
+        names_count: bool,
+    ) -> Self {
+        let (mut differing, mut missing) = (Vec::new(), Vec::new());
+        for (folder, file) in &kustomizations.files {
+            if !kustomizations.walked.contains(folder) {
+                continue;
             }
-            if let Some(file) = &node.kustomization {
-                own[index] = own[index].then(Names {
-                    namespace: file.content.namespace.as_deref(),
-                    renames: file.content.renames,
-                });
+            let content = &file.content;
+            if file.missing.is_some() {
+                missing.push(folder.as_path());
             }
-        }
-        for index in order {
-            let node = &graph.nodes[index];
-            if builds.names[index].is_empty()
-                && let Some(build) = builds.build(index)
+            if file.takes_remote
+                || file
+                    .resources
+                    .iter()
+                    .any(|named| kustomizations.is_outside(named))
+                || content.has_charts
+                || content.has_generators
+                || names_count && content.renames
+                || !content.transformers.is_empty() && injectors.of_file(file).is_none()
             {
-                let names = Names::default();
-                builds.names[index].push(BuiltNames { build, names });
-            }
-            for BuiltNames { build, names } in builds.names[index].clone() {
-                let names = own[index].then(names);
-                for used in &node.resources {
-                    let known = &mut builds.names[*used];
-                    let is_new = known.iter().all(|known| known.names != names);
-                    if is_new && known.len() < MAX_DIFFERENT {
-                        known.push(BuiltNames { build, names });
-                    }
-                }
+                differing.push(folder.as_path());
             }
         }
-        builds
+        differing.extend(&missing);
+        Self {
+            kustomizations,
+            differing: kustomizations.with_users(differing),
+            broken: kustomizations.with_users(missing),
+        }
     }
 
-    /// Returns the build of a kustomization. A Component has none.
-    pub(super) fn build(&self, index: usize) -> Option<Build<'g>> {
-        let node = &self.graph.nodes[index];
-        let file = node.kustomization.as_ref();
-        let file = file.filter(|file| !file.content.is_component)?;
-        Some(Build {
-            shown: parent(&file.path),
-            folder: &node.path,
-            needs_helm: self.needs_helm[index],
+    /// Returns the folders of the differing kustomizations that no other one uses. A Component has no build.
+    pub fn roots(&self) -> BTreeSet<&'k Path> {
+        let users = self.kustomizations.users();
+        let is_root = |folder: &&&Path| !users.contains_key(**folder) && self.differs(folder);
+        self.differing.iter().filter(is_root).copied().collect()
+    }
+
+    /// Returns true for a canonical folder whose build differs.
+    pub fn differs(&self, folder: &Path) -> bool {
+        let file = self.kustomizations.files.get(folder);
+        self.differing.contains(folder) && file.is_some_and(|file| !file.content.is_component)
+    }
+
+    /// Returns false where what the build takes from elsewhere are files without containers, such as Flux's HelmRelease. What cannot be
+    /// read, such as a file outside of the repository, may have some.
+    pub fn may_have_templates(&self, folder: &Path) -> bool {
+        let kustomizations = self.kustomizations;
+        let used = kustomizations.with_used([folder]);
+        let mut files = used
+            .iter()
+            .filter_map(|used| kustomizations.files.get(*used));
+        files.any(|file| {
+            let outside = file.resources.iter().filter(|named| {
+                kustomizations.is_outside(named) && !kustomizations.files.contains_key(*named)
+            });
+            let mut texts = outside.map(|named| file.text_of(named));
+            file.takes_remote
+                || file.missing.is_some()
+                || file.content.has_charts
+                || file.content.has_generators
+                || texts.any(|text| text.is_none_or(|text| text.contains("containers")))
         })
     }
 
-    /// Returns the first of the builds that use a kustomization, or that of itself.
-    pub(super) fn first(&self, index: usize) -> Option<Build<'g>> {
-        Some(self.names[index].first()?.build)
-    }
-
-    /// Returns the names that builds give the resources of a file.
-    pub fn names_of(&self, file: &InputFile) -> &[BuiltNames<'g>] {
-        let index = self.graph.index_of(&file.canonical);
-        index.map_or(&[], |index| &self.names[index])
-    }
-
-    /// Returns the namespace that each build gives the resources of a file, if no other names change.
-    pub fn namespace_of(&self, file: &InputFile) -> Option<&'g str> {
-        match self.names_of(file) {
-            [only] if !only.names.renames => only.names.namespace,
-            _ => None,
+    /// Returns the build of a canonical folder with a kustomization.
+    pub fn build(&self, folder: &Path) -> Option<Build<'k>> {
+        let (folder, file) = self.kustomizations.files.get_key_value(folder)?;
+        let mut build = Build {
+            shown: parent(&file.path),
+            folder,
+            missing: None,
+            needs_helm: false,
+        };
+        for used in self.kustomizations.with_used([folder.as_path()]) {
+            if let Some(file) = self.kustomizations.files.get(used) {
+                build.missing = build.missing.or(file.missing.as_deref());
+                build.needs_helm |= file.content.has_charts;
+            }
         }
+        Some(build)
     }
 }

@@ -1,26 +1,27 @@
 //! The configurations of functions: under `transformers` of a kustomization, or in a Kptfile.
 
 use crate::cli::find_config::read_found;
-use crate::cli::kustomizations::graph::Graph;
+use crate::cli::kustomizations::files::Kustomizations;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The files and folders that configure functions.
 #[derive(Debug)]
-pub struct Functions<'g> {
-    graph: &'g Graph,
-    transformers: HashSet<&'g Path>,
+pub struct Functions<'k> {
+    kustomizations: &'k Kustomizations,
+    transformers: HashSet<&'k Path>,
     /// The words of each Kptfile, which may be paths, by its folder.
     kptfiles: HashMap<PathBuf, Option<HashSet<String>>>,
 }
 
-impl<'g> Functions<'g> {
-    pub fn of(graph: &'g Graph) -> Self {
-        let transformers = graph.nodes.iter().flat_map(|node| &node.transformers);
+impl<'k> Functions<'k> {
+    pub fn of(kustomizations: &'k Kustomizations) -> Self {
+        let transformers = kustomizations.files.values();
         Self {
-            graph,
+            kustomizations,
             transformers: transformers
-                .map(|index| &*graph.nodes[*index].path)
+                .flat_map(|file| &file.transformers)
+                .map(PathBuf::as_path)
                 .collect(),
             kptfiles: HashMap::new(),
         }
@@ -36,7 +37,7 @@ impl<'g> Functions<'g> {
             return true;
         }
         let folders = file.ancestors().skip(1);
-        for folder in folders.filter(|folder| self.graph.has_folder(folder)) {
+        for folder in folders.filter(|folder| self.kustomizations.has_folder(folder)) {
             let known = self.kptfiles.entry(folder.to_owned());
             if let Some(words) = known.or_insert_with(|| words_of_kptfile(folder)) {
                 let path = file.strip_prefix(folder).unwrap_or(file);

@@ -1,8 +1,8 @@
 //! Kustomizations that run this program as a transformer, so that their builds inject the agent.
 
-use crate::cli::kustomizations::graph::Graph;
+use crate::cli::kustomizations::files::{KustomizationFile, Kustomizations};
 use crate::config::API_VERSION;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// A configuration of this program under `transformers`, as a canonical path.
@@ -17,58 +17,58 @@ pub enum Injector {
 
 /// The kustomizations that run this program.
 #[derive(Debug)]
-pub struct Injectors<'g> {
-    graph: &'g Graph,
+pub struct Injectors<'k> {
+    kustomizations: &'k Kustomizations,
     /// Files with a configuration of this program, and folders that build one.
-    configurations: HashSet<usize>,
+    configurations: HashSet<&'k Path>,
 }
 
-impl<'g> Injectors<'g> {
-    pub fn of(graph: &'g Graph) -> Self {
-        let transformers = graph.nodes.iter().flat_map(|node| &node.transformers);
-        let transformers = graph.reachable(transformers.copied());
-        let mut configurations = HashSet::new();
-        for index in graph.users_first().into_iter().rev() {
-            let mut used = graph.nodes[index].resources.iter();
-            let is_configuration = || {
-                let text = graph.text(index);
-                text.is_some_and(|text| text.contains(API_VERSION))
-            };
-            if transformers.contains(&index)
-                && (used.any(|used| configurations.contains(used)) || is_configuration())
-            {
-                configurations.insert(index);
+impl<'k> Injectors<'k> {
+    pub fn of(kustomizations: &'k Kustomizations) -> Self {
+        let files = &kustomizations.files;
+        let transformers = files.values().flat_map(|file| &file.transformers);
+        let built = kustomizations.with_used(transformers.map(PathBuf::as_path));
+        let mut known: HashMap<&Path, bool> = HashMap::new();
+        for (folder, file) in files {
+            let resources = file.resources.iter().filter(|_| built.contains(&**folder));
+            for named in file.transformers.iter().chain(resources) {
+                known.entry(named).or_insert_with(|| {
+                    let text = file.text_of(named);
+                    text.is_some_and(|text| text.contains(API_VERSION))
+                });
             }
         }
+        let configurations = known.into_iter().filter(|(_, is_ours)| *is_ours);
         Self {
-            graph,
-            configurations,
+            kustomizations,
+            configurations: kustomizations.with_users(configurations.map(|(path, _)| path)),
         }
     }
 
     /// Returns the configuration that a kustomization gives this program.
-    pub(super) fn of_kustomization(&self, index: usize) -> Option<Injector> {
-        let node = &self.graph.nodes[index];
-        let entries = node.kustomization.iter();
-        let mut entries = entries.flat_map(|file| &file.content.transformers);
+    pub(super) fn of_file(&self, file: &KustomizationFile) -> Option<Injector> {
+        let mut entries = file.content.transformers.iter();
         if entries.any(|entry| entry.contains(API_VERSION)) {
             return Some(Injector::Inline);
         }
-        let mut named = node.transformers.iter();
-        let named = named.find(|named| self.configurations.contains(named))?;
-        let named = &self.graph.nodes[*named];
-        Some(match named.kustomization {
-            Some(_) => Injector::Folder(named.path.clone()),
-            None => Injector::File(named.path.clone()),
+        let mut named = file.transformers.iter();
+        let named = named.find(|named| self.configurations.contains(named.as_path()))?;
+        Some(match self.kustomizations.files.get(named) {
+            Some(_) => Injector::Folder(named.clone()),
+            None => Injector::File(named.clone()),
         })
     }
 
     /// Returns the configuration that the build of a canonical folder gives this program, by its kustomization or one that it uses.
     pub fn of_build(&self, folder: &Path) -> Option<Injector> {
-        let own = self.graph.index_of(folder)?;
-        let used = self.graph.reachable([own]);
-        let mut own_first = std::iter::once(own).chain(used);
-        own_first.find_map(|index| self.of_kustomization(index))
+        let files = &self.kustomizations.files;
+        let used: BTreeSet<&Path> = self
+            .kustomizations
+            .with_used([folder])
+            .into_iter()
+            .collect();
+        let mut own_first = std::iter::once(folder).chain(used);
+        own_first.find_map(|folder| self.of_file(files.get(folder)?))
     }
 }
 
@@ -95,8 +95,8 @@ mod tests {
         };
         let folder = canonical(&root.path().join("prod"));
         let base = canonical(&root.path().join("base"));
-        let graph = Graph::of_folders([&*base, &*folder].into_iter());
-        let found = Injectors::of(&graph).of_build(&folder)?;
+        let kustomizations = Kustomizations::of_folders([&*base, &*folder].into_iter());
+        let found = Injectors::of(&kustomizations).of_build(&folder)?;
         Some(match found {
             Injector::File(path) => Injector::File(relative(path)),
             Injector::Folder(path) => Injector::Folder(relative(path)),
