@@ -1,11 +1,10 @@
-//! Parses the arguments. An error of clap gets a better tip, and a line in the log, since Helm 4 hides stderr.
+//! Parses the arguments. An error of clap gets a line in the log, since Helm 4 hides stderr.
 
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use crate::diagnostic::{shell_argument, shell_word, visible};
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use crate::diagnostic::{shell_argument, visible};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,42 +56,21 @@ fn with_examples_of(command: Command, name: &str) -> Command {
         .mut_subcommands(|subcommand| with_examples_of(subcommand, name))
 }
 
-/// Prints the help or the version, or an error with a tip.
+/// Prints the help or the version, or an error.
 pub fn answer(mut error: clap::Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
-    let tip = match error.kind() {
-        ErrorKind::UnknownArgument => {
-            context(&error, ContextKind::InvalidArg).and_then(tip_for_argument)
-        }
-        ErrorKind::InvalidSubcommand => {
-            context(&error, ContextKind::InvalidSubcommand).and_then(tip_for_path)
-        }
-        _ => None,
-    };
     if error.kind() == ErrorKind::UnknownArgument {
         // clap suggests `-- --dry-run`, which would be the name of a file.
         error.remove(ContextKind::Suggested);
-    }
-    if let Some(tip) = tip {
-        let tips = vec![StyledStr::from(tip)];
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     let _ = error.print();
     if let Err(error) = log_error(&error) {
         anstream::eprintln!("error: {error}");
     }
     Exit::Trouble
-}
-
-/// Returns the argument that an error is about.
-fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind) {
-        Some(ContextValue::String(argument)) => Some(argument),
-        _ => None,
-    }
 }
 
 /// Adds an error about arguments to the log file.
@@ -105,58 +83,11 @@ fn log_error(error: &clap::Error) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the equivalent of an argument of other tools, or the commands that have the option.
-fn tip_for_argument(argument: &str) -> Option<String> {
-    let tip = match argument {
-        "--dry-run" => "`--diff` shows what would change, `--check` lists it",
-        "-f" | "--file" | "--filename" => "name files and directories without a flag",
-        "-R" | "-r" | "--recursive" => "directories are always searched recursively",
-        "-w" | "--write" | "--inplace" => "`inject -i` changes the files",
-        "-c" => "use `--config`",
-        _ if argument.contains(' ') => {
-            "the argument contains a space; an option and its value are two arguments, or joined by `=`"
-        }
-        _ => return tip_for_command(argument),
-    };
-    Some(tip.to_owned())
-}
-
-/// Returns a tip that names the commands with this option.
-fn tip_for_command(argument: &str) -> Option<String> {
-    let mut program = Cli::command();
-    program.build();
-    let mut commands = Vec::new();
-    for command in program.get_subcommands() {
-        if command
-            .get_arguments()
-            .any(|known| is_option(known, argument))
-        {
-            commands.push(format!("`{}`", command.get_name()));
-        }
-    }
-    if commands.is_empty() {
-        return None;
-    }
-    let commands = commands.join(" and ");
-    Some(format!("`{argument}` is an option of {commands}"))
-}
-
 /// Returns true if the argument is the long or short name of the option.
 fn is_option(option: &Arg, argument: &str) -> bool {
     let is_long = |long: &str| argument.strip_prefix("--") == Some(long);
     let is_short = |short: char| argument == format!("-{short}");
     option.get_long().is_some_and(is_long) || option.get_short().is_some_and(is_short)
-}
-
-/// Returns a tip for a file or directory in the place of a command.
-fn tip_for_path(word: &str) -> Option<String> {
-    let is_path = word.contains(['/', '.']) || Path::new(word).exists();
-    is_path.then(|| {
-        format!(
-            "to inject the agent into it, use `inject {}`",
-            shell_word(word)
-        )
-    })
 }
 
 /// Returns this call without its paths, for a shell.
@@ -234,24 +165,5 @@ mod tests {
         );
         assert_eq!(found(&["inject", "--sett"]), None);
         assert_eq!(found(&["--log-file"]), None);
-    }
-
-    #[test]
-    fn an_argument_of_another_tool_gets_advice() {
-        assert_eq!(
-            tip_for_argument("--dry-run").unwrap(),
-            "`--diff` shows what would change, `--check` lists it"
-        );
-        assert!(
-            tip_for_argument("--namespace shop")
-                .unwrap()
-                .contains("a space")
-        );
-        assert_eq!(tip_for_argument("--nonsense"), None);
-        assert_eq!(
-            tip_for_path("web.yaml").unwrap(),
-            "to inject the agent into it, use `inject web.yaml`"
-        );
-        assert_eq!(tip_for_path("injetc"), None);
     }
 }
