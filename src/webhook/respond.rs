@@ -164,8 +164,8 @@ impl Responder {
         } = reply;
         // The log's thread often takes the processor from this one, so the answer goes to the client before the line is written.
         spawn_local(async move { drop(line) });
-        let answer = UnreadAnswer::new(body, &self.traffic);
-        let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
+        let answer = UnreadAnswer::new(body, &self.traffic)
+            .map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
         self.metrics
             .reviewed(hook.name(), decision, is_dry_run, started.elapsed());
         Ok(Bytes::from_owner(answer))
@@ -210,13 +210,10 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 
 /// `application/json`, with or without parameters such as the charset.
 fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers
+    headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    content_type
-        .split(';')
-        .next()
+        .and_then(|content_type| content_type.split(';').next())
         .is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
 }
 
