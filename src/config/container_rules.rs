@@ -51,19 +51,17 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         if let Some(name) = variables.iter().find(|name| !may_have(agent, name)) {
             let unknown = Violation::new(format!("refers to the unknown variable `{name}`"))
                 .with_help("add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`");
-            rules.breaks(true, &format!("{path}.subPathExpr"), unknown);
+            rules.breaks(&format!("{path}.subPathExpr"), unknown);
         }
     }
     let known = Volume::KNOWN;
     let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
     for (index, AgentVolume { name, .. }) in agent.volumes.iter().enumerate() {
-        let taken = Violation::new(format!("has the name of another volume: `{name}`"))
-            .with_help("use another `name`");
-        rules.breaks(
-            !names.insert(name),
-            &format!("agent.volumes[{index}]"),
-            taken,
-        );
+        if !names.insert(name) {
+            let taken = Violation::new(format!("has the name of another volume: `{name}`"))
+                .with_help("use another `name`");
+            rules.breaks(&format!("agent.volumes[{index}]"), taken);
+        }
     }
     rules.security_context(&agent.security_context);
     rules.found
@@ -102,25 +100,26 @@ struct Rules {
 }
 
 impl Rules {
-    fn breaks(&mut self, is_broken: bool, path: &str, violation: Violation) {
-        if is_broken {
-            let violation = secret::hidden(path, path, violation);
-            self.found
-                .push(Conflict::about(vec![path.to_owned()], violation));
-        }
+    fn breaks(&mut self, path: &str, violation: Violation) {
+        let violation = secret::hidden(path, path, violation);
+        self.found
+            .push(Conflict::about(vec![path.to_owned()], violation));
     }
 
     /// Checks a value against what the schema says beyond its types.
     fn check(&mut self, path: &str, value: &Json, schema: &'static Json) {
         let version = self.version;
-        let since = SINCE
-            .iter()
-            .find(|(field, _)| path.ends_with(field))
-            .map_or(0, |(_, since)| *since);
-        let what =
-            format!("requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}");
-        let violation = Violation::new(what).with_help("raise `kubernetesVersion`");
-        self.breaks(version.minor < since, path, violation);
+        if let Some((_, since)) = SINCE.iter().find(|(field, _)| path.ends_with(field))
+            && version.minor < *since
+        {
+            let what = format!(
+                "requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}"
+            );
+            self.breaks(
+                path,
+                Violation::new(what).with_help("raise `kubernetesVersion`"),
+            );
+        }
         match value {
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
@@ -131,32 +130,30 @@ impl Rules {
             Json::Number(number) => {
                 let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_i64());
                 let (least, most) = (least.unwrap_or(0), most.unwrap_or(i32::MAX.into()));
-                let is_within = number
-                    .as_i64()
-                    .is_some_and(|it| (least..=most).contains(&it));
-                let must_be = match least {
-                    0 => format!("a whole number up to {most}"),
-                    _ => format!("a whole number from {least} to {most}"),
-                };
-                self.breaks(
-                    !is_within,
-                    path,
-                    Violation::found(&must_be, &number.to_string()),
-                );
+                let is_within = |number| (least..=most).contains(&number);
+                if !number.as_i64().is_some_and(is_within) {
+                    let must_be = match least {
+                        0 => format!("a whole number up to {most}"),
+                        _ => format!("a whole number from {least} to {most}"),
+                    };
+                    self.breaks(path, Violation::found(&must_be, &number.to_string()));
+                }
             }
             Json::String(text) => {
                 let words = schema::words(schema);
                 if !words.is_empty() && !words.contains(&text.as_str()) {
                     let must_be = format!("one of {}", listed(&words));
-                    self.breaks(true, path, Violation::found(&must_be, text));
+                    self.breaks(path, Violation::found(&must_be, text));
                 }
                 let is_match = |pattern| matches(PikeVM::new(pattern).ok().as_ref(), text);
-                let help = schema["description"].as_str().map(str::to_owned);
-                let what = "has an invalid value".to_owned();
-                let is_valid = schema["pattern"].as_str().is_none_or(is_match);
                 // The type of Kubernetes reads the port of a probe as a name, too.
-                let is_valid = is_valid && schema::types(schema) != ["integer"];
-                self.breaks(!is_valid, path, Violation { what, help });
+                if schema::types(schema) == ["integer"]
+                    || !schema["pattern"].as_str().is_none_or(is_match)
+                {
+                    let what = "has an invalid value".to_owned();
+                    let help = schema["description"].as_str().map(str::to_owned);
+                    self.breaks(path, Violation { what, help });
+                }
             }
             Json::Null | Json::Bool(_) => {}
         }
@@ -172,7 +169,7 @@ impl Rules {
         let empty = [json!(null), json!(""), json!([]), json!(0)];
         let is_missing = |name: &str| members.get(name).is_none_or(|value| empty.contains(value));
         for name in required.iter().filter(|name| is_missing(name)) {
-            self.breaks(true, path, Violation::new(format!("needs a `{name}`")));
+            self.breaks(path, Violation::new(format!("needs a `{name}`")));
         }
         for (name, value) in members {
             let path = join(path, name);
@@ -182,7 +179,7 @@ impl Rules {
                 // Passed through.
                 None if schema["additionalProperties"] == true => {}
                 Some(member) => self.check(&path, value, member),
-                None => self.breaks(true, &path, Violation::new("is not for the agent")),
+                None => self.breaks(&path, Violation::new("is not for the agent")),
             }
         }
         let choices: Vec<&str> = schema["anyOf"]
@@ -192,46 +189,53 @@ impl Rules {
             .filter_map(|choice| choice["required"][0].as_str())
             .collect();
         let chosen = choices.iter().filter(|name| members.contains_key(**name));
-        let is_one = choices.is_empty() || chosen.count() == 1;
-        let one_of = format!("needs one of {}", listed(&choices));
-        self.breaks(!is_one, path, Violation::new(one_of));
+        if !choices.is_empty() && chosen.count() != 1 {
+            let what = format!("needs one of {}", listed(&choices));
+            self.breaks(path, Violation::new(what));
+        }
     }
 
     fn variable(&mut self, path: &str, variable: &EnvVar) {
         let Some(from) = &variable.value_from else {
             return;
         };
-        let both =
-            Violation::new("has both `value` and `valueFrom`").with_help("remove one of them");
-        self.breaks(variable.value.is_some(), path, both);
+        if variable.value.is_some() {
+            let both =
+                Violation::new("has both `value` and `valueFrom`").with_help("remove one of them");
+            self.breaks(path, both);
+        }
         if let Some(amount) = &from.resource_field_ref {
             let divisor = amount.divisor.as_ref().map_or("1", |divisor| &divisor.0);
-            let is_foreign = !matches!(divisor, "0" | "1")
-                && amount.resource.ends_with("cpu") != (divisor == "1m");
-            let foreign = Violation::new("has the `divisor` of another resource")
-                .with_help("for example `1m` for a CPU, `1Mi` for memory");
-            self.breaks(is_foreign, path, foreign);
+            let is_of_cpu = amount.resource.ends_with("cpu");
+            if !matches!(divisor, "0" | "1") && is_of_cpu != (divisor == "1m") {
+                let foreign = Violation::new("has the `divisor` of another resource")
+                    .with_help("for example `1m` for a CPU, `1Mi` for memory");
+                self.breaks(path, foreign);
+            }
         }
     }
 
     fn mount(&mut self, path: &str, mount: &VolumeMount) {
-        let is_ours = Volume::of(&mount.name).is_some_and(|volume| Volume::KNOWN.contains(&volume));
-        let ours = Violation::new("names a volume that is injected")
-            .with_help("use the name of a volume of the pod");
-        self.breaks(is_ours, path, ours);
-        let has_both = mount.sub_path.is_some() && mount.sub_path_expr.is_some();
-        let both =
-            Violation::new("has both `subPath` and `subPathExpr`").with_help("remove one of them");
-        self.breaks(has_both, path, both);
+        if Volume::of(&mount.name).is_some_and(|volume| Volume::KNOWN.contains(&volume)) {
+            let ours = Violation::new("names a volume that is injected")
+                .with_help("use the name of a volume of the pod");
+            self.breaks(path, ours);
+        }
+        if mount.sub_path.is_some() && mount.sub_path_expr.is_some() {
+            let both = Violation::new("has both `subPath` and `subPathExpr`")
+                .with_help("remove one of them");
+            self.breaks(path, both);
+        }
         let is =
             |value: &Option<String>, default| value.as_ref().is_none_or(|value| value == default);
         let is_alone = mount.read_only == Some(true) && is(&mount.mount_propagation, "None");
-        let is_recursive = !is(&mount.recursive_read_only, "Disabled");
-        let recursive = Violation::new(
-            "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
-        )
-        .with_help("set `readOnly: true` alone beside it");
-        self.breaks(is_recursive && !is_alone, path, recursive);
+        if !is(&mount.recursive_read_only, "Disabled") && !is_alone {
+            let recursive = Violation::new(
+                "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
+            )
+            .with_help("set `readOnly: true` alone beside it");
+            self.breaks(path, recursive);
+        }
     }
 
     fn security_context(&mut self, context: &SecurityContext) {

@@ -283,20 +283,24 @@ fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
     if agent.tmp.is_some() {
         return;
     }
-    let mut check = |needs: bool, path: &str| {
+    let mut add = |path: &str| {
         let what = format!("`{path}` needs a folder to write to, but `agent.tmp` is `null`");
-        let conflict = Conflict::of(&[path, "agent.tmp"], what, "remove one of them");
-        found.extend(needs.then_some(conflict));
+        found.push(Conflict::of(
+            &[path, "agent.tmp"],
+            what,
+            "remove one of them",
+        ));
     };
-    check(
-        agent.host_id_store == HostIdStore::File,
-        "agent.hostIdStore",
-    );
+    if agent.host_id_store == HostIdStore::File {
+        add("agent.hostIdStore");
+    }
     for (index, EnvVar { name, value, .. }) in agent.env.iter().enumerate() {
         let is_file = value.as_deref() == Some("file");
-        let needs = (name == TMPDIR && agent.volume_mounts.is_empty())
-            || (name == "MACKEREL_HOST_ID_STORE" && is_file);
-        check(needs, &format!("agent.env[{index}]"));
+        if (name == TMPDIR && agent.volume_mounts.is_empty())
+            || (name == "MACKEREL_HOST_ID_STORE" && is_file)
+        {
+            add(&format!("agent.env[{index}]"));
+        }
     }
 }
 

@@ -48,7 +48,7 @@ fn conditions(text: &str) -> Vec<&str> {
 /// Reads one condition.
 fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
     if let Some(key) = condition.strip_prefix('!') {
-        return checked(key.trim(), LabelOperator::DoesNotExist, Vec::new());
+        return checked(key.trim(), LabelOperator::DoesNotExist, &[]);
     }
     let end = condition
         .find(|character: char| {
@@ -58,7 +58,7 @@ fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
     let (key, rest) = condition.split_at(end);
     let rest = rest.trim();
     if rest.is_empty() {
-        return checked(key, LabelOperator::Exists, Vec::new());
+        return checked(key, LabelOperator::Exists, &[]);
     }
     for (sign, operator) in [
         ("!=", LabelOperator::NotIn),
@@ -66,17 +66,14 @@ fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
         ("=", LabelOperator::In),
     ] {
         if let Some(value) = rest.strip_prefix(sign) {
-            return checked(key, operator, vec![value.trim().to_owned()]);
+            return checked(key, operator, &[value.trim()]);
         }
     }
     for (word, operator) in [("notin", LabelOperator::NotIn), ("in", LabelOperator::In)] {
         let list = rest.strip_prefix(word).map(str::trim_start);
         if let Some(values) = list.and_then(|list| list.strip_prefix('(')?.strip_suffix(')')) {
-            let values = values
-                .split(',')
-                .map(|value| value.trim().to_owned())
-                .collect();
-            return checked(key, operator, values);
+            let values: Vec<&str> = values.split(',').map(str::trim).collect();
+            return checked(key, operator, &values);
         }
     }
     Err(no_condition("is no condition on a label"))
@@ -92,16 +89,18 @@ fn no_condition(message: &str) -> Violation {
 fn checked(
     key: &str,
     operator: LabelOperator,
-    values: Vec<String>,
+    values: &[&str],
 ) -> Result<LabelRequirement, Violation> {
     if key.is_empty() {
         return Err(no_condition("has no key"));
     }
-    let values: Result<_, _> = values.iter().map(|value| value.parse()).collect();
     Ok(LabelRequirement {
         key: key.parse()?,
         operator,
-        values: values?,
+        values: values
+            .iter()
+            .map(|value| value.parse())
+            .collect::<Result<_, _>>()?,
     })
 }
 

@@ -63,21 +63,20 @@ impl Config {
     /// Sets variables by annotations, over those of `agent.env`. Further ones are in the order of their names, since tools sort
     /// annotations.
     pub(crate) fn set_variables(&mut self, mut given: BTreeMap<&str, AnnotationValue<'_>>) {
-        let mut set = Vec::new();
         let env = &mut self.spec.agent.env;
+        let mut set_origin = |index: usize, given: AnnotationValue<'_>| {
+            self.origins
+                .insert(format!("agent.env[{index}]"), given.origin());
+        };
         for (index, variable) in env.iter_mut().enumerate() {
             if let Some(given) = given.remove(&*variable.name) {
-                set.push((index, given));
+                set_origin(index, given);
                 *variable = given.variable(&variable.name);
             }
         }
         for (name, given) in given {
-            set.push((env.len(), given));
+            set_origin(env.len(), given);
             env.push(given.variable(name));
-        }
-        for (index, given) in set {
-            self.origins
-                .insert(format!("agent.env[{index}]"), given.origin());
         }
     }
 
