@@ -47,11 +47,8 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
         "false" => Ok(InjectRequest::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
-            Err(invalid(
-                key,
-                offset,
-                Violation::new(what).with_help(boolean_help(value)),
-            ))
+            let violation = Violation::new(what).with_help(boolean_help(value));
+            Err(invalid(key, offset, violation))
         }
     }
 }
@@ -98,9 +95,13 @@ pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, I
     };
     too_long(given).map_or(Ok(()), Err)?;
     let (key, value, offset) = given;
-    let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
-    let reasons: Result<ReasonSet, _> = ids.map(WarningId::parse_of_template).collect();
-    reasons.map_err(|violation| invalid(key, offset, violation))
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|id| !id.is_empty())
+        .map(WarningId::parse_of_template)
+        .collect::<Result<_, _>>()
+        .map_err(|violation| invalid(key, offset, violation))
 }
 
 /// Returns the configuration for one template: its annotations override `config`. Annotations without a setting, such as
@@ -132,9 +133,7 @@ pub fn overlay<'c>(
             overrides.push(Override {
                 annotation,
                 setting,
-                key,
-                value,
-                offset,
+                given: AnnotationValue { key, value, offset },
             });
         }
     }
@@ -152,21 +151,19 @@ struct Override<'a> {
     annotation: Annotation,
     /// The setting; none for `env.NAME`.
     setting: Option<&'static Setting>,
-    key: &'a str,
-    value: &'a str,
-    offset: usize,
+    given: AnnotationValue<'a>,
 }
 
 impl Override<'_> {
     fn invalid(&self, violation: Violation) -> InvalidAnnotation {
-        invalid(self.key, self.offset, violation)
+        invalid(self.given.key, self.given.offset, violation)
     }
 
     /// Reports an alias beside its annotation with another value.
     fn differs_from_its_alias(&self, overrides: &[&Override<'_>]) -> Option<InvalidAnnotation> {
         let name = self.annotation.key();
-        let other = overrides.iter().rfind(|other| other.key == name)?;
-        if self.key == name || self.value == other.value {
+        let other = overrides.iter().rfind(|other| other.given.key == name)?;
+        if self.given.key == name || self.given.value == other.given.value {
             return None;
         }
         let what = format!("has another value than its alias `{name}`");
@@ -183,21 +180,17 @@ fn annotated(
     let mut found = Vec::new();
     let (variables, overrides): (Vec<_>, Vec<_>) = overrides
         .iter()
-        .partition(|given| given.annotation == Annotation::Env);
-    for given in &overrides {
-        found.extend(given.differs_from_its_alias(&overrides));
+        .partition(|one| one.annotation == Annotation::Env);
+    for one in &overrides {
+        found.extend(one.differs_from_its_alias(&overrides));
     }
     reset_overridden(&mut annotated, annotations);
     found.extend(set_variables(&mut annotated, &variables));
-    for given in overrides {
-        let Override {
-            key, value, offset, ..
-        } = *given;
-        if let Some(setting) = given.setting
-            && let Err(violation) =
-                annotated.set_by_annotation(setting, AnnotationValue { key, value, offset })
+    for one in overrides {
+        if let Some(setting) = one.setting
+            && let Err(violation) = annotated.set_by_annotation(setting, one.given)
         {
-            found.push(given.invalid(violation));
+            found.push(one.invalid(violation));
         }
     }
     if found.is_empty() {
@@ -214,19 +207,15 @@ fn annotated(
 }
 
 /// Sets the variables of annotations `env.NAME`. Returns those that no annotation may set.
-fn set_variables(annotated: &mut Config, given: &[&Override<'_>]) -> Vec<InvalidAnnotation> {
+fn set_variables(annotated: &mut Config, overrides: &[&Override<'_>]) -> Vec<InvalidAnnotation> {
     let mut found = Vec::new();
     let mut variables = BTreeMap::new();
-    for one in given {
-        let name = Annotation::variable(one.key).unwrap_or_default();
-        match VariableName::of(name).violation(name) {
-            Some(violation) => found.push(one.invalid(violation)),
-            None => {
-                let Override {
-                    key, value, offset, ..
-                } = **one;
-                variables.insert(name, AnnotationValue { key, value, offset });
-            }
+    for one in overrides {
+        let name = Annotation::variable(one.given.key).unwrap_or_default();
+        if let Some(violation) = VariableName::of(name).violation(name) {
+            found.push(one.invalid(violation));
+        } else {
+            variables.insert(name, one.given);
         }
     }
     annotated.set_variables(variables);

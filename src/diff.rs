@@ -39,8 +39,10 @@ pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
 
 /// Returns true if the context of two changes meets, so that they belong to one hunk.
 fn share_context(text: &str, change: &LineChange, next: &LineChange) -> bool {
-    let mut between = text[change.old.end..next.old.start].lines();
-    between.nth(2 * CONTEXT).is_none()
+    text[change.old.end..next.old.start]
+        .lines()
+        .nth(2 * CONTEXT)
+        .is_none()
 }
 
 /// `a/deploy/web.yaml`, quoted as git does: a tab ends a name with spaces; a name with bytes that a terminal should not get is in
@@ -189,8 +191,8 @@ fn line_start(text: &str, offset: usize) -> usize {
 
 /// Returns the end of the line of an offset, with its line break.
 fn line_end(text: &str, offset: usize) -> usize {
-    let newline = memchr::memchr(b'\n', &text.as_bytes()[offset..]);
-    newline.map_or(text.len(), |newline| offset + newline + 1)
+    memchr::memchr(b'\n', &text.as_bytes()[offset..])
+        .map_or(text.len(), |newline| offset + newline + 1)
 }
 
 #[cfg(test)]

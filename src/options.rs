@@ -92,41 +92,32 @@ impl Tense {
         let mut parts = Vec::new();
         for (reason, count) in counts {
             if reason.class() == Class::Done {
-                parts.push(match reason.done() {
-                    Some(_) => self.counted(*count, reason.id()),
-                    None => format!("{count} {}", reason.id()),
+                let is_change = reason.done().is_some();
+                parts.push(match self {
+                    Tense::Conditional if is_change => format!("{count} would be {}", reason.id()),
+                    _ => format!("{count} {}", reason.id()),
                 });
             }
         }
         for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
-            let mut of_class = Vec::new();
-            for (reason, count) in counts {
-                if reason.class() == class {
-                    of_class.push((reason.id(), *count));
-                }
-            }
+            let of_class: Vec<(&str, usize)> = counts
+                .iter()
+                .filter(|(reason, _)| reason.class() == class)
+                .map(|(reason, count)| (reason.id(), *count))
+                .collect();
             let total: usize = of_class.iter().map(|(_, count)| count).sum();
             let reasons = match &of_class[..] {
                 [] => continue,
                 [(reason, _)] => (*reason).to_owned(),
-                several => {
-                    let counted = several
-                        .iter()
-                        .map(|(reason, count)| format!("{count} {reason}"));
-                    counted.collect::<Vec<_>>().join(", ")
-                }
+                several => several
+                    .iter()
+                    .map(|(reason, count)| format!("{count} {reason}"))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             };
             parts.push(format!("{total} {word} ({reasons})"));
         }
         parts
-    }
-
-    /// Returns `2 added` or `2 would be added`.
-    fn counted(self, count: usize, done: &str) -> String {
-        match self {
-            Tense::Past => format!("{count} {done}"),
-            Tense::Conditional => format!("{count} would be {done}"),
-        }
     }
 }
 

@@ -28,8 +28,9 @@ pub fn meant(key: &str) -> Option<String> {
     let names = || Annotation::ALL.iter().flat_map(|one| one.names());
     // `memory` is nearer to `memo` than to `memory-limit`.
     let limit = format!("{name}-limit");
-    let limit = names().find(|known| *known == limit);
-    let nearest = limit.or_else(|| closest(name, names()))?;
+    let nearest = names()
+        .find(|known| *known == limit)
+        .or_else(|| closest(name, names()))?;
     Annotation::of(&[PREFIX, nearest].concat()).map(|meant| meant.key().to_owned())
 }
 

@@ -255,8 +255,10 @@ impl AgentSettings {
 /// Returns a path as a container runtime reads it in the agent's image, where `/var/run` is a link to `/run`:
 /// `/var//run/./web/` -> `run/web`
 pub(crate) fn real_path(path: &str) -> String {
-    let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
-    let names: Vec<&str> = names.collect();
+    let names: Vec<&str> = path
+        .split('/')
+        .filter(|name| !matches!(*name, "" | "."))
+        .collect();
     match &names[..] {
         ["var", below @ ..] if below.first() == Some(&"run") => below.join("/"),
         names => names.join("/"),
@@ -334,7 +336,7 @@ pub(super) fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quan
     Some(
         pairs
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), Quantity((*value).to_owned())))
+            .map(|&(name, value)| (name.to_owned(), Quantity(value.to_owned())))
             .collect(),
     )
 }

@@ -35,15 +35,11 @@ impl Config {
     /// Returns the annotation that a full key stands for, if it is not allowed.
     pub(crate) fn not_allowed(&self, key: &str) -> Option<Annotation> {
         self.spec.annotations.allow.as_ref()?;
-        let is_wait_for = || {
-            self.spec
-                .wait_for
-                .annotations
-                .iter()
-                .any(|name| **name == key)
-        };
-        let meant = Annotation::of(key).or_else(|| is_wait_for().then_some(Annotation::WaitFor));
-        meant.filter(|annotation| !self.allows(*annotation))
+        let wait_for = &self.spec.wait_for.annotations;
+        let is_wait_for = || wait_for.iter().any(|name| **name == key);
+        Annotation::of(key)
+            .or_else(|| is_wait_for().then_some(Annotation::WaitFor))
+            .filter(|annotation| !self.allows(*annotation))
     }
 }
 
@@ -63,18 +59,16 @@ impl FromStr for AnnotationName {
     fn from_str(text: &str) -> Result<Self, Violation> {
         let name = text.strip_prefix(PREFIX).unwrap_or(text);
         let named = |name: &str| {
-            let mut all = Annotation::ALL.iter();
-            all.find(|annotation| {
+            Annotation::ALL.iter().find(|annotation| {
                 annotation.allowed_name() == name || annotation.names().any(|of| of == name)
             })
         };
-        let names = || {
-            let all = Annotation::ALL.iter();
-            all.flat_map(|annotation| annotation.names())
-        };
+        let names = || Annotation::ALL.iter().flat_map(|it| it.names());
         let variable = || Annotation::variable(&[PREFIX, name].concat()).map(|_| &Annotation::Env);
-        let meant = named(name).or_else(variable);
-        match meant.or_else(|| named(closest(name, names())?)) {
+        let meant = named(name)
+            .or_else(variable)
+            .or_else(|| named(closest(name, names())?));
+        match meant {
             Some(annotation) if annotation.allowed_name() == text => {
                 Ok(AnnotationName(*annotation))
             }

@@ -247,8 +247,7 @@ impl TryFrom<u32> for TokenLifetime {
         if seconds >= 600 {
             return Ok(Self(seconds));
         }
-        let violation = Violation::found("at least 600", &seconds.to_string());
-        Err(violation
+        Err(Violation::found("at least 600", &seconds.to_string())
             .with_help("Kubernetes does not issue tokens for less than 10 minutes")
             .message())
     }

@@ -17,7 +17,7 @@ use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
 
 /// Returns the rules that the settings break: those of the schema, then the others.
@@ -30,11 +30,12 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     // To build the schema takes time, and the defaults fit it.
     let values = config.values();
     for path in PATHS {
-        let value = values.pointer(&pointer(path));
-        let value = value.filter(|value| !value.is_null() && **value != json!([]));
         // An empty mapping sets nothing.
         let is_given = config.is_explicit(path) || !MERGED.iter().any(|merged| merged.path == path);
-        if let (Some(value), true) = (value, is_given)
+        if is_given
+            && let Some(value) = values.pointer(&pointer(path))
+            && !value.is_null()
+            && *value != json!([])
             && let Some(schema) = schema::at(path)
         {
             rules.check(path, value, schema);
@@ -48,22 +49,19 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         rules.mount(&path, mount);
         let variables = references(mount.sub_path_expr.as_deref().unwrap_or_default());
         if let Some(name) = variables.iter().find(|name| !may_have(agent, name)) {
-            let unknown = Violation::new(format!("refers to the unknown variable `{name}`"));
-            let help = "add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`";
-            let path = format!("{path}.subPathExpr");
-            rules.breaks(true, &path, unknown.with_help(help));
+            let unknown = Violation::new(format!("refers to the unknown variable `{name}`"))
+                .with_help("add it to `agent.env`, or use `$(MACKEREL_KUBERNETES_POD_NAME)`");
+            rules.breaks(&format!("{path}.subPathExpr"), unknown);
         }
     }
     let known = Volume::KNOWN;
     let mut names: HashSet<&str> = known.iter().map(Volume::id).collect();
     for (index, AgentVolume { name, .. }) in agent.volumes.iter().enumerate() {
-        let taken = Violation::new(format!("has the name of another volume: `{name}`"));
-        let taken = taken.with_help("use another `name`");
-        rules.breaks(
-            !names.insert(name),
-            &format!("agent.volumes[{index}]"),
-            taken,
-        );
+        if !names.insert(name) {
+            let taken = Violation::new(format!("has the name of another volume: `{name}`"))
+                .with_help("use another `name`");
+            rules.breaks(&format!("agent.volumes[{index}]"), taken);
+        }
     }
     rules.security_context(&agent.security_context);
     rules.found
@@ -102,134 +100,142 @@ struct Rules {
 }
 
 impl Rules {
-    fn breaks(&mut self, is_broken: bool, path: &str, violation: Violation) {
-        if is_broken {
-            let violation = secret::hidden(path, path, violation);
-            self.found
-                .push(Conflict::about(vec![path.to_owned()], violation));
-        }
+    fn breaks(&mut self, path: &str, violation: Violation) {
+        let violation = secret::hidden(path, path, violation);
+        self.found
+            .push(Conflict::about(vec![path.to_owned()], violation));
     }
 
     /// Checks a value against what the schema says beyond its types.
     fn check(&mut self, path: &str, value: &Json, schema: &'static Json) {
         let version = self.version;
-        let field = SINCE.iter().find(|(field, _)| path.ends_with(field));
-        let since = field.map_or(0, |(_, since)| *since);
-        let what =
-            format!("requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}");
-        let violation = Violation::new(what).with_help("raise `kubernetesVersion`");
-        self.breaks(version.minor < since, path, violation);
+        if let Some((_, since)) = SINCE.iter().find(|(field, _)| path.ends_with(field))
+            && version.minor < *since
+        {
+            let what = format!(
+                "requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}"
+            );
+            self.breaks(
+                path,
+                Violation::new(what).with_help("raise `kubernetesVersion`"),
+            );
+        }
         match value {
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     self.check(&format!("{path}[{index}]"), item, &schema["items"]);
                 }
             }
-            Json::Object(members) => {
-                let required = schema["required"].as_array().into_iter().flatten();
-                let required: Vec<&str> = required.filter_map(Json::as_str).collect();
-                let empty = [json!(null), json!(""), json!([]), json!(0)];
-                let is_empty = |value| empty.contains(value);
-                let is_missing = |name: &str| members.get(name).is_none_or(is_empty);
-                for name in required.iter().filter(|name| is_missing(name)) {
-                    self.breaks(true, path, Violation::new(format!("needs a `{name}`")));
-                }
-                for (name, value) in members {
-                    let is_reported = required.contains(&name.as_str()) && is_missing(name);
-                    let path = join(path, name);
-                    match schema::member(schema, name) {
-                        _ if is_reported => {}
-                        // Passed through.
-                        None if schema["additionalProperties"] == true => {}
-                        Some(member) => self.check(&path, value, member),
-                        None => self.breaks(true, &path, Violation::new("is not for the agent")),
-                    }
-                }
-                let choices = schema["anyOf"].as_array().into_iter().flatten();
-                let choices = choices.filter_map(|choice| choice["required"][0].as_str());
-                let choices: Vec<&str> = choices.collect();
-                let chosen = choices.iter().filter(|name| members.contains_key(**name));
-                let is_one = choices.is_empty() || chosen.count() == 1;
-                let one_of = format!("needs one of {}", listed(&choices));
-                self.breaks(!is_one, path, Violation::new(one_of));
-            }
+            Json::Object(members) => self.check_members(path, members, schema),
             Json::Number(number) => {
                 let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_i64());
                 let (least, most) = (least.unwrap_or(0), most.unwrap_or(i32::MAX.into()));
-                let is_within = number
-                    .as_i64()
-                    .is_some_and(|it| (least..=most).contains(&it));
-                let must_be = match least {
-                    0 => format!("a whole number up to {most}"),
-                    _ => format!("a whole number from {least} to {most}"),
-                };
-                self.breaks(
-                    !is_within,
-                    path,
-                    Violation::found(&must_be, &number.to_string()),
-                );
+                let is_within = |number| (least..=most).contains(&number);
+                if !number.as_i64().is_some_and(is_within) {
+                    let must_be = match least {
+                        0 => format!("a whole number up to {most}"),
+                        _ => format!("a whole number from {least} to {most}"),
+                    };
+                    self.breaks(path, Violation::found(&must_be, &number.to_string()));
+                }
             }
             Json::String(text) => {
                 let words = schema::words(schema);
                 if !words.is_empty() && !words.contains(&text.as_str()) {
                     let must_be = format!("one of {}", listed(&words));
-                    self.breaks(true, path, Violation::found(&must_be, text));
+                    self.breaks(path, Violation::found(&must_be, text));
                 }
                 let is_match = |pattern| matches(PikeVM::new(pattern).ok().as_ref(), text);
-                let help = schema["description"].as_str().map(str::to_owned);
-                let what = "has an invalid value".to_owned();
-                let is_valid = schema["pattern"].as_str().is_none_or(is_match);
                 // The type of Kubernetes reads the port of a probe as a name, too.
-                let is_valid = is_valid && schema::types(schema) != ["integer"];
-                self.breaks(!is_valid, path, Violation { what, help });
+                if schema::types(schema) == ["integer"]
+                    || !schema["pattern"].as_str().is_none_or(is_match)
+                {
+                    let what = "has an invalid value".to_owned();
+                    let help = schema["description"].as_str().map(str::to_owned);
+                    self.breaks(path, Violation { what, help });
+                }
             }
             Json::Null | Json::Bool(_) => {}
         }
     }
 
-    fn variable(
-        &mut self,
-        path: &str,
-        EnvVar {
-            value, value_from, ..
-        }: &EnvVar,
-    ) {
-        let both =
-            Violation::new("has both `value` and `valueFrom`").with_help("remove one of them");
-        self.breaks(value.is_some() && value_from.is_some(), path, both);
-        let amount = value_from
-            .as_ref()
-            .and_then(|from| from.resource_field_ref.as_ref());
-        if let Some(amount) = amount {
+    fn check_members(&mut self, path: &str, members: &Map<String, Json>, schema: &'static Json) {
+        let required: Vec<&str> = schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .collect();
+        let empty = [json!(null), json!(""), json!([]), json!(0)];
+        let is_missing = |name: &str| members.get(name).is_none_or(|value| empty.contains(value));
+        for name in required.iter().filter(|name| is_missing(name)) {
+            self.breaks(path, Violation::new(format!("needs a `{name}`")));
+        }
+        for (name, value) in members {
+            let path = join(path, name);
+            match schema::member(schema, name) {
+                // Reported above.
+                _ if required.contains(&&**name) && is_missing(name) => {}
+                // Passed through.
+                None if schema["additionalProperties"] == true => {}
+                Some(member) => self.check(&path, value, member),
+                None => self.breaks(&path, Violation::new("is not for the agent")),
+            }
+        }
+        let choices: Vec<&str> = schema["anyOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|choice| choice["required"][0].as_str())
+            .collect();
+        let chosen = choices.iter().filter(|name| members.contains_key(**name));
+        if !choices.is_empty() && chosen.count() != 1 {
+            let what = format!("needs one of {}", listed(&choices));
+            self.breaks(path, Violation::new(what));
+        }
+    }
+
+    fn variable(&mut self, path: &str, variable: &EnvVar) {
+        let Some(from) = &variable.value_from else {
+            return;
+        };
+        if variable.value.is_some() {
+            let both =
+                Violation::new("has both `value` and `valueFrom`").with_help("remove one of them");
+            self.breaks(path, both);
+        }
+        if let Some(amount) = &from.resource_field_ref {
             let divisor = amount.divisor.as_ref().map_or("1", |divisor| &divisor.0);
-            let is_foreign = !matches!(divisor, "0" | "1")
-                && amount.resource.ends_with("cpu") != (divisor == "1m");
-            let violation = Violation::new("has the `divisor` of another resource");
-            let help = "for example `1m` for a CPU, `1Mi` for memory";
-            self.breaks(is_foreign, path, violation.with_help(help));
+            let is_of_cpu = amount.resource.ends_with("cpu");
+            if !matches!(divisor, "0" | "1") && is_of_cpu != (divisor == "1m") {
+                let foreign = Violation::new("has the `divisor` of another resource")
+                    .with_help("for example `1m` for a CPU, `1Mi` for memory");
+                self.breaks(path, foreign);
+            }
         }
     }
 
     fn mount(&mut self, path: &str, mount: &VolumeMount) {
-        let is_ours = Volume::of(&mount.name).is_some_and(|volume| Volume::KNOWN.contains(&volume));
-        let ours = Violation::new("names a volume that is injected");
-        self.breaks(
-            is_ours,
-            path,
-            ours.with_help("use the name of a volume of the pod"),
-        );
-        let both = Violation::new("has both `subPath` and `subPathExpr`");
-        let has_both = mount.sub_path.is_some() && mount.sub_path_expr.is_some();
-        self.breaks(has_both, path, both.with_help("remove one of them"));
+        if Volume::of(&mount.name).is_some_and(|volume| Volume::KNOWN.contains(&volume)) {
+            let ours = Violation::new("names a volume that is injected")
+                .with_help("use the name of a volume of the pod");
+            self.breaks(path, ours);
+        }
+        if mount.sub_path.is_some() && mount.sub_path_expr.is_some() {
+            let both = Violation::new("has both `subPath` and `subPathExpr`")
+                .with_help("remove one of them");
+            self.breaks(path, both);
+        }
         let is =
             |value: &Option<String>, default| value.as_ref().is_none_or(|value| value == default);
         let is_alone = mount.read_only == Some(true) && is(&mount.mount_propagation, "None");
-        let violation = Violation::new(
-            "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
-        );
-        let is_recursive = !is(&mount.recursive_read_only, "Disabled");
-        let help = "set `readOnly: true` alone beside it";
-        self.breaks(is_recursive && !is_alone, path, violation.with_help(help));
+        if !is(&mount.recursive_read_only, "Disabled") && !is_alone {
+            let recursive = Violation::new(
+                "has `recursiveReadOnly` without `readOnly`, or with `mountPropagation`",
+            )
+            .with_help("set `readOnly: true` alone beside it");
+            self.breaks(path, recursive);
+        }
     }
 
     fn security_context(&mut self, context: &SecurityContext) {
@@ -240,13 +246,10 @@ impl Rules {
             .iter()
             .filter_map(|it| it.add.as_ref())
             .flatten();
-        let seccomp = context.seccomp_profile.iter();
-        let mut seccomp = seccomp.map(|it| (&it.type_, it.localhost_profile.is_some()));
-        let armor = context.app_armor_profile.iter();
-        let mut armor = armor.map(|it| (&it.type_, it.localhost_profile.is_some()));
+        let (seccomp, armor) = (&context.seccomp_profile, &context.app_armor_profile);
         // A missing type is reported already.
-        let is_half = |(kind, has_profile): (&String, bool)| {
-            !kind.is_empty() && (kind == "Localhost") != has_profile
+        let is_half = |kind: &str, profile: &Option<String>| {
+            !kind.is_empty() && (kind == "Localhost") != profile.is_some()
         };
         let both = "set both, or neither";
         for (is_broken, fields, what, help) in [
@@ -269,13 +272,17 @@ impl Rules {
                 both,
             ),
             (
-                seccomp.any(is_half),
+                seccomp
+                    .as_ref()
+                    .is_some_and(|it| is_half(&it.type_, &it.localhost_profile)),
                 &["seccompProfile"],
                 "`seccompProfile` needs `type: Localhost` together with `localhostProfile`",
                 both,
             ),
             (
-                armor.any(is_half),
+                armor
+                    .as_ref()
+                    .is_some_and(|it| is_half(&it.type_, &it.localhost_profile)),
                 &["appArmorProfile"],
                 "`appArmorProfile` needs `type: Localhost` together with `localhostProfile`",
                 both,
@@ -307,12 +314,12 @@ pub(super) fn amounts(setting: &str, resources: &ResourceRequirements) -> Vec<Co
         ("limits", &resources.limits),
     ] {
         for (name, amount) in amounts.iter().flatten() {
-            let wrong = quantity(&amount.0).err();
-            let wrong = wrong
+            let wrong = quantity(&amount.0)
+                .err()
                 .or_else(|| unknown_resource(name))
                 .or_else(|| fraction(name, &amount.0));
-            let path = path(list, name);
-            found.extend(wrong.map(|violation| Conflict::about(vec![path], violation)));
+            let paths = vec![path(list, name)];
+            found.extend(wrong.map(|violation| Conflict::about(paths, violation)));
         }
     }
     // A mistyped unit such as `128m` for `128Mi` is above or below anything.
@@ -367,13 +374,13 @@ pub(super) fn fraction(name: &str, amount: &str) -> Option<Violation> {
     if name == "cpu" || nanos(amount)?.checked_rem(unit) == Some(0) {
         return None;
     }
-    let (unit, mistyped) = match SHARED.contains(&name) {
-        true => ("bytes", amount.strip_suffix('m')),
-        false => ("units", None),
+    let (unit, mistyped) = if SHARED.contains(&name) {
+        ("bytes", amount.strip_suffix('m'))
+    } else {
+        ("units", None)
     };
-    let violation = Violation::new(format!("is not a whole number of {unit}: `{amount}`"));
-    Some(match mistyped {
-        Some(number) => violation.with_help(format!("did you mean `{number}Mi`?")),
-        None => violation,
+    Some(Violation {
+        what: format!("is not a whole number of {unit}: `{amount}`"),
+        help: mistyped.map(|number| format!("did you mean `{number}Mi`?")),
     })
 }

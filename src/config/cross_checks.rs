@@ -4,7 +4,7 @@ use crate::config::agent::{AgentSettings, HostIdStore, real_path};
 use crate::config::checked::MetadataName;
 use crate::config::role;
 use crate::config::select::{
-    Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, is_system_namespace,
+    Exclusion, LabelOperator, LabelSelector, NamespacePattern, is_system_namespace,
 };
 use crate::config::spec::{Platform, SidecarKind, Spec};
 use crate::config::table::{Setting, of_variable, variables};
@@ -160,9 +160,10 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
         return;
     }
     // `--set` cannot reset what an annotation sets.
-    let help = match config.is_annotated(read_only) {
-        true => "remove one of them",
-        false => "remove one of them; `--set kubelet.readOnlyPort=null` restores the TLS port",
+    let help = if config.is_annotated(read_only) {
+        "remove one of them"
+    } else {
+        "remove one of them; `--set kubelet.readOnlyPort=null` restores the TLS port"
     };
     for setting in of_tls {
         let what = format!(
@@ -233,14 +234,14 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
             )),
             EnvOverride::IfUnset if given.value_from.is_some() => {}
             EnvOverride::IfUnset => {
-                let wrong = wrong_value(given.value.as_deref().unwrap_or_default(), variable, row);
-                found.extend(wrong.map(|violation| {
-                    let what = format!("`{item}` is {}: it {}", given.name, violation.what);
-                    Conflict {
+                let value = given.value.as_deref().unwrap_or_default();
+                if let Some(Violation { what, help }) = wrong_value(value, variable, row) {
+                    let what = format!("`{item}` is {}: it {what}", given.name);
+                    found.push(Conflict {
                         paths: vec![item],
-                        violation: Violation { what, ..violation },
-                    }
-                }));
+                        violation: Violation { what, help },
+                    });
+                }
             }
         }
     }
@@ -282,20 +283,24 @@ fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
     if agent.tmp.is_some() {
         return;
     }
-    let mut check = |needs: bool, path: &str| {
+    let mut add = |path: &str| {
         let what = format!("`{path}` needs a folder to write to, but `agent.tmp` is `null`");
-        let conflict = Conflict::of(&[path, "agent.tmp"], what, "remove one of them");
-        found.extend(needs.then_some(conflict));
+        found.push(Conflict::of(
+            &[path, "agent.tmp"],
+            what,
+            "remove one of them",
+        ));
     };
-    check(
-        agent.host_id_store == HostIdStore::File,
-        "agent.hostIdStore",
-    );
+    if agent.host_id_store == HostIdStore::File {
+        add("agent.hostIdStore");
+    }
     for (index, EnvVar { name, value, .. }) in agent.env.iter().enumerate() {
         let is_file = value.as_deref() == Some("file");
-        let needs = (name == TMPDIR && agent.volume_mounts.is_empty())
-            || (name == "MACKEREL_HOST_ID_STORE" && is_file);
-        check(needs, &format!("agent.env[{index}]"));
+        if (name == TMPDIR && agent.volume_mounts.is_empty())
+            || (name == "MACKEREL_HOST_ID_STORE" && is_file)
+        {
+            add(&format!("agent.env[{index}]"));
+        }
     }
 }
 
@@ -303,9 +308,8 @@ fn scratch_space(config: &Config, found: &mut Vec<Conflict>) {
 /// and one with a reference to another variable is not known here.
 fn wrong_value(value: &str, variable: Variable, setting: &Setting) -> Option<Violation> {
     if variable.form == VariableForm::SecretKey {
-        let violation = Violation::new("must come by `valueFrom`, not as plain text");
         let help = "remove it; the agent reads the key from the Secret of `apiKey`";
-        return Some(violation.with_help(help));
+        return Some(Violation::new("must come by `valueFrom`, not as plain text").with_help(help));
     }
     if value.is_empty() || value.contains("$(") {
         return None;
@@ -314,18 +318,21 @@ fn wrong_value(value: &str, variable: Variable, setting: &Setting) -> Option<Vio
 }
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {
-    let agent = &config.spec.agent;
-    let of_wait_for = &config.spec.wait_for.resources;
-    found.extend(container_rules::amounts(
-        "agent.resources",
-        &agent.resources,
-    ));
-    found.extend(container_rules::amounts("waitFor.resources", of_wait_for));
+    let Spec {
+        agent, wait_for, ..
+    } = &config.spec;
+    for (setting, resources) in [
+        ("agent.resources", &agent.resources),
+        ("waitFor.resources", &wait_for.resources),
+    ] {
+        found.extend(container_rules::amounts(setting, resources));
+    }
     if let Some(limit) = agent.tmp.as_ref().and_then(|tmp| tmp.size_limit.as_ref()) {
-        let wrong = kubernetes::quantity(&limit.0).err();
-        let wrong = wrong.or_else(|| container_rules::fraction("memory", &limit.0));
-        let path = vec!["agent.tmp.sizeLimit".to_owned()];
-        found.extend(wrong.map(|violation| Conflict::about(path, violation)));
+        let wrong = kubernetes::quantity(&limit.0)
+            .err()
+            .or_else(|| container_rules::fraction("memory", &limit.0));
+        let paths = vec!["agent.tmp.sizeLimit".to_owned()];
+        found.extend(wrong.map(|violation| Conflict::about(paths, violation)));
     }
 }
 
@@ -341,9 +348,9 @@ fn selectors(config: &Config, found: &mut Vec<Conflict>) {
             found,
         );
         if *exclusion == Exclusion::default() {
-            let violation = Violation::new("is empty and would exclude every resource");
-            let help = "set `kind`, `name`, `namespace`, `group` or `podSelector`";
-            found.push(Conflict::about(vec![path], violation.with_help(help)));
+            let violation = Violation::new("is empty and would exclude every resource")
+                .with_help("set `kind`, `name`, `namespace`, `group` or `podSelector`");
+            found.push(Conflict::about(vec![path], violation));
         }
     }
 }
@@ -375,11 +382,15 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
     let select = &config.spec.select;
     for (index, namespace) in select.namespaces.iter().enumerate() {
         let item = format!("select.namespaces[{index}]");
-        let excludes = |pattern: &&NamespacePattern| {
-            *pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
+        let excludes = |pattern: &NamespacePattern| {
+            pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
         };
-        let mut excluding = select.exclude_namespaces.iter().enumerate();
-        if let Some((excluded, pattern)) = excluding.find(|(_, pattern)| excludes(pattern)) {
+        let excluding = select
+            .exclude_namespaces
+            .iter()
+            .enumerate()
+            .find(|(_, pattern)| excludes(pattern));
+        if let Some((excluded, pattern)) = excluding {
             let by = if pattern == namespace {
                 String::new()
             } else {
@@ -404,19 +415,15 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
 }
 
 fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
-    let (image, names) = (
-        &config.spec.wait_for.image,
-        &config.spec.wait_for.annotations,
-    );
-    if let Some(image) = image.as_deref().filter(|image| is_agent_image(image)) {
+    let image = config.spec.wait_for.image.as_deref();
+    if let Some(image) = image.filter(|image| is_agent_image(image)) {
         let violation = Violation::new(format!(
             "must be an image of mackerel-agent-injector, but `{image}` is the agent"
-        ));
-        found.push(Conflict::about(
-            vec!["waitFor.image".to_owned()],
-            violation.with_help("use an image of mackerel-agent-injector"),
-        ));
+        ))
+        .with_help("use an image of mackerel-agent-injector");
+        found.push(Conflict::about(vec!["waitFor.image".to_owned()], violation));
     }
+    let names = &config.spec.wait_for.annotations;
     for (index, name) in names.iter().enumerate() {
         let (what, help) = if name.starts_with(annotations::PREFIX) {
             (
@@ -451,13 +458,7 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
         }
         let same_kind = table.kinds().find(|known| known.kind == pattern.kind);
         let help = match (same_kind, meant(&pattern.kind)) {
-            (Some(known), _) => {
-                let meant = KindPattern {
-                    group: Some(known.group.to_owned()),
-                    kind: known.kind.to_owned(),
-                };
-                format!("did you mean `{meant}`?")
-            }
+            (Some(known), _) => format!("did you mean `{}/{}`?", known.group, known.kind),
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
@@ -470,14 +471,10 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
     for (index, exclusion) in select.exclude.iter().enumerate() {
-        let Some(kind) = exclusion
-            .kind
-            .as_deref()
-            .filter(|kind| !table.knows(None, kind))
-        else {
-            continue;
-        };
-        if let Some(meant) = meant(kind) {
+        if let Some(kind) = exclusion.kind.as_deref()
+            && !table.knows(None, kind)
+            && let Some(meant) = meant(kind)
+        {
             let what =
                 format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
             let item = format!("select.exclude[{index}]");

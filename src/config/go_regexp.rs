@@ -29,8 +29,10 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
     if pattern.len() > MAX_LENGTH {
         return Err(format!("the pattern is longer than {MAX_LENGTH} bytes"));
     }
-    let ast = ParserBuilder::new().build().parse(pattern);
-    let ast = ast.map_err(|error| error.kind().to_string())?;
+    let ast = ParserBuilder::new()
+        .build()
+        .parse(pattern)
+        .map_err(|error| error.kind().to_string())?;
     ast::visit(&ast, GoSyntax::default())
 }
 
@@ -108,7 +110,7 @@ impl GoSyntax {
             _ => 1,
         };
         let enclosing = self.counts.last().copied().unwrap_or(1);
-        let count = enclosing.saturating_mul(count.max(1));
+        let count = count.max(1).saturating_mul(enclosing);
         if count > MAX_REPEAT {
             return Err(format!(
                 "a repetition, multiplied by those around it, is above {MAX_REPEAT}"

@@ -67,16 +67,13 @@ fn tidy(schema: &mut Json, is_setting: bool) {
         }
         object.insert("additionalProperties".to_owned(), false.into());
     }
-    for inner in ["items", "additionalProperties"] {
-        if let Some(inner) = object.get_mut(inner).filter(|inner| inner.is_object()) {
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = object.get_mut(name).filter(|inner| inner.is_object()) {
             tidy(inner, false);
+            if name == "additionalProperties" {
+                nullable(inner);
+            }
         }
-    }
-    if let Some(amounts) = object
-        .get_mut("additionalProperties")
-        .filter(|it| it.is_object())
-    {
-        nullable(amounts);
     }
     if is_setting {
         nullable(schema);

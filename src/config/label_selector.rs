@@ -11,11 +11,11 @@ impl FromStr for LabelSelector {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut selector = LabelSelector::default();
         for condition in conditions(text) {
-            let requirement = requirement(condition.trim()).map_err(|violation| {
-                let help = violation.help.map(|help| format!("; {help}"));
-                let help = help.unwrap_or_default();
-                format!("`{}` {}{help}", condition.trim(), violation.what)
-            })?;
+            let requirement =
+                requirement(condition.trim()).map_err(|Violation { what, help }| {
+                    let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+                    format!("`{}` {what}{help}", condition.trim())
+                })?;
             selector.match_expressions.push(requirement);
         }
         Ok(selector)
@@ -24,6 +24,9 @@ impl FromStr for LabelSelector {
 
 /// Returns the conditions: a comma between parentheses separates values.
 fn conditions(text: &str) -> Vec<&str> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
     let mut conditions = Vec::new();
     let mut start = 0;
     let mut is_in_parentheses = false;
@@ -39,24 +42,23 @@ fn conditions(text: &str) -> Vec<&str> {
         }
     }
     conditions.extend(text.get(start..));
-    if text.trim().is_empty() {
-        conditions.clear();
-    }
     conditions
 }
 
 /// Reads one condition.
 fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
     if let Some(key) = condition.strip_prefix('!') {
-        return checked(key.trim(), LabelOperator::DoesNotExist, Vec::new());
+        return checked(key.trim(), LabelOperator::DoesNotExist, &[]);
     }
-    let end = condition.find(|character: char| {
-        character.is_whitespace() || matches!(character, '=' | '!' | '(' | '<' | '>')
-    });
-    let (key, rest) = condition.split_at(end.unwrap_or(condition.len()));
+    let end = condition
+        .find(|character: char| {
+            character.is_whitespace() || matches!(character, '=' | '!' | '(' | '<' | '>')
+        })
+        .unwrap_or(condition.len());
+    let (key, rest) = condition.split_at(end);
     let rest = rest.trim();
     if rest.is_empty() {
-        return checked(key, LabelOperator::Exists, Vec::new());
+        return checked(key, LabelOperator::Exists, &[]);
     }
     for (sign, operator) in [
         ("!=", LabelOperator::NotIn),
@@ -64,14 +66,14 @@ fn requirement(condition: &str) -> Result<LabelRequirement, Violation> {
         ("=", LabelOperator::In),
     ] {
         if let Some(value) = rest.strip_prefix(sign) {
-            return checked(key, operator, vec![value.trim().to_owned()]);
+            return checked(key, operator, &[value.trim()]);
         }
     }
     for (word, operator) in [("notin", LabelOperator::NotIn), ("in", LabelOperator::In)] {
         let list = rest.strip_prefix(word).map(str::trim_start);
         if let Some(values) = list.and_then(|list| list.strip_prefix('(')?.strip_suffix(')')) {
-            let values = values.split(',').map(|value| value.trim().to_owned());
-            return checked(key, operator, values.collect());
+            let values: Vec<&str> = values.split(',').map(str::trim).collect();
+            return checked(key, operator, &values);
         }
     }
     Err(no_condition("is no condition on a label"))
@@ -87,16 +89,18 @@ fn no_condition(message: &str) -> Violation {
 fn checked(
     key: &str,
     operator: LabelOperator,
-    values: Vec<String>,
+    values: &[&str],
 ) -> Result<LabelRequirement, Violation> {
     if key.is_empty() {
         return Err(no_condition("has no key"));
     }
-    let values: Result<_, _> = values.iter().map(|value| value.parse()).collect();
     Ok(LabelRequirement {
         key: key.parse()?,
         operator,
-        values: values?,
+        values: values
+            .iter()
+            .map(|value| value.parse())
+            .collect::<Result<_, _>>()?,
     })
 }
 

@@ -136,13 +136,14 @@ impl<'a> Loader<'a> {
             return;
         };
         let value = setting.spans.range(0..setting.text.len());
+        let given = self.given(setting.name.clone(), value);
         let mut path = String::new();
         for part in &parts {
             path = join(&path, part);
-            let given = self.given(setting.name.clone(), value.clone());
-            self.given.entry(path.clone()).or_insert(given);
+            self.given
+                .entry(path.clone())
+                .or_insert_with(|| given.clone());
         }
-        let given = self.given(setting.name.clone(), value);
         self.given.insert(path.clone(), given);
         let Some(value) = self.typed(schema, &path, setting) else {
             return;
@@ -178,9 +179,9 @@ impl<'a> Loader<'a> {
                 }
                 None => {
                     let what = format!("is a single value and has no field `{part}`");
-                    let violation = Violation::new(what);
-                    let help = "write a dot within a name as `\\.`";
-                    self.error(&path, name.clone(), violation.with_help(help));
+                    let violation =
+                        Violation::new(what).with_help("write a dot within a name as `\\.`");
+                    self.error(&path, name.clone(), violation);
                     return None;
                 }
             }
@@ -197,7 +198,6 @@ impl<'a> Loader<'a> {
             self.note_value(path);
             return Some(scalar(schema, path, text));
         }
-        let whole = setting.spans.range(0..text.len());
         let tree = match yaml::read(text) {
             Ok(tree) => tree,
             Err(error) => {
@@ -208,12 +208,9 @@ impl<'a> Loader<'a> {
             }
         };
         let Some(root) = tree.root() else {
-            let violation = Violation::new("has no value");
-            self.error(
-                path,
-                whole,
-                violation.with_help("leave it out for the default"),
-            );
+            let violation =
+                Violation::new("has no value").with_help("leave it out for the default");
+            self.error(path, setting.spans.range(0..text.len()), violation);
             return None;
         };
         if tree.kind(root) != Kind::Mapping || path.ends_with(LABELS) {
@@ -233,8 +230,8 @@ impl<'a> Loader<'a> {
         match tree.kind(node) {
             Kind::Alias => {
                 let violation =
-                    Violation::new("is an alias, which a configuration does not support");
-                let violation = violation.with_help("replace the alias with its value");
+                    Violation::new("is an alias, which a configuration does not support")
+                        .with_help("replace the alias with its value");
                 self.error(path, spans.range(tree.place(node)), violation);
                 Json::Null
             }
@@ -344,9 +341,11 @@ impl<'a> Loader<'a> {
     /// Notes that a path has a value, which replaces what was given below it.
     fn note_value(&mut self, path: &str) {
         let after = (Bound::Excluded(path), Bound::Unbounded);
-        let alike = self.given.range::<str, _>(after).map(|(set, _)| set);
-        let alike = alike.take_while(|set| set.starts_with(path));
-        let below: Vec<String> = alike
+        let below: Vec<String> = self
+            .given
+            .range::<str, _>(after)
+            .map(|(set, _)| set)
+            .take_while(|set| set.starts_with(path))
             .filter(|set| is_at_or_below(set, path))
             .cloned()
             .collect();
@@ -386,13 +385,9 @@ impl<'a> Loader<'a> {
 
     /// Returns the place of a value, or of the nearest one above it.
     pub(super) fn place(&self, path: &str) -> Option<&Given> {
-        let above = self
-            .given
+        self.given
             .range::<str, _>((Bound::Unbounded, Bound::Included(path)))
-            .rev();
-        above
-            .into_iter()
-            .find(|(set, _)| is_at_or_below(path, set))
+            .rfind(|(set, _)| is_at_or_below(path, set))
             .map(|(_, given)| given)
     }
 
@@ -410,9 +405,12 @@ impl<'a> Loader<'a> {
                 range: error.span,
                 ..layer.place.clone()
             };
-            let diagnostic = Diagnostic::error(format!("{}{}", error.subject, violation.what));
-            let diagnostic = diagnostic.at(secret::shown(&error.path, place));
-            diagnostics.push(diagnostic.with_help(violation.help));
+            let message = format!("{}{}", error.subject, violation.what);
+            diagnostics.push(
+                Diagnostic::error(message)
+                    .at(secret::shown(&error.path, place))
+                    .with_help(violation.help),
+            );
         }
         diagnostics
     }
@@ -423,13 +421,15 @@ impl<'a> Loader<'a> {
             self.given
                 .iter()
                 .find(|(set, given)| given.is_value && is_at_or_below(set, path))
+                .map(|(_, given)| given)
         };
-        let given = self.place(path);
         let is_exact =
             |given: &&Given| given.is_value || path.contains('[') || path.contains(LABELS);
-        let given = given.filter(is_exact);
-        let given = given.or_else(|| part().map(|(_, given)| given));
-        let given = given.or_else(|| self.given.get(path))?;
+        let given = self
+            .place(path)
+            .filter(is_exact)
+            .or_else(part)
+            .or_else(|| self.given.get(path))?;
         let Layer { kind, place } = self.layers.get(given.layer)?;
         let range = match kind {
             LayerKind::Configuration => given.value.clone(),

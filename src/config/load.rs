@@ -2,7 +2,7 @@
 //! out, and the rest is read again.
 
 use crate::config::layers::{Given, Loader, MAX_SHOWN, join};
-use crate::config::message::{Found, violation};
+use crate::config::message::violation;
 use crate::config::null::{self, Removed};
 use crate::config::spec::Spec;
 use crate::config::strict::Strict;
@@ -52,10 +52,11 @@ impl Loader<'_> {
         let path = self.path(steps);
         let schema = schema::at(&path);
         let value = get_mut(&mut self.values, steps)
-            .map(|value| value.clone())
+            .cloned()
             .unwrap_or_default();
-        let is_unset = |schema| schema::is_optional(schema) && schema::types(schema) != ["integer"];
-        if value == "" && schema.is_some_and(is_unset) {
+        let may_be_empty =
+            |schema| schema::is_optional(schema) && schema::types(schema) != ["integer"];
+        if value == "" && schema.is_some_and(may_be_empty) {
             if let Some(value) = get_mut(&mut self.values, steps) {
                 *value = Json::Null;
             }
@@ -67,16 +68,17 @@ impl Loader<'_> {
             return null::reset(&mut self.values, steps);
         }
         if !self.is_known(&path, message) {
-            let given = self.place(&path).cloned();
-            let given = given.unwrap_or_else(|| self.given(0..0, 0..0));
+            let given = self
+                .place(&path)
+                .cloned()
+                .unwrap_or_else(|| self.given(0..0, 0..0));
             let layer = self.layers.get(given.layer);
             let text = layer.and_then(|layer| layer.place.text.get(given.value.clone()));
             let written = String::from_utf8_lossy(text.unwrap_or_default());
-            let (value, written) = (&value, &*written);
             let violation = if is_unset {
                 secret::unset()
             } else {
-                violation(message, schema, Found { value, written })
+                violation(message, schema, &value, &written)
             };
             self.layer = given.layer;
             self.error(&path, given.value, violation);
@@ -89,16 +91,16 @@ impl Loader<'_> {
         let Some((Segment::Map { .. }, above)) = steps.split_last() else {
             return steps.is_empty();
         };
-        let above = schema::at(&self.path(above));
-        above.is_some_and(|above| above["properties"].is_object())
+        schema::at(&self.path(above)).is_some_and(|above| above["properties"].is_object())
     }
 
     /// Returns true for a field that is missing because it was taken out.
     fn is_known(&self, path: &str, message: &str) -> bool {
-        let field = message.strip_prefix("missing field `");
-        let field = field.and_then(|field| field.strip_suffix('`'));
-        let path = field.map(|field| join(path, field));
-        path.is_some_and(|path| self.errors.iter().any(|error| error.path == path))
+        message
+            .strip_prefix("missing field `")
+            .and_then(|field| field.strip_suffix('`'))
+            .map(|field| join(path, field))
+            .is_some_and(|path| self.errors.iter().any(|error| error.path == path))
     }
 
     fn take_out(&mut self, steps: &[Segment]) {
@@ -126,8 +128,10 @@ impl Loader<'_> {
         for step in steps {
             match step {
                 Segment::Seq { index } => {
-                    let taken = self.taken.get(&path);
-                    let index = taken.map_or(*index, |taken| original(taken, *index));
+                    let index = self
+                        .taken
+                        .get(&path)
+                        .map_or(*index, |taken| original(taken, *index));
                     path += &format!("[{index}]");
                 }
                 Segment::Map { key } => path = join(&path, key),
@@ -157,8 +161,8 @@ impl Loader<'_> {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("it has {}", listed(&known)),
             };
-            let violation = Violation::new(format!("has no field `{name}`"));
-            return self.error(group, span, violation.with_help(help));
+            let violation = Violation::new(format!("has no field `{name}`")).with_help(help);
+            return self.error(group, span, violation);
         }
         // `select.namespace` is `select.namespaces`, though there is a setting `namespace`. A name directly below `spec` is rather
         // one that misses its group.
@@ -175,8 +179,9 @@ impl Loader<'_> {
             None if group.is_empty() => format!("the fields are {}", listed(&known)),
             None => format!("`{group}` has {}", listed(&known)),
         };
-        let violation = Violation::new(format!("unknown setting `{}`", join(group, name)));
-        self.push_error(group, "", span, violation.with_help(help));
+        let violation =
+            Violation::new(format!("unknown setting `{}`", join(group, name))).with_help(help);
+        self.push_error(group, "", span, violation);
     }
 }
 

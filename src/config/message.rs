@@ -5,16 +5,14 @@ use crate::config::violation::{Violation, listed, shown};
 use crate::diagnostic::closest::closest;
 use serde_json::Value as Json;
 
-/// The value that an error is about.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub(super) value: &'a Json,
-    /// Its text in the source.
-    pub(super) written: &'a str,
-}
-
-/// Rewrites an error about a value: another type, none of the words, a missing field, or the message of a check.
-pub(super) fn violation(message: &str, schema: Option<&Json>, found: Found<'_>) -> Violation {
+/// Rewrites an error about a value: another type, none of the words, a missing field, or the message of a check. `written` is the
+/// value's text in the source.
+pub(super) fn violation(
+    message: &str,
+    schema: Option<&Json>,
+    value: &Json,
+    written: &str,
+) -> Violation {
     if let Some(field) = message.strip_prefix("missing field ") {
         return Violation::new(format!("needs {field}"));
     }
@@ -24,8 +22,11 @@ pub(super) fn violation(message: &str, schema: Option<&Json>, found: Found<'_>) 
     };
     // Text that a check reads, too, may be one of many words.
     let is_text = schema.get("type").is_some();
-    let words = schema::words(schema);
-    let words = if is_text { Vec::new() } else { words };
+    let words = if is_text {
+        Vec::new()
+    } else {
+        schema::words(schema)
+    };
     let types = schema::types(schema);
     let must_be = match types[..] {
         _ if !words.is_empty() => format!("one of {}", listed(&words)),
@@ -36,7 +37,6 @@ pub(super) fn violation(message: &str, schema: Option<&Json>, found: Found<'_>) 
         ["string"] => "a string".to_owned(),
         _ => "a quantity".to_owned(),
     };
-    let Found { value, written } = found;
     let help = match (types.first(), value) {
         _ if !words.is_empty() => value.as_str().and_then(|text| word(text, &words)),
         (Some(&"array"), Json::String(_) | Json::Number(_) | Json::Bool(_))

@@ -137,17 +137,18 @@ impl Config {
     pub fn origin(&self, path: &str) -> &Origin {
         let whole = path::ends(path).find_map(|end| self.origins.get(&path[..end]));
         let part = || {
-            let behind = self.origins.range::<str, _>((Included(path), Unbounded));
-            let mut parts = behind.take_while(|(set, _)| set.starts_with(path));
-            parts.find_map(|(set, origin)| path::is_at_or_below(set, path).then_some(origin))
+            self.origins
+                .range::<str, _>((Included(path), Unbounded))
+                .take_while(|(set, _)| set.starts_with(path))
+                .find(|(set, _)| path::is_at_or_below(set, path))
+                .map(|(_, origin)| origin)
         };
         whole.or_else(part).unwrap_or(&Origin::Default)
     }
 
     /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
     pub(crate) fn workloads(&self) -> Table<'_> {
-        let paths = self.spec.pod_templates.iter();
-        Table::new(paths.map(|place| WorkloadKind {
+        Table::new(self.spec.pod_templates.iter().map(|place| WorkloadKind {
             group: &place.group,
             kind: &place.kind,
             path: PathRest::Configured(&place.path.steps),
@@ -170,11 +171,11 @@ impl Config {
     /// Returns what a user should know about the settings, as a sentence.
     pub(crate) fn note(&self) -> Option<&'static str> {
         let resources = &self.spec.agent.resources;
-        let mut amounts = [&resources.requests, &resources.limits]
-            .into_iter()
-            .flatten();
         // A limit is the default of the request.
-        let has_request = amounts.any(|amounts| amounts.contains_key("cpu"));
+        let has_request = [&resources.requests, &resources.limits]
+            .into_iter()
+            .flatten()
+            .any(|amounts| amounts.contains_key("cpu"));
         (!has_request).then_some(
             "`agent.resources.requests.cpu` is null: an autoscaler on CPU utilization needs a request of every container",
         )
@@ -206,9 +207,10 @@ impl Config {
         let mut values = json!(self.spec);
         null::write(&mut values);
         for list in ["/select/exclude", "/select/podSelector/matchExpressions"] {
-            let items = values.pointer_mut(list).and_then(Json::as_array_mut);
-            for item in items.into_iter().flatten() {
-                *item = without_empty(item.take());
+            if let Some(items) = values.pointer_mut(list).and_then(Json::as_array_mut) {
+                for item in items {
+                    *item = without_empty(item.take());
+                }
             }
         }
         values
@@ -240,9 +242,11 @@ impl Config {
 
 /// Returns the value at a dotted path; null if there is none.
 pub(crate) fn value_at(values: &Json, path: &str) -> Json {
-    let mut parts = path::parts(path).into_iter();
-    let value = parts.try_fold(values, |value, part| value.get(part));
-    value.cloned().unwrap_or_default()
+    path::parts(path)
+        .into_iter()
+        .try_fold(values, |value, part| value.get(part))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Removes members that are null or empty.

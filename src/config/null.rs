@@ -74,9 +74,10 @@ pub(super) fn remove_read(values: &mut Json) -> Removed {
     for merged in MERGED {
         is_changed |= merged.of(values).is_some_and(prune);
     }
-    match is_changed {
-        true => Removed::Something,
-        false => Removed::Nothing,
+    if is_changed {
+        Removed::Something
+    } else {
+        Removed::Nothing
     }
 }
 

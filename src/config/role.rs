@@ -29,8 +29,9 @@ pub(crate) fn label(reference: &str) -> Option<MetadataName> {
 
 /// Returns the keys of the labels that a setting refers to.
 pub(crate) fn labels(text: &str) -> impl Iterator<Item = String> {
-    let references = references(text).into_iter();
-    references.filter_map(|reference| Some(label(&reference)?.to_string()))
+    references(text)
+        .into_iter()
+        .filter_map(|reference| Some(label(&reference)?.to_string()))
 }
 
 impl fmt::Display for Role {

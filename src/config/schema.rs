@@ -85,9 +85,10 @@ fn tidy(schema: &mut Json, path: &str) {
 /// Lists the words of an enum, each with its sentence.
 fn choices(schema: &mut Json) {
     let is_optional = schema.get("anyOf").is_some();
-    let choices = match is_optional {
-        true => &schema["anyOf"][0]["oneOf"],
-        false => &schema["oneOf"],
+    let choices = if is_optional {
+        &schema["anyOf"][0]["oneOf"]
+    } else {
+        &schema["oneOf"]
     };
     let Some(choices) = choices.as_array() else {
         return;

@@ -24,9 +24,10 @@ fn may_be_secret(path: &str) -> bool {
 
 /// Returns the place of a setting as errors show it.
 pub(crate) fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
-    match may_be_secret(path) {
-        true => place.without_text(),
-        false => place,
+    if may_be_secret(path) {
+        place.without_text()
+    } else {
+        place
     }
 }
 

@@ -82,10 +82,13 @@ pub(crate) enum LabelOperator {
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
-        let mut match_labels = self.match_labels.iter();
-        let mut match_expressions = self.match_expressions.iter();
-        match_labels.all(|(key, wanted)| value_of(key, labels) == Some(&**wanted))
-            && match_expressions.all(|requirement| requirement.is_met(labels))
+        self.match_labels
+            .iter()
+            .all(|(key, wanted)| value_of(key, labels) == Some(&**wanted))
+            && self
+                .match_expressions
+                .iter()
+                .all(|requirement| requirement.is_met(labels))
     }
 }
 
@@ -227,11 +230,11 @@ impl FromStr for NamespacePattern {
         match text.replace(['*', '?'], "a").parse::<Namespace>() {
             Ok(_) => Ok(NamespacePattern(text.to_owned())),
             Err(Violation { help, .. }) => {
-                let help = help.unwrap_or_default();
-                let violation = Violation::found("the name of a namespace or a glob", text);
-                Err(violation.with_help(format!(
-                    "{help}; `*` stands for any characters, `?` for one"
-                )))
+                let help = format!(
+                    "{}; `*` stands for any characters, `?` for one",
+                    help.unwrap_or_default()
+                );
+                Err(Violation::found("the name of a namespace or a glob", text).with_help(help))
             }
         }
     }

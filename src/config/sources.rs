@@ -190,10 +190,9 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config, loader: &mut Loader<'a>) 
         Base::Node {
             start, tree, node, ..
         } => {
-            let spans = SpanMap::From(start);
-            let document = Document { tree, spans };
             if !is_nothing(tree, node) {
-                read_object(&document, node, config, loader);
+                let spans = SpanMap::From(start);
+                read_object(&Document { tree, spans }, node, config, loader);
             }
         }
     }
@@ -205,8 +204,7 @@ fn read_file(text: &str, config: &mut Config, loader: &mut Loader<'_>) {
         Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
             Some(root) => {
                 let spans = SpanMap::From(0);
-                let document = Document { tree: &tree, spans };
-                read_object(&document, root, config, loader);
+                read_object(&Document { tree: &tree, spans }, root, config, loader);
             }
             None => {
                 let help = format!(
@@ -254,9 +252,10 @@ fn read_object(
     let text = |name: &str| tree.member_text(object, name);
     let is_config_map =
         text("kind").as_deref() == Some("ConfigMap") && text("apiVersion").as_deref() == Some("v1");
-    let mut missing = match is_config_map {
-        true => Vec::new(),
-        false => vec![("apiVersion", API_VERSION), ("kind", KIND)],
+    let mut missing = if is_config_map {
+        Vec::new()
+    } else {
+        vec![("apiVersion", API_VERSION), ("kind", KIND)]
     };
     for Member {
         name,
@@ -295,7 +294,6 @@ fn read_object(
             }
             _ => {
                 let settings = if is_config_map { "data" } else { "spec" };
-                let violation = Violation::new(format!("unknown setting `{name}`"));
                 let help = match closest(&name, ["metadata", settings]) {
                     _ if name == "spec" => {
                         "write the settings as dotted paths below `data`".to_owned()
@@ -303,14 +301,15 @@ fn read_object(
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("the fields are `metadata`, `{settings}`"),
                 };
-                loader.push_error("", "", name_span, violation.with_help(help));
+                let violation = Violation::new(format!("unknown setting `{name}`")).with_help(help);
+                loader.push_error("", "", name_span, violation);
             }
         }
     }
     for (name, value) in missing {
-        let violation = Violation::new(format!("has no `{name}`"));
-        let help = format!("write `{name}: {value}`");
-        loader.error("", whole.start..whole.start, violation.with_help(help));
+        let violation = Violation::new(format!("has no `{name}`"))
+            .with_help(format!("write `{name}: {value}`"));
+        loader.error("", whole.start..whole.start, violation);
     }
 }
 
@@ -397,26 +396,30 @@ fn read_argument<'a>(
     let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
     let Some((path, text)) = argument.split_once('=') else {
         let help = "use `path=value`, for example `agent.image=registry.example.com/agent:v1`";
-        let error = Diagnostic::error("`--set` requires a path and a value");
-        return Some(error.at(place).with_help(Some(help.to_owned())));
+        return Some(
+            Diagnostic::error("`--set` requires a path and a value")
+                .at(place)
+                .with_help(Some(help.to_owned())),
+        );
     };
     loader.begin(LayerKind::Argument(number), place);
     let (name, spans) = (0..path.len(), SpanMap::From(path.len() + 1));
     // Helm separates settings so. A list, a mapping and quoted text have commas of their own.
-    let plain = Some(text.trim_start()).filter(|text| !text.starts_with(['[', '{', '"', '\'']));
-    let others = plain
+    let other = Some(text.trim_start())
+        .filter(|text| !text.starts_with(['[', '{', '"', '\'']))
         .unwrap_or_default()
         .split(',')
         .skip(1)
-        .filter_map(|it| it.split_once('='));
-    let mut others = others.map(|(other, _)| other.trim());
-    if let Some(other) = others.find(|other| schema::at(other).is_some()) {
-        let violation = Violation::new(format!("has another setting in its value: `{other}`"));
+        .filter_map(|it| it.split_once('='))
+        .map(|(other, _)| other.trim())
+        .find(|other| schema::at(other).is_some());
+    if let Some(other) = other {
         let help = format!(
             "write `--set {path}=… --set {other}=…`; for such a text, use a configuration file"
         );
-        let span = spans.range(0..text.len());
-        loader.error(path, span, violation.with_help(help));
+        let violation =
+            Violation::new(format!("has another setting in its value: `{other}`")).with_help(help);
+        loader.error(path, spans.range(0..text.len()), violation);
     } else {
         loader.merge_text(&TextSetting {
             path,

@@ -1,7 +1,7 @@
 //! The settings that an annotation overrides or a variable of the agent holds, in the order of the agent's documentation.
 
 use crate::config::kubernetes;
-use crate::config::message::{Found, violation};
+use crate::config::message::violation;
 use crate::config::schema;
 use crate::config::spec::Spec;
 use crate::config::text;
@@ -63,11 +63,11 @@ impl Setting {
     /// Sets it to the value of a text.
     pub(crate) fn set(&self, spec: &mut Spec, text: &str) -> Result<(), Violation> {
         (self.set)(spec, text).map_err(|error| {
-            let (value, written) = (&json!(text), text);
             violation(
                 &error.to_string(),
                 schema::at(self.path),
-                Found { value, written },
+                &json!(text),
+                text,
             )
         })
     }

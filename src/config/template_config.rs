@@ -37,6 +37,13 @@ impl AnnotationValue<'_> {
             value_from: None,
         }
     }
+
+    fn origin(self) -> Origin {
+        Origin::Annotation {
+            key: self.key.to_owned(),
+            offset: self.offset,
+        }
+    }
 }
 
 impl Config {
@@ -45,8 +52,10 @@ impl Config {
         for (setting, variable) in variables() {
             if variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, setting.path)
             {
-                let env = &mut self.spec.agent.env;
-                env.retain(|given| given.name != variable.name);
+                self.spec
+                    .agent
+                    .env
+                    .retain(|given| given.name != variable.name);
             }
         }
     }
@@ -54,37 +63,34 @@ impl Config {
     /// Sets variables by annotations, over those of `agent.env`. Further ones are in the order of their names, since tools sort
     /// annotations.
     pub(crate) fn set_variables(&mut self, mut given: BTreeMap<&str, AnnotationValue<'_>>) {
-        let mut set = Vec::new();
         let env = &mut self.spec.agent.env;
+        let mut set_origin = |index: usize, given: AnnotationValue<'_>| {
+            self.origins
+                .insert(format!("agent.env[{index}]"), given.origin());
+        };
         for (index, variable) in env.iter_mut().enumerate() {
             if let Some(given) = given.remove(&*variable.name) {
-                set.push((index, given));
+                set_origin(index, given);
                 *variable = given.variable(&variable.name);
             }
         }
         for (name, given) in given {
-            set.push((env.len(), given));
+            set_origin(env.len(), given);
             env.push(given.variable(name));
-        }
-        for (index, AnnotationValue { key, offset, .. }) in set {
-            let key = key.to_owned();
-            let origin = Origin::Annotation { key, offset };
-            self.origins.insert(format!("agent.env[{index}]"), origin);
         }
     }
 
-    /// Sets a setting to the value of the annotation `key`.
+    /// Sets a setting to the value of an annotation.
     pub(crate) fn set_by_annotation(
         &mut self,
         setting: &Setting,
-        AnnotationValue { key, value, offset }: AnnotationValue<'_>,
+        given: AnnotationValue<'_>,
     ) -> Result<(), Violation> {
-        let set = setting.set(&mut self.spec, value);
-        set.map_err(|violation| secret::hidden(setting.path, setting.path, violation))?;
+        setting
+            .set(&mut self.spec, given.value)
+            .map_err(|violation| secret::hidden(setting.path, setting.path, violation))?;
         self.forget(setting.path);
-        let key = key.to_owned();
-        let origin = Origin::Annotation { key, offset };
-        self.origins.insert(setting.path.to_owned(), origin);
+        self.origins.insert(setting.path.to_owned(), given.origin());
         Ok(())
     }
 
@@ -100,14 +106,15 @@ pub(crate) fn annotation_conflicts(config: &Config) -> Vec<AnnotationConflict> {
         Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
         _ => None,
     };
-    let placed = template_conflicts(config).into_iter().filter_map(|found| {
-        let mut annotations = found.paths.iter().filter_map(annotation);
-        let first = annotations.next()?;
-        Some(AnnotationConflict {
-            first,
-            others: annotations.collect(),
-            violation: found.violation,
+    template_conflicts(config)
+        .into_iter()
+        .filter_map(|found| {
+            let mut annotations = found.paths.iter().filter_map(annotation);
+            Some(AnnotationConflict {
+                first: annotations.next()?,
+                others: annotations.collect(),
+                violation: found.violation,
+            })
         })
-    });
-    placed.collect()
+        .collect()
 }

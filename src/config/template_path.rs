@@ -29,7 +29,7 @@ impl FromStr for TemplatePath {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        let violation = |help: String| Violation::found("a path", text).with_help(help);
+        let violation = |help: &str| Violation::found("a path", text).with_help(help);
         let step = |key: String| {
             if key == "*" {
                 Step::Each
@@ -38,32 +38,30 @@ impl FromStr for TemplatePath {
             }
         };
         if text.starts_with('/') {
-            let help = || "write `~` as `~0` and `/` within a key as `~1`".to_owned();
-            let pointer = PointerBuf::parse(text).map_err(|_| violation(help()))?;
-            let keys: Vec<String> = pointer
+            let keys: Vec<String> = PointerBuf::parse(text)
+                .map_err(|_| violation("write `~` as `~0` and `/` within a key as `~1`"))?
                 .tokens()
                 .map(|token| token.decoded().into_owned())
                 .collect();
             if keys.iter().any(String::is_empty) {
-                return Err(violation("remove the empty part after `/`".to_owned()));
+                return Err(violation("remove the empty part after `/`"));
             }
             return Ok(TemplatePath {
                 steps: keys.into_iter().map(step).collect(),
             });
         }
         if text.contains("[*]") || text.starts_with('.') {
-            let dotted = text.replace("[*]", ".*");
-            return Err(violation(format!(
+            return Err(violation(&format!(
                 "write `{}`",
-                dotted.trim_start_matches('.')
+                text.replace("[*]", ".*").trim_start_matches('.')
             )));
         }
         if text.contains('/') && !text.contains(['.', '\\']) {
-            return Err(violation(format!("write `{}`", text.replace('/', "."))));
+            return Err(violation(&format!("write `{}`", text.replace('/', "."))));
         }
         let keys = dotted_path::parts(text);
         if keys.iter().any(String::is_empty) {
-            return Err(violation("remove the extra `.`".to_owned()));
+            return Err(violation("remove the extra `.`"));
         }
         Ok(TemplatePath {
             steps: keys.into_iter().map(step).collect(),

@@ -1,6 +1,6 @@
 //! Settings as text: in annotations, and in the agent's variables.
 
-use serde::de::value::{Error, SeqDeserializer};
+use serde::de::value::{Error, SeqDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
 };
@@ -20,8 +20,8 @@ pub(super) fn shown<T: Serialize>(setting: &T) -> Option<String> {
         Json::String(text) => Some(text).filter(|text| !text.is_empty()),
         Json::Array(items) if items.is_empty() => None,
         Json::Array(items) => {
-            let items = items.iter().filter_map(Json::as_str);
-            Some(items.collect::<Vec<_>>().join(","))
+            let items: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+            Some(items.join(","))
         }
         other => Some(other.to_string()),
     }
@@ -85,15 +85,17 @@ impl<'de> Deserializer<'de> for Text<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let text: serde::de::value::StrDeserializer<'de, Error> = self.0.into_deserializer();
-        text.deserialize_enum(name, variants, visitor)
+        StrDeserializer::new(self.0).deserialize_enum(name, variants, visitor)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let items = self.0.split(',').map(str::trim);
-        visitor.visit_seq(SeqDeserializer::new(
-            items.filter(|item| !item.is_empty()).map(Text),
-        ))
+        let items = self
+            .0
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(Text);
+        visitor.visit_seq(SeqDeserializer::new(items))
     }
 
     forward_to_deserialize_any! {

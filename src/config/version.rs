@@ -36,13 +36,12 @@ impl FromStr for KubernetesVersion {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        let number = |digits: &str| {
-            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| digits.parse::<u16>().ok()).flatten()
+        let number = |digits: &str| match digits.parse::<u16>() {
+            Ok(number) if !digits.starts_with('+') => Some(number),
+            _ => None,
         };
         // Clusters report `v1.29.3-gke.1`.
-        let plain = text.strip_prefix('v').unwrap_or(text);
-        let mut parts = plain.splitn(3, '.');
+        let mut parts = text.strip_prefix('v').unwrap_or(text).splitn(3, '.');
         let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
         match (major, minor, parts.next().is_none_or(is_patch)) {
             // `1.30` without quotes is the number 1.3. No cluster of a version below 1.10 is left.

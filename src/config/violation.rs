@@ -47,6 +47,7 @@ impl Violation {
         }
     }
 }
+
 /// A conflict between settings.
 pub(crate) struct Conflict {
     /// Dotted paths of the settings, the one that is most likely wrong first.

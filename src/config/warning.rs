@@ -38,10 +38,8 @@ impl WarningId {
     /// Reads an id in an annotation. A template cannot hide that the configuration restricts it.
     pub(crate) fn parse_of_template(text: &str) -> Result<Reason, Violation> {
         match Self::from_str(text)?.0 {
-            Reason::AnnotationNotAllowed => {
-                let violation = Violation::new(format!("cannot ignore `{text}`"));
-                Err(violation.with_help("only `warnings.ignore` in the configuration can"))
-            }
+            Reason::AnnotationNotAllowed => Err(Violation::new(format!("cannot ignore `{text}`"))
+                .with_help("only `warnings.ignore` in the configuration can")),
             reason => Ok(reason),
         }
     }

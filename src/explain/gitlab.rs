@@ -13,12 +13,11 @@ const REPOSITORY: &str = ".";
 
 /// Returns an entry for each finding, errors first.
 pub fn gitlab(rows: &[Row<'_>]) -> Value {
-    let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     // The numbers of entries that would have the same fingerprint, of which GitLab shows one only. They are given in the order of the
     // text, so that a new error does not change the others.
     let mut alike: HashMap<String, usize> = HashMap::new();
     let mut entries: Vec<(&Row<'_>, Value)> = Vec::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row.finding.reason.is_for_review()) {
         let place = row.place_in_file();
         let path = place.map_or(REPOSITORY, |_| &*row.file);
         let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 /// Returns the rows as a report, those about a pod template together.
 pub fn json(explanation: &Explanation<'_>) -> Value {
     let mut decisions: BTreeMap<Reason, usize> = BTreeMap::new();
-    let (mut templates, mut findings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut templates: Vec<Value> = Vec::new();
+    let (mut findings, mut errors) = (Vec::new(), Vec::new());
     let mut would_change = 0;
     for row in &explanation.rows {
         match row.subject {
@@ -23,12 +24,11 @@ pub fn json(explanation: &Explanation<'_>) -> Value {
                 templates.push(explanation.template(row, outcome));
             }
             Subject::PodTemplate(_) => {
-                let template = templates.last_mut();
-                let findings =
-                    template.and_then(|template: &mut Value| template["findings"].as_array_mut());
-                findings
-                    .into_iter()
-                    .for_each(|findings| findings.push(finding(row)));
+                if let Some(template) = templates.last_mut()
+                    && let Value::Array(findings) = &mut template["findings"]
+                {
+                    findings.push(finding(row));
+                }
             }
             Subject::Run if row.severity == Severity::Error => {
                 errors.push(json!({"id": row.finding.reason, "message": row.sentence()}));
@@ -37,8 +37,11 @@ pub fn json(explanation: &Explanation<'_>) -> Value {
         }
     }
     let count = |severity| {
-        let rows = explanation.rows.iter();
-        rows.filter(|row| row.severity == severity).count()
+        explanation
+            .rows
+            .iter()
+            .filter(|row| row.severity == severity)
+            .count()
     };
     json!({
         "apiVersion": API_VERSION,

@@ -11,24 +11,27 @@ const MAX_ROWS: usize = 100;
 
 /// Returns a table of the findings, errors first, and below it the command that makes the changes.
 pub fn markdown(rows: &[Row<'_>], mend: Option<&str>) -> String {
-    let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
-    let rows = errors_first(rows);
+    let rows = errors_first(rows.iter().filter(|row| row.finding.reason.is_for_review()));
     let mut text = "### Mackerel agent\n\n".to_owned();
     if rows.is_empty() {
         return text + "No findings.\n";
     }
     text += "| | where | resource | finding |\n| --- | --- | --- | --- |\n";
     for row in rows.iter().take(MAX_ROWS) {
-        let resource = row.subject.resource();
-        let resource = resource.map(|resource| resource.identity.short_name());
+        let resource = row
+            .subject
+            .resource()
+            .map(|resource| resource.identity.short_name())
+            .unwrap_or_default();
         let id = row.finding.reason.problem().id;
         let cells = [
             row.severity.name(),
             &place(row),
-            &resource.unwrap_or_default(),
+            &resource,
             &format!("{id}: {}", row.finding.message_with_help()),
-        ];
-        text += &format!("| {} |\n", cells.map(escaped).join(" | "));
+        ]
+        .map(escaped);
+        text += &format!("| {} |\n", cells.join(" | "));
     }
     let others = rows.len().saturating_sub(MAX_ROWS);
     if others > 0 {
@@ -71,9 +74,10 @@ fn escaped(text: &str) -> String {
         }
     }
     // An empty comment divides a mention, an address or a link; an escaped character would be one of them still.
-    let escaped = escaped.replace('@', "@<!-- -->");
-    let escaped = escaped.replace("://", ":<!-- -->//");
-    escaped.replace("www.", "www<!-- -->.")
+    escaped
+        .replace('@', "@<!-- -->")
+        .replace("://", ":<!-- -->//")
+        .replace("www.", "www<!-- -->.")
 }
 
 #[cfg(test)]

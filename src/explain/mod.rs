@@ -88,8 +88,9 @@ pub fn explain<'i>(
     let Inputs { texts, config, .. } = inputs;
     let is_shown =
         |identity: &Identity| resource.is_none_or(|resource| is_named(identity, resource, config));
-    let outcomes = texts.iter().flat_map(|text| &text.injection.outcomes);
-    let shown: Vec<&Outcome> = outcomes
+    let shown: Vec<&Outcome> = texts
+        .iter()
+        .flat_map(|text| &text.injection.outcomes)
         .filter(|outcome| is_shown(&outcome.identity))
         .collect();
     let rows = rows.filter(|row| match row.subject {
@@ -100,14 +101,16 @@ pub fn explain<'i>(
             is_shown(&remark.identity) || remark.workloads.iter().any(is_shown)
         }
     });
-    let without_template = texts.iter().map(|text| text.injection.without_template());
     Explanation {
         rows: rows.collect(),
         needed: needed(&shown, inputs),
         permissions: permissions::permissions(&shown, inputs),
         without_pod_template: match resource {
             Some(_) => 0,
-            None => without_template.sum(),
+            None => texts
+                .iter()
+                .map(|text| text.injection.without_template())
+                .sum(),
         },
         shows_containers: resource.is_some(),
         values: config.values(),
@@ -133,15 +136,18 @@ fn is_named(identity: &Identity, resource: &str, config: &Config) -> bool {
 /// Returns the objects that the shown templates need.
 fn needed<'i>(shown: &[&Outcome], inputs: Inputs<'_, 'i>) -> Vec<Needed<'i>> {
     let mut keys: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
+    let default_namespace = inputs.config.spec.namespace.as_deref();
     for outcome in shown {
-        let default_namespace = inputs.config.spec.namespace.as_deref();
         let namespace = outcome.identity.namespace_or(default_namespace);
         if let Some(needs) = outcome.needs() {
             keys.extend(needs.objects.iter().map(|key| (namespace, key)));
         }
     }
-    let lines = inputs.texts.iter().map(|text| text.text.as_bytes());
-    let mut lines: Vec<LineCounter<'_>> = lines.map(LineCounter::new).collect();
+    let mut lines: Vec<LineCounter<'_>> = inputs
+        .texts
+        .iter()
+        .map(|text| LineCounter::new(text.text.as_bytes()))
+        .collect();
     let mut needed = Vec::new();
     for requirement in inputs.requirements {
         if !keys.contains(&(requirement.namespace.as_ref(), &requirement.need)) {

@@ -36,13 +36,17 @@ pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<
         {
             let mut namespace = subject.namespace.clone();
             namespace.take_if(|name| name.parse::<Namespace>().is_err());
-            let accounts = needed.entry((namespace, subject.access));
-            let accounts = accounts.or_default();
-            accounts.insert(subject.account.name.clone());
+            needed
+                .entry((namespace, subject.access))
+                .or_default()
+                .insert(subject.account.name.clone());
         }
     }
-    let mut texts = inputs.texts.iter();
-    let written = if texts.any(|text| rbac::has_objects(text.text, &text.injection.related)) {
+    let has_objects = inputs
+        .texts
+        .iter()
+        .any(|text| rbac::has_objects(text.text, &text.injection.related));
+    let written = if has_objects {
         "the input has"
     } else {
         "`mackerel-agent-injector rbac` prints"

@@ -17,20 +17,20 @@ pub fn sarif(rows: &[Row<'_>], mend: Option<&str>) -> Value {
     let mut notifications = Vec::new();
     let rows = rows.iter().filter(|row| row.finding.reason.is_for_review());
     for row in errors_first(rows) {
-        let id = row.finding.reason.problem().id;
+        let reason = row.finding.reason;
+        let id = reason.problem().id;
         if !row.subject.is_in_text() && row.place_in_file().is_none() {
             let text = row.sentence();
             notifications.push(json!({"level": level(row.severity), "message": {"text": text}, "descriptor": {"id": id}}));
             continue;
         }
-        let index = rules.iter().position(|rule| *rule == row.finding.reason);
-        let index = index.unwrap_or(rules.len());
-        if index == rules.len() {
-            rules.push(row.finding.reason);
+        let known = rules.iter().position(|rule| *rule == reason);
+        if known.is_none() {
+            rules.push(reason);
         }
         results.push(json!({
             "ruleId": id,
-            "ruleIndex": index,
+            "ruleIndex": known.unwrap_or(rules.len() - 1),
             "level": level(row.severity),
             "message": {"text": row.finding.message_with_help()},
             "locations": [location(row)],

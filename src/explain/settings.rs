@@ -75,14 +75,16 @@ impl Explanation<'_> {
 
 /// Returns the settings that are not defaults.
 fn settings(row: &Row<'_>, config: &Config, is_shown: fn(&str) -> bool) -> Vec<Because> {
-    let settings = config.settings().into_iter();
-    let set = settings.filter(|(path, _, from)| is_shown(path) && **from != Origin::Default);
-    let views = set.map(|(path, value, from)| Because {
-        rule: path,
-        value: Some(value),
-        origin: origin(row, from),
-    });
-    views.collect()
+    config
+        .settings()
+        .into_iter()
+        .filter(|(path, _, from)| is_shown(path) && **from != Origin::Default)
+        .map(|(path, value, from)| Because {
+            rule: path,
+            value: Some(value),
+            origin: origin(row, from),
+        })
+        .collect()
 }
 
 /// Returns true for a setting of the agent's container. The others select templates, or belong to the run.

@@ -14,39 +14,40 @@ use serde_json::Value;
 pub fn text(explanation: &Explanation<'_>) -> String {
     let mut required = required::lines(&explanation.needed, usize::MAX);
     if !required.is_empty() {
-        required
-            .iter_mut()
-            .for_each(|line| line.insert_str(0, "  "));
+        for line in &mut required {
+            line.insert_str(0, "  ");
+        }
         required.insert(0, "required before the pods start; without them the agent does not start or exits, and its pod is not ready:".to_owned());
     }
-    let without_template = explanation.without_pod_template;
     let totals = totals(
         explanation.rows.iter(),
-        without_template,
+        explanation.without_pod_template,
         Tense::Conditional,
     );
     // The messages on stderr have the findings about the run.
     let rows = explanation
         .rows
         .iter()
-        .filter(|row| row.subject.is_in_text());
-    let rows = rows.flat_map(|row| lines(explanation, row)).collect();
-    let mut parts = [
+        .filter(|row| row.subject.is_in_text())
+        .flat_map(|row| lines(explanation, row))
+        .collect();
+    let mut parts = Vec::new();
+    for lines in [
         rows,
         required,
         permissions(&explanation.permissions),
         vec![totals.join(", ")],
-    ]
-    .to_vec();
-    parts
-        .iter_mut()
-        .for_each(|lines| lines.retain(|line| !line.is_empty()));
-    parts.retain(|lines| !lines.is_empty());
-    let parts = parts.iter().map(|lines| {
-        let lines = lines.iter().map(|line| format!("{}\n", visible(line)));
-        lines.collect::<String>()
-    });
-    parts.collect::<Vec<_>>().join("\n")
+    ] {
+        let part: String = lines
+            .iter()
+            .filter(|line| !line.is_empty())
+            .map(|line| format!("{}\n", visible(line)))
+            .collect();
+        if !part.is_empty() {
+            parts.push(part);
+        }
+    }
+    parts.join("\n")
 }
 
 /// ```text
@@ -55,11 +56,11 @@ pub fn text(explanation: &Explanation<'_>) -> String {
 /// ```
 fn lines(explanation: &Explanation<'_>, row: &Row<'_>) -> Vec<String> {
     let mut lines = vec![row.line()];
-    let outcome = row.subject.outcome().filter(|_| row.is_decision());
-    if let Some(outcome) = outcome {
-        let cause = outcome.cause.as_ref();
-        let cause = cause.map(|cause| rule(&explanation.because(row, cause)));
-        lines.extend(cause.map(|cause| format!("  because of {cause}")));
+    if let Some(outcome) = row.subject.outcome().filter(|_| row.is_decision()) {
+        if let Some(cause) = &outcome.cause {
+            let rule = rule(&explanation.because(row, cause));
+            lines.push(format!("  because of {rule}"));
+        }
         for container in explanation.containers(row, outcome) {
             lines.extend(settings(&container));
         }
@@ -83,10 +84,12 @@ fn rule(because: &Because) -> String {
 /// Returns the settings of a container that are set, then the container.
 fn settings(view: &ContainerView<'_>) -> Vec<String> {
     let mut lines = vec![format!("  {} in {}:", view.subject, view.list)];
-    let settings = view.settings.iter();
-    lines.extend(settings.map(|setting| format!("    # {}", rule(setting))));
-    let container = view.yaml();
-    lines.extend(container.lines().map(|line| format!("    {line}")));
+    for setting in &view.settings {
+        lines.push(format!("    # {}", rule(setting)));
+    }
+    for line in view.yaml().lines() {
+        lines.push(format!("    {line}"));
+    }
     lines
 }
 
@@ -124,9 +127,10 @@ fn permissions(permissions: &[PermissionView]) -> Vec<String> {
         .peekable();
     if with_proxy.peek().is_some() {
         // At the kubelet's own port, a newer Kubernetes needs less.
-        let less = match with_proxy.any(|permission| permission.access == KubeletAccess::Kubelet) {
-            true => format!("; {LESS}"),
-            false => String::new(),
+        let less = if with_proxy.any(|permission| permission.access == KubeletAccess::Kubelet) {
+            format!("; {LESS}")
+        } else {
+            String::new()
         };
         lines.push(format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }

@@ -35,8 +35,10 @@ impl FunctionConfig<'_> {
 
     /// Returns kind and name: `AgentInjector/production`.
     pub(crate) fn name(&self) -> String {
-        let kind = self.tree.member_text(self.node, "kind");
-        let kind = kind.unwrap_or_else(|| "functionConfig".to_owned());
+        let kind = self
+            .tree
+            .member_text(self.node, "kind")
+            .unwrap_or_else(|| "functionConfig".to_owned());
         let name = self.tree.member_at(self.node, ["metadata", "name"]);
         match name.and_then(|name| self.tree.text_of(name)) {
             Some(name) => format!("{kind}/{name}"),

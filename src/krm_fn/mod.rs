@@ -114,10 +114,11 @@ fn is_quoted_or_plain_list(kind: &str) -> bool {
 
 /// `kind: ResourceList # a call` -> `ResourceList`
 fn kind_of_line(line: &str) -> Option<&str> {
-    let keys = ["kind:", "\"kind\":", "'kind':"];
-    let value = keys.iter().find_map(|key| line.strip_prefix(key))?;
-    let value = value.split_once(" #").map_or(value, |(value, _)| value);
-    Some(value.trim())
+    let value = ["kind:", "\"kind\":", "'kind':"]
+        .iter()
+        .find_map(|key| line.strip_prefix(key))?;
+    let (kind, _comment) = value.split_once(" #").unwrap_or((value, ""));
+    Some(kind.trim())
 }
 
 impl<'t> Call<'t> {
@@ -201,23 +202,19 @@ impl<'c> Envelope<'c> {
     /// that are beside `data` by mistake.
     fn has_settings(&self, function_config: NodeId) -> bool {
         let tree = &self.tree;
-        let kind = tree.get(function_config, "kind");
-        if kind.and_then(|kind| tree.scalar(kind)).as_deref() != Some("ConfigMap") {
-            return tree.entries(function_config).next().is_some();
-        }
-        for (key, value) in tree.entries(function_config) {
-            let has_settings = match tree.scalar(key).as_deref() {
+        let is_config_map = tree
+            .get(function_config, "kind")
+            .and_then(|kind| tree.scalar(kind))
+            .is_some_and(|kind| kind == "ConfigMap");
+        tree.entries(function_config)
+            .any(|(key, value)| match tree.scalar(key).as_deref() {
+                _ if !is_config_map => true,
                 Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
                 Some("data") => {
                     tree.kind(value) != Kind::Mapping || tree.entries(value).next().is_some()
                 }
                 _ => true,
-            };
-            if has_settings {
-                return true;
-            }
-        }
-        false
+            })
     }
 
     /// Injects the items.
@@ -226,13 +223,14 @@ impl<'c> Envelope<'c> {
         let others = &injection.kinds_without_template;
         if injection.outcomes.is_empty() && others.total() == 1 && others.has(KIND) {
             let message = "the only resource is a configuration, which is not used";
-            let finding = Finding::about_input(Reason::ConfigurationUnused, message);
-            let help = "in a kustomization, name it under `transformers`, not `generators`";
-            injection.findings.push(finding.with_help(help));
+            let finding = Finding::about_input(Reason::ConfigurationUnused, message)
+                .with_help("in a kustomization, name it under `transformers`, not `generators`");
+            injection.findings.push(finding);
         }
         if options.direction == Direction::Inject {
-            let unused = kpt::configured_subpackages(self.items());
-            injection.findings.extend(unused);
+            injection
+                .findings
+                .extend(kpt::configured_subpackages(self.items()));
         }
         injection
     }
@@ -244,8 +242,11 @@ impl<'c> Envelope<'c> {
 
     /// Returns the texts of the items, if they can be separated.
     fn items(&self) -> impl Iterator<Item = &'c str> {
-        let items = self.call.cut.iter().flat_map(|cut| &*cut.items);
-        items.map(|item| &self.call.text[item.clone()])
+        self.call
+            .cut
+            .iter()
+            .flat_map(|cut| &*cut.items)
+            .map(|item| &self.call.text[item.clone()])
     }
 
     /// Returns the answer with the injection of the items, or of a check, which leaves them as they are: an orchestrator takes the
@@ -286,8 +287,10 @@ impl<'c> Envelope<'c> {
 
     /// Returns the results that the list already has.
     fn earlier_results(&self) -> HashSet<Value> {
-        let results = self.tree.get(self.root, "results");
-        let results = results.and_then(|node| to_json(&self.tree, node).ok());
+        let results = self
+            .tree
+            .get(self.root, "results")
+            .and_then(|node| to_json(&self.tree, node).ok());
         match results {
             Some(Value::Array(results)) => results.into_iter().collect(),
             _ => HashSet::new(),
@@ -308,8 +311,10 @@ impl<'c> Envelope<'c> {
             (None, Some(edit)) => vec![edit],
             _ => self.spliced_results(present, &results),
         };
-        let document = &self.call.text[self.call.document.clone()];
-        let first_line = document.split_inclusive('\n').next().unwrap_or_default();
+        let first_line = self.call.text[self.call.document.clone()]
+            .split_inclusive('\n')
+            .next()
+            .unwrap_or_default();
         let mut added = Vec::new();
         for mut edit in edits {
             // The results of a long list have megabytes, which are copied only where they change.
@@ -328,9 +333,10 @@ impl<'c> Envelope<'c> {
 
     /// Returns true if a line behind the items would change a value of the last one.
     fn ends_in_open_block_scalar(&self) -> bool {
-        let last = self.cut().and_then(|cut| cut.items.last());
-        let text = last.map(|item| &self.call.text[item.clone()]);
-        text.filter(|text| !text.ends_with('\n'))
+        self.cut()
+            .and_then(|cut| cut.items.last())
+            .map(|item| &self.call.text[item.clone()])
+            .filter(|text| !text.ends_with('\n'))
             .and_then(|text| yaml::read(text).ok())
             .is_some_and(|tree| yaml::ends_in_open_block_scalar(&tree))
     }
@@ -367,8 +373,7 @@ impl<'c> Envelope<'c> {
 
     /// Returns the indentation of the items, which a patch of the envelope alone could not find.
     fn indent_of_items(&self) -> Option<&'c str> {
-        let first = self.cut()?.items.first()?;
-        let item = &self.call.text[first.clone()];
+        let item = &self.call.text[self.cut()?.items.first()?.clone()];
         Some(&item[..item.len() - item.trim_start_matches(' ').len()])
     }
 
@@ -389,10 +394,12 @@ impl<'c> Envelope<'c> {
             let lines = edit.text.trim_matches('\n');
             let ends_in_line = !self.call.text[..last.end].ends_with('\n');
             let is_right = lines.len() + 1 == edit.text.len() && edit.text.starts_with(lines);
-            let text = match ends_in_line {
-                true => format!("\n{lines}").into(),
-                false if is_right => edit.text,
-                false => format!("{lines}\n").into(),
+            let text = if ends_in_line {
+                format!("\n{lines}").into()
+            } else if is_right {
+                edit.text
+            } else {
+                format!("{lines}\n").into()
             };
             return Edit::insert(last.end, text);
         }
@@ -415,8 +422,10 @@ fn add(path: &str, value: Value) -> PatchOperation {
 }
 
 fn is_resource_list(tree: &Tree<'_>) -> bool {
-    let kind = tree.root().and_then(|root| tree.get(root, "kind"));
-    kind.and_then(|kind| tree.scalar(kind)).as_deref() == Some("ResourceList")
+    tree.root()
+        .and_then(|root| tree.get(root, "kind"))
+        .and_then(|kind| tree.scalar(kind))
+        .is_some_and(|kind| kind == "ResourceList")
 }
 
 #[cfg(test)]

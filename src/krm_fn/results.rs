@@ -40,11 +40,13 @@ fn pointer<'r>(row: &'r Row<'_>) -> &'r str {
 /// Returns the result as JSON, as it is compared with earlier ones and added to them.
 pub(super) fn value(row: &Row<'_>) -> Value {
     let lines = block(&[row], "");
-    let results = yaml::read(&lines).ok().and_then(|tree| {
-        let item = tree.member(tree.root()?, "results")?;
-        to_json(&tree, tree.items(item).next()?).ok()
-    });
-    results.unwrap_or_default()
+    yaml::read(&lines)
+        .ok()
+        .and_then(|tree| {
+            let item = tree.member(tree.root()?, "results")?;
+            to_json(&tree, tree.items(item).next()?).ok()
+        })
+        .unwrap_or_default()
 }
 
 /// Returns the key with the results in block style, without a line break at the end; `indent` precedes each dash. The results are

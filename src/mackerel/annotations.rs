@@ -99,9 +99,11 @@ impl Annotation {
     #[must_use]
     pub fn of(key: &str) -> Option<Annotation> {
         let name = key.strip_prefix(PREFIX)?;
-        let mut all = Annotation::ALL.iter().copied();
-        let named = all.find(|annotation| annotation.names().any(|of| of == name));
-        named.or_else(|| name.starts_with(VARIABLE).then_some(Annotation::Env))
+        Annotation::ALL
+            .iter()
+            .copied()
+            .find(|annotation| annotation.names().any(|of| of == name))
+            .or_else(|| name.starts_with(VARIABLE).then_some(Annotation::Env))
     }
 
     /// Returns the name of the variable that a full key sets: `…/env.HTTPS_PROXY` -> `HTTPS_PROXY`

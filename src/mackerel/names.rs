@@ -72,8 +72,10 @@ impl Volume {
     /// Returns the volume of this name in a pod: `mackerel-agent-tmp` -> `Tmp`
     pub fn of(name: &str) -> Option<Self> {
         let id = name.strip_prefix(VOLUME_PREFIX)?;
-        let known = Self::KNOWN.into_iter().find(|volume| volume.id() == id);
-        Some(known.unwrap_or_else(|| Volume::Configured(id.to_owned())))
+        Self::KNOWN
+            .into_iter()
+            .find(|volume| volume.id() == id)
+            .or_else(|| Some(Volume::Configured(id.to_owned())))
     }
 
     /// Returns its name without the prefix.
@@ -104,9 +106,12 @@ impl Volume {
 
 /// Returns true for an agent's image: `registry.example/team/mackerel-container-agent:v1@sha256:…`.
 pub fn is_agent_image(image: &str) -> bool {
-    let path = image.split('@').next().unwrap_or_default();
-    let last = path.rsplit('/').next().unwrap_or_default();
-    last.split(':').next() == Some(IMAGE_NAME)
+    let name = image
+        .split('@')
+        .next()
+        .and_then(|path| path.rsplit('/').next())
+        .and_then(|last| last.split(':').next());
+    name == Some(IMAGE_NAME)
 }
 
 #[cfg(test)]

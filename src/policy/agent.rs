@@ -65,9 +65,10 @@ fn lacks_token() -> String {
 /// Returns the token of an agent whose pod mounts one.
 fn token(config: &Config) -> Token {
     let needs_token = config.spec.kubelet_connection().needs_token();
-    match needs_token && config.spec.agent.token.is_always_mounted() {
-        true => Token::Projected,
-        false => Token::Mounted,
+    if needs_token && config.spec.agent.token.is_always_mounted() {
+        Token::Projected
+    } else {
+        Token::Mounted
     }
 }
 
@@ -92,18 +93,11 @@ fn shape(config: &Config, switches: &[Switch], case: u32) -> AgentShape {
     shape
 }
 
-/// An agent as the engine renders it.
-#[derive(Debug)]
-struct RenderedAgent {
-    case: u32,
-    /// Its parts, which go to different places of the pod.
-    parts: Value,
-}
-
 /// The agents of all cases, and the choice among them.
 #[derive(Debug)]
 pub(super) struct RenderedAgents {
-    agents: Vec<RenderedAgent>,
+    /// The parts of each agent, which go to different places of the pod.
+    agents: Vec<Rendered<Value>>,
     chooser: Chooser,
 }
 
@@ -114,53 +108,48 @@ impl RenderedAgents {
         let mut agents = Vec::new();
         for case in 0..1 << switches.len() {
             let shape = shape(config, switches, case);
-            let agent = engine.agent(Cow::Borrowed(config), shape);
-            let parts = parts(&agent);
-            agents.push(RenderedAgent { case, parts });
+            let value = parts(&engine.agent(Cow::Borrowed(config), shape));
+            agents.push(Rendered { case, value });
         }
-        let mut chooser = Chooser::default();
-        for switch in switches {
-            let condition = format!("variables.{}", switch.variable.name);
-            chooser.conditions.push(condition);
-        }
+        let conditions = switches
+            .iter()
+            .map(|switch| format!("variables.{}", switch.variable.name))
+            .collect();
+        let chooser = Chooser { conditions };
         Self { agents, chooser }
     }
 
     /// Returns the expression for a part of the agent.
     pub(super) fn expression(&self, part: &str) -> String {
-        self.chooser.expression(&self.part(part))
+        self.chooser.expression(&self.values(|parts| &parts[part]))
     }
 
     /// Returns the condition that the agent is a native sidecar.
     pub(super) fn is_native(&self) -> String {
-        let mut natives = Vec::new();
-        for RenderedAgent { case, parts } in &self.agents {
-            let value = parts["isNative"] == true;
-            natives.push(Rendered { case: *case, value });
-        }
-        self.chooser.condition(&natives)
+        self.chooser
+            .condition(&self.values(|parts| parts["isNative"] == true))
     }
 
     /// Returns the volumes that an agent may have.
     pub(super) fn volumes(&self) -> BTreeSet<Volume> {
-        let agents = self.part("volumes");
-        let volumes = agents.iter().flat_map(|agent| agent.value.as_array());
-        let names = volumes
+        self.agents
+            .iter()
+            .filter_map(|agent| agent.value["volumes"].as_array())
             .flatten()
-            .filter_map(|volume| volume["name"].as_str());
-        names.filter_map(Volume::of).collect()
+            .filter_map(|volume| volume["name"].as_str())
+            .filter_map(Volume::of)
+            .collect()
     }
 
-    /// Returns a part of the agent in all cases.
-    fn part(&self, name: &str) -> Vec<Rendered<&Value>> {
-        let mut values = Vec::new();
-        for RenderedAgent { case, parts } in &self.agents {
-            values.push(Rendered {
-                case: *case,
-                value: &parts[name],
-            });
-        }
-        values
+    /// Returns what the parts of the agent have in all cases.
+    fn values<'a, T>(&'a self, of: impl Fn(&'a Value) -> T) -> Vec<Rendered<T>> {
+        self.agents
+            .iter()
+            .map(|agent| Rendered {
+                case: agent.case,
+                value: of(&agent.value),
+            })
+            .collect()
     }
 }
 

@@ -11,8 +11,10 @@ const SHORT: &str = "size(string(v)) <= 1000";
 
 /// Returns the full keys of an annotation and its alias.
 fn keys(annotation: Annotation) -> Vec<String> {
-    let names = annotation.names();
-    names.map(|name| format!("{PREFIX}{name}")).collect()
+    annotation
+        .names()
+        .map(|name| format!("{PREFIX}{name}"))
+        .collect()
 }
 
 /// Returns the condition that each of these annotations is absent, or has a short value `v` that meets the condition.
@@ -58,13 +60,8 @@ pub(super) fn waits_for_nothing(config: &Config) -> String {
         return "true".to_owned();
     }
     let mut keys = keys(Annotation::WaitFor);
-    keys.extend(
-        config
-            .spec
-            .wait_for
-            .annotations
-            .iter()
-            .map(ToString::to_string),
-    );
+    for name in &config.spec.wait_for.annotations {
+        keys.push(name.to_string());
+    }
     all(&keys, r"v.matches('^[\\s,]*$')")
 }

@@ -12,7 +12,7 @@ pub(super) struct Rendered<T> {
 }
 
 /// Writes expressions that choose among rendered values.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Chooser {
     /// The condition of each bit.
     pub(super) conditions: Vec<String>,
@@ -77,12 +77,12 @@ impl Chooser {
         for (bit, condition) in self.conditions.iter().enumerate() {
             let bit = 1 << bit;
             let differs = |one: &Rendered<T>| {
-                let mut others = values.iter();
-                others.any(|other| other.case == one.case ^ bit && other.value != one.value)
+                values
+                    .iter()
+                    .any(|other| other.case == one.case ^ bit && other.value != one.value)
             };
             if values.iter().any(differs) {
-                let is_set = |one: &Rendered<T>| one.case & bit != 0;
-                let (yes, no) = values.iter().partition(|one| is_set(one));
+                let (yes, no) = values.iter().partition(|one| one.case & bit != 0);
                 return Some(Split { condition, yes, no });
             }
         }
@@ -113,8 +113,9 @@ impl Chooser {
                 presence,
                 expression,
             } = self.part(values, |list| {
-                let mut items = list.as_array()?.iter();
-                items.find(|item| name(item) == Some(&wanted))
+                list.as_array()?
+                    .iter()
+                    .find(|item| name(item) == Some(&wanted))
             });
             if presence == "true" {
                 constant.push(expression);
@@ -169,27 +170,30 @@ fn literal(value: &Value) -> String {
 fn literals<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
     let values = Vec::from_iter(values);
     let are_strings = values.iter().all(|value| value.is_string());
-    let mut literals = Vec::new();
-    for value in values {
-        let literal = literal(value);
-        literals.push(match are_strings {
-            true => literal,
-            false => format!("dyn({literal})"),
-        });
+    let texts = values.into_iter().map(literal);
+    if are_strings {
+        texts.collect()
+    } else {
+        texts.map(|text| format!("dyn({text})")).collect()
     }
-    literals
 }
 
 /// Returns the value, if all are the same.
 fn same<T: PartialEq + Copy>(values: &[Rendered<T>]) -> Option<T> {
     let first = values.first()?.value;
-    let mut others = values.iter();
-    others.all(|other| other.value == first).then_some(first)
+    values
+        .iter()
+        .all(|other| other.value == first)
+        .then_some(first)
 }
 
 fn keys(value: &Value) -> Vec<String> {
-    let members = value.as_object().into_iter().flatten();
-    members.map(|(key, _)| key.clone()).collect()
+    value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.clone())
+        .collect()
 }
 
 /// Returns the name by which an item of a list is known: two mounts may have one volume.
@@ -198,13 +202,18 @@ fn name(item: &Value) -> Option<&str> {
 }
 
 fn names(list: &Value) -> Vec<String> {
-    let items = list.as_array().into_iter().flatten();
-    items.filter_map(name).map(str::to_owned).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(name)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn has_names(value: &Value) -> bool {
-    let items = value.as_array();
-    items.is_some_and(|items| items.iter().all(|item| name(item).is_some()))
+    value
+        .as_array()
+        .is_some_and(|items| items.iter().all(|item| name(item).is_some()))
 }
 
 /// Returns the names of all values in their order. The longest sequence comes first, since it lacks the fewest.

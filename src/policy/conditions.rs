@@ -134,20 +134,20 @@ pub(super) fn scope(config: &Config, requested: String) -> Vec<Named> {
         conditions.push(Named::new("selectedLabels", labels.join("\n&& ")));
     }
     if !select.exclude.is_empty() {
-        let excluded: Vec<String> = select.exclude.iter().map(is_excluded).collect();
-        let expression = format!("!({})", excluded.join("\n|| "));
-        conditions.push(Named::new("notExcluded", expression));
+        let excluded = Vec::from_iter(select.exclude.iter().map(is_excluded)).join("\n|| ");
+        conditions.push(Named::new("notExcluded", format!("!({excluded})")));
     }
     conditions
 }
 
 /// Returns the condition that the pod is in a namespace of these names and globs.
 fn is_in(patterns: &[NamespacePattern]) -> String {
-    let mut texts = Vec::new();
-    for pattern in patterns {
-        texts.push(pattern.to_string().replace('*', ".*").replace('?', "."));
-    }
-    let pattern = cel::string(&format!("^({})$", texts.join("|")));
+    let pattern = patterns
+        .iter()
+        .map(|pattern| pattern.to_string().replace('*', ".*").replace('?', "."))
+        .collect::<Vec<_>>()
+        .join("|");
+    let pattern = cel::string(&format!("^({pattern})$"));
     format!("request.namespace.matches({pattern})")
 }
 

@@ -151,11 +151,12 @@ fn about_the_rest(config: &Config, agents: &RenderedAgents) -> Vec<Guard> {
     }
     let agent = &config.spec.agent;
     guards.extend(about_roles(&agent.roles));
-    let of_pods = agent
+    let names: Vec<&str> = agent
         .volume_mounts
         .iter()
-        .filter(|mount| !agent.has_volume(&mount.name));
-    let names = Vec::from_iter(of_pods.map(|mount| &*mount.name));
+        .map(|mount| &*mount.name)
+        .filter(|name| !agent.has_volume(name))
+        .collect();
     if !names.is_empty() {
         guards.push(Guard::undecided(
             "hasNoVolumeToMount",

@@ -55,8 +55,13 @@ pub(super) fn stream(
         text += FARGATE;
     }
     for (path, _) in config.explicit() {
-        let value = config.value(path).unwrap_or_default();
-        let value: String = value.to_string().chars().map(cel::printable).collect();
+        let value: String = config
+            .value(path)
+            .unwrap_or_default()
+            .to_string()
+            .chars()
+            .map(cel::printable)
+            .collect();
         text += &format!("#   {path}: {value}\n");
     }
     for policy in policies {
@@ -121,8 +126,8 @@ fn constraints(config: &Config) -> Value {
         "objectSelector": not_in("app.kubernetes.io/name", &["mackerel-agent-injector"]),
     });
     if !config.spec.select.system_namespaces {
-        let selector = not_in("kubernetes.io/metadata.name", &SYSTEM_NAMESPACES);
-        constraints["namespaceSelector"] = selector;
+        constraints["namespaceSelector"] =
+            not_in("kubernetes.io/metadata.name", &SYSTEM_NAMESPACES);
     }
     constraints
 }

@@ -35,19 +35,18 @@ pub(super) fn policies(
         fields: validation(condition, &guards)?,
         binding_fields: json!({"validationActions": ["Warn", "Audit"]}),
     };
-    let is_explicit = config.is_explicit("onError");
-    if !is_explicit || config.spec.on_error == OnError::Skip {
+    if !config.is_explicit("onError") || config.spec.on_error == OnError::Skip {
         return Ok(vec![reporting]);
     }
     guards.retain(|guard| guard.is_refusal);
-    let mut met = Vec::new();
-    for guard in &guards {
-        met.push(format!("variables.{}", guard.condition.name));
-    }
+    let meets_all = guards
+        .iter()
+        .map(|guard| format!("variables.{}", guard.condition.name))
+        .collect::<Vec<_>>()
+        .join(" && ");
     let condition = format!(
         "!variables.{FEW_ITEMS_NAME} || variables.isForWindows
-|| variables.hasAgent || {record} in variables.annotations\n|| {}",
-        met.join(" && ")
+|| variables.hasAgent || {record} in variables.annotations\n|| {meets_all}"
     );
     let refusing = BoundPolicy {
         component: "refuse",

@@ -121,35 +121,35 @@ impl Certificate {
     /// # Errors
     /// [`Unusable`].
     pub fn read(pem: &Pem, name: Option<&ServerName<'static>>) -> Result<Self, Unusable> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
-        let chain = chain.map_err(Unusable::Chain)?;
+        let chain = CertificateDer::pem_slice_iter(&pem.chain)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Unusable::Chain)?;
         let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?)
             .map_err(Unusable::NotX509)?;
         let key = PrivateKeyDer::from_pem_slice(&pem.key).map_err(Unusable::Key)?;
-        // The file's other parts may be anything.
-        let authorities = CertificateDer::pem_slice_iter(&pem.authorities).map_while(Result::ok);
-        let known = authorities
+        let authority = CertificateDer::pem_slice_iter(&pem.authorities)
+            // The file's other parts may be anything.
+            .map_while(Result::ok)
             .chain(chain.iter().skip(1).cloned())
-            .filter_map(|known| X509Fields::read(&known).ok());
-        let issuers = known
+            .filter_map(|known| X509Fields::read(&known).ok())
             .filter(|known| known.subject == leaf.issuer)
-            .map(|known| known.validity);
-        // After a renewal there are two of one name, and the new one lasts longer.
-        let authority = issuers.max_by_key(|validity| validity.not_after);
+            .map(|known| known.validity)
+            // After a renewal there are two of one name, and the new one lasts longer.
+            .max_by_key(|validity| validity.not_after);
         let misnamed = name.and_then(|name| misnamed(&chain[0], name));
         let clients = match &pem.client_ca {
             Some(client_ca) => verifier(client_ca)?,
             None => WebPkiClientVerifier::no_client_auth(),
         };
-        let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let mut tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Unusable::Tls)?
             .with_client_cert_verifier(clients)
-            .with_single_cert(chain, key);
-        let mut tls = tls.map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => Unusable::OtherKey,
-            error => Unusable::Tls(error),
-        })?;
+            .with_single_cert(chain, key)
+            .map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => Unusable::OtherKey,
+                error => Unusable::Tls(error),
+            })?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             tls: Arc::new(tls),
@@ -171,9 +171,10 @@ impl Certificate {
 
 /// Compares the names as clients do: the alternative ones, with their wildcards, and not the common name.
 fn misnamed(certificate: &CertificateDer<'_>, name: &ServerName<'static>) -> Option<NotValid> {
-    let verified = ParsedCertificate::try_from(certificate)
-        .and_then(|parsed| verify_server_name(&parsed, name));
-    let found = match verified.err()? {
+    let error = ParsedCertificate::try_from(certificate)
+        .and_then(|parsed| verify_server_name(&parsed, name))
+        .err()?;
+    let found = match error {
         rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
             presented,
             ..
@@ -196,8 +197,9 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
             .map_err(|error| unusable(&error))?;
     }
     let provider = Arc::new(ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    verifier.map_err(|error| unusable(&error))
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| unusable(&error))
 }
 
 /// Checks that a text in PEM has certificates, nothing else under that name, and no key: everyone may read a `caBundle`.
@@ -208,8 +210,9 @@ pub fn check_authorities(pem: &str) -> Result<(), Unusable> {
     if pem.contains("PRIVATE KEY") {
         return Err(Unusable::HasKey);
     }
-    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let authorities = authorities.map_err(Unusable::Chain)?;
+    let authorities = CertificateDer::pem_slice_iter(pem.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Unusable::Chain)?;
     for authority in &authorities {
         X509Fields::read(authority).map_err(Unusable::NotX509)?;
     }

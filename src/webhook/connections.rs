@@ -114,8 +114,11 @@ impl OpenConnections {
     /// wait, the one for which it has waited longest. Addresses count within a class only: API servers may share theirs with others,
     /// and may have the most connections.
     fn first_to_close(&self) -> Option<Candidate<'_>> {
-        let candidates = self.connections.values().filter_map(Connection::candidate);
-        let mut first: Vec<Candidate<'_>> = candidates.collect();
+        let mut first: Vec<Candidate<'_>> = self
+            .connections
+            .values()
+            .filter_map(Connection::candidate)
+            .collect();
         let class = first.iter().map(|candidate| candidate.eviction).min()?;
         first.retain(|candidate| candidate.eviction == class);
         let mut of_peers = BTreeMap::<IpAddr, Duration>::new();

@@ -230,8 +230,7 @@ impl Worker {
             Err(_) => {
                 // The panic may have left the reviewer half changed.
                 self.forget(self.config.get());
-                let place = log::panic_place().unwrap_or_else(|| "an unknown place".to_owned());
-                admission::fault(body, format!("panic at {place}"))
+                admission::fault(body, log::last_panic())
             }
         };
         let Answer {
@@ -281,11 +280,10 @@ impl Drop for DecisionLine {
             is_dry_run: dry_run,
         } = subject;
         let hook = hook.name();
-        let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
-        let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
-        let [kind, name, namespace, reason] =
-            [kind, name, namespace, short(reason, MAX_REASON)].map(visible);
-        let (kind, name, namespace, reason) = (&*kind, &*name, &*namespace, &*reason);
+        let kind = &*visible(short(kind, MAX_NAME));
+        let name = &*visible(short(name, MAX_NAME));
+        let namespace = &*visible(short(namespace.as_deref().unwrap_or_default(), MAX_NAME));
+        let reason = &*visible(short(reason, MAX_REASON));
         if *is_fault {
             tracing::error!(
                 hook, decision, kind, namespace, name, dry_run, reason, "reviewed"

@@ -24,19 +24,19 @@ impl Health {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return plain(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "only GET is supported on this port".to_owned(),
+                "only GET is supported on this port",
             );
         }
         match request.uri().path() {
-            "/livez" => plain(StatusCode::OK, "ok".to_owned()),
+            "/livez" => plain(StatusCode::OK, "ok"),
             "/readyz" => match self.not_ready() {
-                None => plain(StatusCode::OK, "ok".to_owned()),
-                Some(reason) => plain(StatusCode::SERVICE_UNAVAILABLE, reason),
+                None => plain(StatusCode::OK, "ok"),
+                Some(reason) => plain(StatusCode::SERVICE_UNAVAILABLE, &reason),
             },
             "/metrics" => with_content_type(self.metrics.text().into(), metrics::CONTENT_TYPE),
             _ => plain(
                 StatusCode::NOT_FOUND,
-                "the paths of this port are /livez, /readyz and /metrics".to_owned(),
+                "the paths of this port are /livez, /readyz and /metrics",
             ),
         }
     }

@@ -111,10 +111,9 @@ pub fn manifest(
         data: Some(data.map(|(key, value)| (key.to_owned(), value)).into()),
         ..Secret::default()
     };
-    let bundle = serde_json::to_value(&bundle)?;
     Ok(format!(
         "{}# For each webhook of the webhook configuration, as {AUTHORITY_KEY} above:\n# caBundle: {}\n",
         serde_yaml::to_string(&secret)?,
-        bundle.as_str().unwrap_or_default()
+        serde_json::to_value(&bundle)?.as_str().unwrap_or_default()
     ))
 }

@@ -228,7 +228,7 @@ fn take(bytes: &AtomicUsize, more: usize, limit: usize) -> Result<(), NoRoom> {
     let with_more = |taken: usize| taken.checked_add(more).filter(|taken| *taken <= limit);
     bytes
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_more)
-        .map(|_| ())
+        .map(drop)
         .map_err(|_| NoRoom)
 }
 

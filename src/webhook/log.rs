@@ -90,14 +90,8 @@ impl Throttle {
             last.left_out += 1;
             return None;
         }
-        let before = std::mem::replace(
-            &mut *last,
-            LastLine {
-                at: Some(now),
-                left_out: 0,
-            },
-        );
-        Some(before.left_out)
+        last.at = Some(now);
+        Some(std::mem::take(&mut last.left_out))
     }
 }
 
@@ -108,9 +102,12 @@ pub fn dropped_lines() -> u64 {
         .map_or(0, |dropped| dropped.dropped_lines() as u64)
 }
 
-/// The place of this thread's last panic.
-pub fn panic_place() -> Option<String> {
-    PANIC.take()
+/// The place of this thread's last panic: `panic at src/main.rs:1:1`.
+pub fn last_panic() -> String {
+    format!(
+        "panic at {}",
+        PANIC.take().as_deref().unwrap_or("an unknown place")
+    )
 }
 
 #[cfg(test)]

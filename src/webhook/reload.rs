@@ -74,11 +74,11 @@ impl ConfigurationFile {
         };
         load(&sources).map_err(|diagnostics| {
             let mut renderer = Renderer::new(Colour::Never);
-            let mut lines = Vec::new();
-            for diagnostic in &diagnostics {
-                lines.push(renderer.line_with_help(diagnostic));
-            }
-            lines.join("; ")
+            diagnostics
+                .iter()
+                .map(|diagnostic| renderer.line_with_help(diagnostic))
+                .collect::<Vec<_>>()
+                .join("; ")
         })
     }
 }
@@ -131,8 +131,9 @@ impl Reload {
     fn take_certificate(&self, pem: &Pem) -> Result<bool, String> {
         let name = self.certificate_files.server_name.as_ref();
         let certificate = Certificate::read(pem, name).map_err(|error| error.to_string())?;
-        let valid = certificate.check(SystemTime::now());
-        valid.map_err(|invalid| Unusable::NotValid(invalid).to_string())?;
+        certificate
+            .check(SystemTime::now())
+            .map_err(|invalid| Unusable::NotValid(invalid).to_string())?;
         self.certificate.set(certificate);
         self.show_expiry();
         Ok(true)
@@ -149,12 +150,13 @@ impl Reload {
 
     fn show_expiry(&self) {
         let certificate = self.certificate.get();
-        let authority = certificate.authority;
-        let ca_expiry = authority.map_or(0, |authority| authority.not_after);
         self.metrics
             .certificate_expiry
             .set(certificate.validity.not_after);
-        self.metrics.ca_expiry.set(ca_expiry);
+        let authority = certificate.authority;
+        self.metrics
+            .ca_expiry
+            .set(authority.map_or(0, |authority| authority.not_after));
     }
 }
 
@@ -190,8 +192,10 @@ impl<C: PartialEq> Seen<C> {
             Ok((content, is_new))
         };
         // After a panic the thread goes on: without it the certificate would expire.
-        let attempt =
-            || panic::catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(fault()));
+        let attempt = || {
+            panic::catch_unwind(AssertUnwindSafe(attempt))
+                .unwrap_or_else(|_| Err(log::last_panic()))
+        };
         let taken = attempt().or_else(|_| {
             thread::sleep(SECOND_LOOK);
             attempt()
@@ -219,13 +223,6 @@ impl<C: PartialEq> Seen<C> {
             }
         }
     }
-}
-
-fn fault() -> String {
-    format!(
-        "panic at {}",
-        log::panic_place().as_deref().unwrap_or("an unknown place")
-    )
 }
 
 #[cfg(test)]

@@ -69,21 +69,19 @@ impl RequestError {
         }
     }
 
-    fn sentence(self) -> String {
+    fn sentence(&self) -> &str {
         match self {
-            RequestError::NotFound => {
-                "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned()
-            }
-            RequestError::NotPost => "hooks support POST only".to_owned(),
-            RequestError::NotJson => "hooks require the content type application/json".to_owned(),
+            RequestError::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for",
+            RequestError::NotPost => "hooks support POST only",
+            RequestError::NotJson => "hooks require the content type application/json",
             RequestError::TooLong => {
-                "the body is longer than 7 MiB, and does not begin as an AdmissionReview".to_owned()
+                "the body is longer than 7 MiB, and does not begin as an AdmissionReview"
             }
-            RequestError::Slow => "the body was not received in time".to_owned(),
-            RequestError::Broken => "the body is incomplete".to_owned(),
-            RequestError::Busy(_) => "too many requests; try again".to_owned(),
+            RequestError::Slow => "the body was not received in time",
+            RequestError::Broken => "the body is incomplete",
+            RequestError::Busy(_) => "too many requests; try again",
             RequestError::Malformed(message) => message,
-            RequestError::Lost => "the review was not answered".to_owned(),
+            RequestError::Lost => "the review was not answered",
         }
     }
 }
@@ -106,7 +104,7 @@ impl Responder {
                 {
                     self.metrics.shed(limit);
                 }
-                text(error)
+                text(&error)
             }
         };
         if self.is_draining.load(Ordering::Relaxed) {
@@ -164,8 +162,8 @@ impl Responder {
         } = reply;
         // The log's thread often takes the processor from this one, so the answer goes to the client before the line is written.
         spawn_local(async move { drop(line) });
-        let answer = UnreadAnswer::new(body, &self.traffic);
-        let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
+        let answer = UnreadAnswer::new(body, &self.traffic)
+            .map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
         self.metrics
             .reviewed(hook.name(), decision, is_dry_run, started.elapsed());
         Ok(Bytes::from_owner(answer))
@@ -210,13 +208,10 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 
 /// `application/json`, with or without parameters such as the charset.
 fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers
+    headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    content_type
-        .split(';')
-        .next()
+        .and_then(|content_type| content_type.split(';').next())
         .is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
 }
 
@@ -224,18 +219,19 @@ fn json(body: Bytes) -> Response<Full<Bytes>> {
     with_content_type(body, "application/json")
 }
 
-fn text(error: RequestError) -> Response<Full<Bytes>> {
-    let ((status, _), header) = (error.status(), error.header());
+fn text(error: &RequestError) -> Response<Full<Bytes>> {
+    let (status, _) = error.status();
     let mut response = plain(status, error.sentence());
-    if let Some((name, value)) = header {
+    if let Some((name, value)) = error.header() {
         response.headers_mut().insert(name, value);
     }
     response
 }
 
 /// One sentence.
-pub fn plain(status: StatusCode, sentence: String) -> Response<Full<Bytes>> {
-    let mut response = with_content_type((sentence + "\n").into(), "text/plain; charset=utf-8");
+pub fn plain(status: StatusCode, sentence: &str) -> Response<Full<Bytes>> {
+    let body = format!("{sentence}\n").into();
+    let mut response = with_content_type(body, "text/plain; charset=utf-8");
     *response.status_mut() = status;
     response
 }

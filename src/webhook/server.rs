@@ -63,14 +63,14 @@ pub fn serve(settings: Settings) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::new());
     let is_draining = Arc::new(AtomicBool::new(false));
     let engine = Engine::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
-    let reload = Reload {
+    Reload {
         certificate_files: files,
         certificate: Arc::clone(&certificate),
         configuration_file: settings.configuration_file,
         config,
         metrics: Arc::clone(&metrics),
-    };
-    reload.start(pem)?;
+    }
+    .start(pem)?;
     let health = Health {
         certificate: Arc::clone(&certificate),
         metrics: Arc::clone(&metrics),
