@@ -3,6 +3,7 @@
 use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
 use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
+use crate::cli::kustomizations::entry_path::{Links, entry_path};
 use crate::diagnostic::LineCounter;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, is_remote};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -96,6 +97,7 @@ impl Kustomizations {
 
     /// Reads the kustomizations of the folders, and those that they use.
     fn read(&mut self) {
+        let mut links = Links::new();
         let mut open: Vec<_> = self.roots.clone().into_iter().collect();
         while let Some((folder, root)) = open.pop() {
             if self.files.contains_key(&folder) {
@@ -104,12 +106,12 @@ impl Kustomizations {
             let Some(mut file) = KustomizationFile::read(&folder, &root, &self.current) else {
                 continue;
             };
-            let find = |entry: &str| folder.join(entry).canonicalize();
+            let mut find = |entry: &str| entry_path(&folder, entry, &mut links);
             for entry in &file.content.resources {
                 match find(entry) {
-                    Ok(path) => file.resources.push(path),
-                    Err(_) if is_remote(entry) => file.takes_remote = true,
-                    Err(_) => _ = file.missing.get_or_insert_with(|| entry.clone()),
+                    Some(path) => file.resources.push(path),
+                    None if is_remote(entry) => file.takes_remote = true,
+                    None => _ = file.missing.get_or_insert_with(|| entry.clone()),
                 }
             }
             let transformers = file.content.transformers.iter();
@@ -120,7 +122,7 @@ impl Kustomizations {
             let mut lines = LineCounter::new(file.text.as_bytes());
             let mut named = HashMap::new();
             for entry in &file.content.patch_files {
-                let Ok(path) = find(&entry.path) else {
+                let Some(path) = find(&entry.path) else {
                     continue;
                 };
                 if path.starts_with(&folder) {
