@@ -151,6 +151,7 @@ fn different_configurations_are_an_error_with_a_command_for_each() {
                 "inject --check -n b",
             ),
             (&["-n", "c", "rbac"], &[], "-n c rbac"),
+            (&["inject", "-qn", "b"], &[], "inject -qn b"),
             (
                 &["explain", "--set=agent.memo=a b", "--"],
                 &[],
