@@ -131,6 +131,18 @@ pub struct Tree<'t> {
 }
 
 impl<'t> Tree<'t> {
+    /// The tree of a text that is no piece of another one and declares no tags.
+    pub(crate) fn new(text: &'t str, nodes: Vec<Node>, properties: Vec<Properties>) -> Self {
+        Self {
+            source: text,
+            start: 0,
+            text,
+            nodes,
+            properties,
+            declared_tags: BTreeMap::new(),
+        }
+    }
+
     /// Gives the tree's memory to the next one: see [`read_into`](crate::read_into).
     pub fn recycle(self, buffer: &mut Buffer) {
         buffer.nodes = self.nodes;
