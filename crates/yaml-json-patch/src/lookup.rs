@@ -141,9 +141,7 @@ impl Tree<'_> {
         for token in pointer.split('/').skip(1) {
             let name = unescape(token);
             if let Some(member) = self.find_member(node, &name) {
-                let (key, _) = self
-                    .entries(member.holder)
-                    .find(|(_, value)| *value == member.value)?;
+                let key = self.key_of(member.holder, member.value)?;
                 if has_other_name(token) && self.style(key) == Style::Plain {
                     return Some(key);
                 }

@@ -1,6 +1,6 @@
 //! The style of a collection in brackets, as it and those around it show it.
 
-use super::layout::{Example, Level};
+use super::layout::Example;
 use super::lines::Lines;
 use super::plan::Element;
 use super::render::{Brackets, OwnLines};
@@ -51,9 +51,8 @@ impl<'t> Writer<'_, 't> {
             .and_then(&mut quoting_of)
             .or_else(|| quoting(tree, node, except))
             .or_else(|| around.iter().find_map(quoting_of));
-        let is_block = |root: &Level| tree.style(root.node) == Style::Block;
         let place = shown.unwrap_or(match self.path.first() {
-            Some(root) if is_block(root) => Context::Flow,
+            Some(root) if tree.style(root.node) == Style::Block => Context::Flow,
             _ => Context::Json,
         });
         let tight_colon = chain()
@@ -119,9 +118,8 @@ impl<'t> Writer<'_, 't> {
     ) -> Quotes {
         let (tree, known) = (self.tree, &mut self.examples.spellings);
         let own = own.map(|node| Quotes::of_values(tree, Siblings { node, except }));
-        let further = around.iter().map(|node| {
-            let (node, except) = (*node, None);
-            let spelling = || Spelling::of(tree, Siblings { node, except });
+        let further = around.iter().map(|&node| {
+            let spelling = || Spelling::of(tree, Siblings { node, except: None });
             known.entry(node).or_insert_with(spelling).values
         });
         own.chain(further)
@@ -166,14 +164,9 @@ impl<'t> Writer<'_, 't> {
     }
 
     fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
-        let mut values = self.tree.entries(node).take(2);
-        let mut items = self.tree.items(node).take(2);
-        let (end, next) = match (values.next(), values.next(), items.next(), items.next()) {
-            (Some((_, value)), Some((key, _)), ..) => (self.tree.span(value).end, key),
-            (_, _, Some(item), Some(next)) => (self.tree.span(item).end, next),
-            _ => return None,
-        };
-        let comma = self.lines.next_content(end);
+        let first = self.tree.values(node).next()?;
+        let next = self.tree.next(first)?;
+        let comma = self.lines.next_content(self.tree.span(first).end);
         Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
     }
 

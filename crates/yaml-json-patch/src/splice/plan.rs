@@ -294,5 +294,5 @@ fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Elem
 
 /// True for anything but a block collection.
 pub(crate) fn is_inline(tree: &Tree<'_>, node: NodeId) -> bool {
-    !(tree.style(node) == Style::Block && matches!(tree.kind(node), Kind::Mapping | Kind::Sequence))
+    tree.style(node) != Style::Block
 }

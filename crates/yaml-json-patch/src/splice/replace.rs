@@ -337,12 +337,11 @@ impl Writer<'_, '_> {
         };
         let span = self.tree.span(root);
         let start = self.tree.outer_start(root);
-        let inline = plan::is_inline(self.tree, root);
-        let is_json = inline && matches!(self.tree.kind(root), Kind::Mapping | Kind::Sequence);
+        let in_brackets = self.tree.style(root) == Style::Flow;
         let own = self
             .lines
             .indentation(start)
-            .filter(|_| !is_json)
+            .filter(|_| !in_brackets)
             .map(|indentation| start - indentation.len());
         match own {
             Some(place) => {
