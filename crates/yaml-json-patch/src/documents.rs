@@ -56,7 +56,7 @@ impl Iterator for Documents<'_> {
         }
         let mut opened = false;
         let end = loop {
-            let start = self.starts.peek();
+            let start = self.starts.next;
             match (start, self.ends.peek(start.unwrap_or(self.text.len()))) {
                 (Some(start), None) => {
                     if start == begin || (!opened && is_prefix(&self.text[begin..start])) {
@@ -97,14 +97,9 @@ impl<'t> StartMarkers<'t> {
         markers
     }
 
-    fn peek(&self) -> Option<usize> {
-        self.next
-    }
-
     fn step(&mut self) {
-        let text = self.text;
         // In a longer run of dashes only its beginning can be a marker, and that is what is found first.
-        self.next = self.finds.find(|at| is_marker(text, *at));
+        self.next = self.finds.find(|at| is_marker(self.text, *at));
     }
 }
 
@@ -122,10 +117,12 @@ impl EndMarkers<'_> {
     /// The next one before a place at which a line begins, or the text ends.
     fn peek(&mut self, limit: usize) -> Option<usize> {
         if self.found.is_none() && self.searched < limit {
-            let text = self.text;
-            let within = text.as_bytes().get(self.searched..limit)?;
-            let mut places = self.finder.find_iter(within).map(|at| self.searched + at);
-            self.found = places.find(|at| is_marker(text, *at));
+            let within = self.text.as_bytes().get(self.searched..limit)?;
+            self.found = self
+                .finder
+                .find_iter(within)
+                .map(|at| self.searched + at)
+                .find(|at| is_marker(self.text, *at));
             self.searched = self.found.map_or(limit, |found| found + 3);
         }
         self.found
@@ -139,24 +136,22 @@ impl EndMarkers<'_> {
 /// True when the three characters at `at` begin a line and end a word.
 fn is_marker(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
-    let begins = match at.checked_sub(1) {
-        None => true,
-        Some(before) => {
-            matches!(bytes.get(before), Some(b'\n' | b'\r'))
-                || (at == 3 && text.starts_with('\u{feff}'))
-        }
-    };
+    let begins = at == 0
+        || matches!(bytes.get(at - 1), Some(b'\n' | b'\r'))
+        || (at == 3 && text.starts_with('\u{feff}'));
     begins && matches!(bytes.get(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 /// True when the text holds nothing but blank lines, comments and directives.
 pub(crate) fn is_prefix(text: &str) -> bool {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.split(['\n', '\r']).all(|line| {
-        line.starts_with('%')
-            || line.trim_start_matches([' ', '\t']).starts_with('#')
-            || line.trim_matches([' ', '\t']).is_empty()
-    })
+    text.strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .split(['\n', '\r'])
+        .all(|line| {
+            line.starts_with('%')
+                || line.trim_start_matches([' ', '\t']).starts_with('#')
+                || line.trim_matches([' ', '\t']).is_empty()
+        })
 }
 
 #[cfg(test)]

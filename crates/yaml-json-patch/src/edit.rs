@@ -18,10 +18,7 @@ impl Edit {
     /// An insertion before the byte at `at`.
     #[must_use]
     pub fn insert(at: usize, text: impl Into<Arc<str>>) -> Self {
-        Self {
-            range: at..at,
-            text: text.into(),
-        }
+        Self::replace(at..at, text)
     }
 
     /// A deletion of these bytes.
@@ -124,9 +121,10 @@ pub fn origins(edits: &[Edit], places: &[usize]) -> Vec<usize> {
 /// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.
 #[must_use]
 pub fn compose(original: &str, first: &[Edit], second: &[Edit]) -> Vec<Edit> {
-    let between = Text::of(original).edited(first);
-    let last = between.edited(second);
-    last.edits(original)
+    Text::of(original)
+        .edited(first)
+        .edited(second)
+        .edits(original)
 }
 
 /// A text as a chain of pieces: slices of the original, and new text.
@@ -246,8 +244,10 @@ fn common_lines<'l>(
     old: impl Iterator<Item = &'l str>,
     new: impl Iterator<Item = &'l str>,
 ) -> usize {
-    let pairs = old.zip(new).take_while(|(old, new)| old == new);
-    pairs.map(|(line, _)| line.len()).sum()
+    old.zip(new)
+        .take_while(|(old, new)| old == new)
+        .map(|(line, _)| line.len())
+        .sum()
 }
 
 impl Tree<'_> {

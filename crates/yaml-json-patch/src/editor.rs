@@ -118,8 +118,8 @@ impl Editor {
     /// [`Error::Splice`] when the value is none that JSON has.
     pub fn get(&self, path: impl Path) -> Result<Option<Value>, Error> {
         let path = self.pointer(&path)?;
-        let found = splice::value_at(&read(&self.edited.text)?, &path);
-        found.map_err(|error| self.edited.in_original(error.into()))
+        splice::value_at(&read(&self.edited.text)?, &path)
+            .map_err(|error| self.edited.in_original(error))
     }
 
     /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
@@ -207,12 +207,12 @@ impl Editor {
         let path = self.beside(&path, previous)?;
         let tree = read(&self.edited.text)?;
         let next = splice::next_name(&tree, &with_last(&path, previous))
-            .map_err(|error| self.edited.in_original(error.into()))?;
+            .map_err(|error| self.edited.in_original(error))?;
         match next {
             Some(next) => self.insert_before(path.as_str(), &next, value),
             None if splice::ends_in_open_block_scalar(&tree) => {
                 let error = ErrorKind::OpenBlockScalar.at(self.edited.text.len());
-                Err(self.edited.in_original(error.into()))
+                Err(self.edited.in_original(error))
             }
             None => {
                 self.expect_absent(&path)?;
@@ -317,9 +317,10 @@ impl Editor {
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<&mut Self, Error> {
-        let manner = Manner::Edited(self.anchors);
-        let edited = self.edited.patched(&self.original, &[operation], manner);
-        self.edited = edited.map_err(without_operation)?;
+        self.edited = self
+            .edited
+            .patched(&self.original, &[operation], Manner::Edited(self.anchors))
+            .map_err(without_operation)?;
         Ok(self)
     }
 
@@ -337,9 +338,9 @@ impl Editor {
         path: &Pointer,
         place: CommentPlace,
     ) -> Result<splice::Comment, Error> {
-        let found = splice::comment_at(tree, path, place);
-        let found = found.map_err(|error| self.edited.in_original(error.into()))?;
-        found.ok_or_else(|| self.nowhere(path))
+        splice::comment_at(tree, path, place)
+            .map_err(|error| self.edited.in_original(error))?
+            .ok_or_else(|| self.nowhere(path))
     }
 
     fn pointer(&self, path: &impl Path) -> Result<PointerBuf, SpliceError> {
@@ -378,16 +379,18 @@ impl Editor {
     }
 
     fn expect_absent(&self, path: &Pointer) -> Result<(), Error> {
-        if self.get(path.as_str())?.is_none() {
-            return Ok(());
+        match self.get(path.as_str())? {
+            None => Ok(()),
+            Some(_) => Err(ErrorKind::DuplicateKey
+                .at(0)
+                .saying(format!("`{path}` is there already"))
+                .into()),
         }
-        let error = ErrorKind::DuplicateKey.at(0);
-        Err(error.saying(format!("`{path}` is there already")).into())
     }
 
     fn nowhere(&self, path: &Pointer) -> Error {
         match read(&self.edited.text) {
-            Ok(tree) => self.edited.in_original(splice::nowhere(&tree, path).into()),
+            Ok(tree) => self.edited.in_original(splice::nowhere(&tree, path)),
             Err(error) => error.into(),
         }
     }

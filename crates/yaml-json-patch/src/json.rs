@@ -81,10 +81,7 @@ impl Reader<'_, '_> {
         match self.tree.kind(id) {
             Kind::Alias => self.expand(id, Self::value),
             Kind::Scalar => scalar(self.tree, id),
-            Kind::Sequence => {
-                let tree = self.tree;
-                tree.items(id).map(|item| self.value(item)).collect()
-            }
+            Kind::Sequence => self.tree.items(id).map(|item| self.value(item)).collect(),
             Kind::Mapping => {
                 let mut map = Map::new();
                 self.fill(id, &mut map)?;
@@ -114,16 +111,14 @@ impl Reader<'_, '_> {
     }
 
     fn fill(&mut self, mapping: NodeId, map: &mut Map<String, Value>) -> Result<(), YamlError> {
-        let tree = self.tree;
-        for (key, value) in tree.entries(mapping) {
+        for (key, value) in self.tree.entries(mapping) {
             if is_merge_key(self.tree, key) {
                 self.merge(value, map)?;
                 continue;
             }
             self.count(key)?;
             let name = self::key(self.tree, key)?;
-            let value = self.value(value)?;
-            map.insert(name, value);
+            map.insert(name, self.value(value)?);
         }
         Ok(())
     }
@@ -137,7 +132,11 @@ impl Reader<'_, '_> {
         for source in sources.into_iter().rev() {
             self.count(source)?;
             if self.tree.kind(self.tree.alias_target(source)) != Kind::Mapping {
-                return Err(not_to_merge(self.tree, source));
+                return Err(error(
+                    self.tree,
+                    source,
+                    "`<<` requires a mapping or a list of mappings",
+                ));
             }
             if self.tree.kind(source) == Kind::Alias {
                 self.expand(source, |reader, target| {
@@ -153,14 +152,11 @@ impl Reader<'_, '_> {
 }
 
 fn error(tree: &Tree<'_>, id: NodeId, message: &str) -> YamlError {
-    YamlError {
-        offset: tree.span(id).start,
-        message: message.to_owned(),
-    }
+    YamlError::new(tree.span(id).start, message.to_owned())
 }
 
 /// A scalar that is no key.
-pub(super) fn scalar(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
+fn scalar(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
     match scalar_value(tree, id)? {
         ScalarValue::Null => Ok(Value::Null),
         ScalarValue::Bool(value) => Ok(Value::Bool(value)),
@@ -173,7 +169,7 @@ pub(super) fn scalar(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
 }
 
 /// A key that is no merge key.
-pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
+fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
     let target = tree.alias_target(key);
     if tree.kind(target) != Kind::Scalar {
         return Err(error(tree, key, "a key cannot be a mapping or a list"));
@@ -185,15 +181,6 @@ pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
             .into_name()
             .ok_or_else(|| error(tree, key, "a key cannot be this large a number")),
     }
-}
-
-/// The error for a value that a merge key cannot take in.
-pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
-    error(
-        tree,
-        source,
-        "`<<` requires a mapping or a list of mappings",
-    )
 }
 
 /// True for the key `<<` that go-yaml takes for a merge.
@@ -229,11 +216,12 @@ fn integer(value: i128) -> Value {
 /// Go prints a whole float below 1e21 without a point, in the shortest digits that read back: 1e3 reaches Kubernetes as
 /// 1000. Rust prints it the same way.
 fn float(value: f64) -> Option<Value> {
-    if value.fract() == 0.0 && value.abs() < 1e21 && !(value == 0.0 && value.is_sign_negative()) {
-        let whole = value.to_string().parse().map(integer);
-        if let Ok(whole @ Value::Number(_)) = whole {
-            return Some(whole);
-        }
+    if value.fract() == 0.0
+        && value.abs() < 1e21
+        && !(value == 0.0 && value.is_sign_negative())
+        && let Ok(whole @ Value::Number(_)) = value.to_string().parse().map(integer)
+    {
+        return Some(whole);
     }
     Number::from_f64(value).map(Value::Number)
 }
@@ -242,13 +230,11 @@ fn float(value: f64) -> Option<Value> {
 fn float_key(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "so does sigs.k8s.io/yaml")]
     let value = value as f32;
-    if !value.is_finite() {
-        let name = if value.is_nan() { ".nan" } else { ".inf" };
-        return if value.is_sign_negative() && !value.is_nan() {
-            format!("-{name}")
-        } else {
-            name.to_owned()
-        };
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
     // `{:e}` has the shortest digits that read back, and the exponent: 1.5e6
     let scientific = format!("{value:e}");

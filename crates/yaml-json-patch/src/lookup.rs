@@ -64,17 +64,14 @@ impl Tree<'_> {
         mapping: NodeId,
         keys: impl IntoIterator<Item = &'k str>,
     ) -> Option<NodeId> {
-        let mut node = mapping;
-        for key in keys {
-            node = self.member(node, key)?;
-        }
-        Some(node)
+        keys.into_iter()
+            .try_fold(mapping, |node, key| self.member(node, key))
     }
 
     /// The items of a member that is a sequence; nothing if it is absent or another node.
     pub fn member_items(&self, mapping: NodeId, key: &str) -> impl Iterator<Item = NodeId> + '_ {
-        let list = self.member(mapping, key);
-        list.into_iter()
+        self.member(mapping, key)
+            .into_iter()
             .flat_map(|list| self.items(self.alias_target(list)))
     }
 
@@ -84,8 +81,7 @@ impl Tree<'_> {
         mapping: NodeId,
         key: &str,
     ) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
-        let member = self.member(mapping, key);
-        member
+        self.member(mapping, key)
             .into_iter()
             .flat_map(|member| self.entries(self.alias_target(member)))
     }
@@ -103,8 +99,8 @@ impl Tree<'_> {
         mapping: NodeId,
         keys: [&str; N],
     ) -> [Option<String>; N] {
-        let values = self.members(mapping, keys);
-        values.map(|value| self.text_of(value?))
+        self.members(mapping, keys)
+            .map(|value| self.text_of(value?))
     }
 
     /// The text of a scalar, or of one that an alias leads to: the value of a string, and a number or boolean as it is
@@ -145,8 +141,7 @@ impl Tree<'_> {
         for token in pointer.split('/').skip(1) {
             let name = unescape(token);
             if let Some(member) = self.find_member(node, &name) {
-                let mut entries = self.entries(member.holder);
-                let (key, _) = entries.find(|(_, value)| *value == member.value)?;
+                let key = self.key_of(member.holder, member.value)?;
                 if has_other_name(token) && self.style(key) == Style::Plain {
                     return Some(key);
                 }

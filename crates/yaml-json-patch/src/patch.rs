@@ -8,7 +8,7 @@ use crate::splice::{
     operations,
 };
 use crate::tag::own_tags;
-use crate::tree::{NodeId, Tree, YamlError};
+use crate::tree::{Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
 
@@ -117,8 +117,7 @@ pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
 }
 
 fn patched(text: &str, patch: &Patch) -> Result<Edited, Error> {
-    let (operations, manner) = (operations(patch), Manner::OneByOne);
-    Edited::original(text).patched(text, &operations, manner)
+    Edited::original(text).patched(text, &operations(patch), Manner::OneByOne)
 }
 
 /// The text of one document while it is edited.
@@ -160,10 +159,9 @@ impl Edited {
                 first: edited.operations,
                 manner,
             };
-            let checked = checked(&tree, step);
-            let checked = checked.map_err(|error| edited.in_original(error))?;
-            if let Some(Checked { spliced, text }) = checked {
-                edited.edits = edit::compose(original, &edited.edits, &spliced.edits);
+            let checked = checked(&tree, step).map_err(|error| edited.in_original(error))?;
+            if let Some(Checked { edits, text }) = checked {
+                edited.edits = edit::compose(original, &edited.edits, &edits);
                 edited.text = text;
             }
             edited.operations += these.len();
@@ -181,20 +179,21 @@ impl Edited {
             edits: vec![comment],
             overlay: overlay::unchanged(&tree),
         };
-        let checked = verified(&tree, spliced, &Cache::default())?;
+        let Checked { edits, text } = verified(&tree, spliced, &Cache::default())?;
         Ok(Self {
-            text: checked.text,
-            edits: edit::compose(original, &self.edits, &checked.spliced.edits),
+            text,
+            edits: edit::compose(original, &self.edits, &edits),
             operations: self.operations,
         })
     }
 
     /// An error with its offset in the original.
-    pub(crate) fn in_original(&self, error: Error) -> Error {
-        match error {
+    pub(crate) fn in_original(&self, error: impl Into<Error>) -> Error {
+        match error.into() {
             Error::Splice(mut error) => {
-                let places = edit::origins(&self.edits, &[error.offset]);
-                error.offset = places.first().copied().unwrap_or_default();
+                error.offset = edit::origins(&self.edits, &[error.offset])
+                    .pop()
+                    .unwrap_or_default();
                 error.into()
             }
             other => other,
@@ -239,9 +238,9 @@ pub fn splice(
     splice::write(tree, patched, Carrying::Values, cache)
 }
 
-/// Operations, turned into edits of a text, and the text that was read again.
+/// Edits that operations were turned into, and the edited text, which was read again.
 struct Checked {
-    spliced: Spliced,
+    edits: Vec<Edit>,
     text: String,
 }
 
@@ -267,26 +266,22 @@ fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked
 /// go without its text, since that alone has them.
 fn compared(tree: &Tree<'_>, patched: Patched, cache: &Cache) -> Result<Checked, Error> {
     let carried = patched.overlay.carried();
+    let not_carried = |node| Error::from(ErrorKind::Tag.at(tree.outer_start(node)).in_source(tree));
     if !carried.is_empty() {
         if let Ok(checked) = written(tree, patched.clone(), Carrying::Text, cache) {
             return Ok(checked);
         }
-        let is_tagged = |node: &NodeId| own_tags(tree, *node).next().is_some();
         let mut nodes = carried.iter().map(|source| source.node);
-        if let Some(node) = nodes.find(is_tagged) {
-            return Err(ErrorKind::Tag
-                .at(tree.outer_start(node))
-                .in_source(tree)
-                .into());
+        if let Some(node) = nodes.find(|node| own_tags(tree, *node).next().is_some()) {
+            return Err(not_carried(node));
         }
     }
-    let first = carried.first().map(|source| tree.outer_start(source.node));
     let result = match written(tree, patched.clone(), Carrying::Values, cache) {
         Err(Error::Mismatch(_)) => written(tree, patched, Carrying::QuotedValues, cache),
         result => result,
     };
-    match (result, first) {
-        (Err(Error::Mismatch(_)), Some(at)) => Err(ErrorKind::Tag.at(at).in_source(tree).into()),
+    match (result, carried.first()) {
+        (Err(Error::Mismatch(_)), Some(source)) => Err(not_carried(source.node)),
         (result, _) => result,
     }
 }
@@ -308,5 +303,8 @@ fn verified(tree: &Tree<'_>, spliced: Spliced, cache: &Cache) -> Result<Checked,
             offset: error.offset,
         })?;
     verify(tree, &spliced, &new, cache)?;
-    Ok(Checked { spliced, text })
+    Ok(Checked {
+        edits: spliced.edits,
+        text,
+    })
 }

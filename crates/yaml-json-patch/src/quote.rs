@@ -31,8 +31,7 @@ pub fn quote(text: &str, place: Context) -> Cow<'_, str> {
 
 /// Writes `text` in single quotes; none where that needs an escape.
 pub(crate) fn single_quoted(text: &str) -> Option<String> {
-    let in_double = quoted(text);
-    let has_escape = in_double
+    let has_escape = quoted(text)
         .replace("\\\"", "")
         .replace("\\\\", "")
         .contains('\\');

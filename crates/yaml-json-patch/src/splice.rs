@@ -87,8 +87,7 @@ pub struct Spliced {
 
 /// Carries out the operations on the document, in their order.
 pub(crate) fn patched(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Patched, SpliceError> {
-    let unchanged = overlay::unchanged(tree);
-    apply::apply(tree, unchanged, operations).map_err(|error| error.in_source(tree))
+    apply::apply(tree, overlay::unchanged(tree), operations).map_err(|error| error.in_source(tree))
 }
 
 /// Turns the patched document into edits.
@@ -101,14 +100,15 @@ pub(crate) fn write(
     let Patched { overlay, comment } = patched;
     let mut writer = Writer::new(tree, cache, carrying);
     writer.comment = comment;
-    match writer.document(&overlay) {
-        Ok(edits) => Ok(Spliced { edits, overlay }),
-        Err(errors) => {
+    let edits = writer.document(&overlay).map_err(|errors| {
+        errors
+            .into_iter()
+            .next()
             // There always is one.
-            let first = errors.into_iter().next();
-            Err(first.unwrap_or(ErrorKind::Layout.at(0)).in_source(tree))
-        }
-    }
+            .unwrap_or(ErrorKind::Layout.at(0))
+            .in_source(tree)
+    })?;
+    Ok(Spliced { edits, overlay })
 }
 
 #[cfg(feature = "kubernetes")]
@@ -134,8 +134,7 @@ pub fn find_uneditable(
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
-        let operations = Operations::together(&operations);
-        match apply::apply(tree, overlay.clone(), operations) {
+        match apply::apply(tree, overlay.clone(), Operations::together(&operations)) {
             Ok(patched) => overlay = patched.overlay,
             Err(error) => found.push(Uneditable {
                 patch: Some(index),
@@ -143,11 +142,9 @@ pub fn find_uneditable(
             }),
         }
     }
-    if found.is_empty() {
-        let errors = Writer::new(tree, cache, Carrying::Values)
-            .document(&overlay)
-            .err()
-            .unwrap_or_default();
+    if found.is_empty()
+        && let Err(errors) = Writer::new(tree, cache, Carrying::Values).document(&overlay)
+    {
         found.extend(errors.into_iter().map(|error| Uneditable {
             patch: None,
             error: error.in_source(tree),

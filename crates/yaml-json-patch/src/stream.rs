@@ -34,13 +34,13 @@ impl Stream {
     /// # Errors
     /// [`Error::Yaml`] when one of them is not valid YAML, with its offset in the stream.
     pub fn new(text: &str) -> Result<Self, Error> {
-        let documents = documents(text).map(|document| {
-            let start = document.span.start;
-            Editor::new(&text[document.span]).map_err(|error| error.further_by(start))
-        });
-        Ok(Self {
-            documents: documents.collect::<Result<_, _>>()?,
-        })
+        let documents = documents(text)
+            .map(|document| {
+                let start = document.span.start;
+                Editor::new(&text[document.span]).map_err(|error| error.further_by(start))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { documents })
     }
 
     /// Returns the document of that index, from 0.

@@ -33,22 +33,21 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
 
 /// The tags in a node that are none of YAML's own, in full: some program gives them a meaning.
 pub(crate) fn own_tags<'t>(tree: &Tree<'t>, node: NodeId) -> impl Iterator<Item = Cow<'t, str>> {
-    let tags = tree.properties_in(node).map(|p| of(tree, NodeId(p.node)));
-    let is_own = |tag: &Cow<'_, str>| tag != "!" && !tag.starts_with(CORE);
-    tags.flatten().filter(is_own)
+    tree.properties_in(node)
+        .filter_map(|p| of(tree, NodeId(p.node)))
+        .filter(|tag| tag != "!" && !tag.starts_with(CORE))
 }
 
 /// The prefixes that `%TAG` directives at the head of a document give to handles. A `%TAG` in a comment is none.
 pub(super) fn declared(text: &str) -> BTreeMap<&str, &str> {
-    let head = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut prefixes = BTreeMap::new();
-    let lines = head
+    let directives = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
         .split(['\n', '\r'])
-        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']));
-    for mut words in lines
-        .filter_map(|line| line.strip_prefix("%TAG"))
-        .map(str::split_whitespace)
-    {
+        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']))
+        .filter_map(|line| line.strip_prefix("%TAG"));
+    for mut words in directives.map(str::split_whitespace) {
         if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
             prefixes.entry(handle).or_insert(prefix);
         }

@@ -131,6 +131,18 @@ pub struct Tree<'t> {
 }
 
 impl<'t> Tree<'t> {
+    /// The tree of a text that is no piece of another one and declares no tags.
+    pub(crate) fn new(text: &'t str, nodes: Vec<Node>, properties: Vec<Properties>) -> Self {
+        Self {
+            source: text,
+            start: 0,
+            text,
+            nodes,
+            properties,
+            declared_tags: BTreeMap::new(),
+        }
+    }
+
     /// Gives the tree's memory to the next one: see [`read_into`](crate::read_into).
     pub fn recycle(self, buffer: &mut Buffer) {
         buffer.nodes = self.nodes;
@@ -211,8 +223,9 @@ impl<'t> Tree<'t> {
     pub fn is_in_scalar(&self, at: usize) -> bool {
         // In the order of their first bytes.
         let begun = self.nodes.partition_point(|node| node.start as usize <= at);
-        let last = self.nodes[..begun].last();
-        last.is_some_and(|node| node.kind == Kind::Scalar && at < node.end as usize)
+        self.nodes[..begun]
+            .last()
+            .is_some_and(|node| node.kind == Kind::Scalar && at < node.end as usize)
     }
 
     /// Returns the byte offset of the node in the document, its anchor and tag included.
@@ -285,15 +298,19 @@ impl<'t> Tree<'t> {
     /// Returns the anchor's name, without `&`.
     #[must_use]
     pub fn anchor(&self, id: NodeId) -> Option<&'t str> {
-        let range = self.properties(id)?.anchor.clone()?;
-        Some(&self.text[range.start as usize..range.end as usize])
+        let range = self.properties(id)?.anchor.as_ref()?;
+        Some(self.slice(range))
     }
 
     /// Returns the tag as written, with its `!`.
     #[must_use]
     pub fn tag(&self, id: NodeId) -> Option<&'t str> {
-        let range = self.properties(id)?.tag.clone()?;
-        Some(&self.text[range.start as usize..range.end as usize])
+        let range = self.properties(id)?.tag.as_ref()?;
+        Some(self.slice(range))
+    }
+
+    fn slice(&self, range: &Range<u32>) -> &'t str {
+        &self.text[range.start as usize..range.end as usize]
     }
 
     /// True when an alias refers to this node's anchor.
@@ -319,8 +336,8 @@ impl<'t> Tree<'t> {
     #[must_use]
     pub fn portable(&self, id: NodeId) -> Option<(usize, &'t str)> {
         let next = self.text.as_bytes().get(self.span(id).end)?;
-        let is_portable = self.properties.is_empty() && matches!(next, b'\n' | b'\r');
-        is_portable.then(|| (self.column(id), self.raw(id)))
+        (self.properties.is_empty() && matches!(next, b'\n' | b'\r'))
+            .then(|| (self.column(id), self.raw(id)))
     }
 
     /// Returns the bytes from the beginning of the line. 0 for a node without a line break, which reads the same in every column:
@@ -367,10 +384,16 @@ impl<'t> Tree<'t> {
         std::iter::from_fn(move || Some((chain.next()?, chain.next()?)))
     }
 
+    /// Returns the values of a mapping, or the items of a sequence, in order; nothing for any other node.
+    pub(crate) fn values(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.entries(id)
+            .map(|(_, value)| value)
+            .chain(self.items(id))
+    }
+
     fn chain(&self, id: NodeId, kind: Kind) -> impl Iterator<Item = NodeId> + '_ {
         let node = self.node(id);
-        let first = if node.kind == kind { node.child } else { NONE };
-        let mut at = first;
+        let mut at = if node.kind == kind { node.child } else { NONE };
         std::iter::from_fn(move || {
             let node = self.nodes.get(at as usize)?;
             let id = NodeId(at);

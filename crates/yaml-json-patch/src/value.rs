@@ -55,10 +55,10 @@ impl ScalarValue<'_> {
 pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, YamlError> {
     let id = tree.alias_target(id);
     if tree.kind(id) != Kind::Scalar {
-        return Err(YamlError {
-            offset: tree.span(id).start,
-            message: "expected a scalar".to_owned(),
-        });
+        return Err(YamlError::new(
+            tree.span(id).start,
+            "expected a scalar".to_owned(),
+        ));
     }
     let style = tree.style(id);
     let text = crate::scalar::decode(tree, id);
@@ -99,7 +99,7 @@ fn tagged<'t>(full: &str, text: Cow<'t, str>) -> Option<ScalarValue<'t>> {
 }
 
 /// The value of a plain scalar without a tag.
-pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
+fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
     let value = match text.as_bytes().first() {
         None => Some(ScalarValue::Null),
         Some(b'0'..=b'9' | b'+' | b'-') => known(&text).or_else(|| number(&text)),
@@ -114,8 +114,7 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
 
 /// True for plain text that, on one line, means itself whatever it says: a word that is no boolean and not null.
 pub(crate) fn is_word(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let Some(first) = bytes.first() else {
+    let Some(first) = text.as_bytes().first() else {
         return false;
     };
     let may_be_known = || matches!(first.to_ascii_lowercase(), b'y' | b'n' | b't' | b'f' | b'o');
@@ -232,12 +231,10 @@ fn float(text: &str) -> Option<f64> {
         && digits(fraction)
         && !(whole.is_empty() && fraction.is_empty())
         && exponent.is_none_or(|exponent| !exponent.is_empty() && digits(exponent));
-    let value: f64 = if well_formed {
-        text.parse().ok()?
-    } else {
+    if !well_formed {
         return None;
-    };
-    value.is_finite().then_some(value)
+    }
+    text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// Standard base64 with padding, line breaks ignored, as Go decodes it. Each byte that is not UTF-8 becomes U+FFFD, as in Go's

@@ -91,11 +91,10 @@ impl Pair<'_, '_, '_> {
                 Ok(())
             }
             Overlay::Carried { value, source } => {
-                let found = to_json(self.new, at);
-                let same = found.is_ok_and(|found| equal(&found, value));
-                let same = same && self.same_numbers(source.node, at);
+                let same_value = to_json(self.new, at).is_ok_and(|found| equal(&found, value))
+                    && self.same_numbers(source.node, at);
                 let same_tags = own_tags(self.old, source.node).eq(own_tags(self.new, at));
-                self.expect(same && same_tags && !self.new.is_aliased(at), at)
+                self.expect(same_value && same_tags && !self.new.is_aliased(at), at)
             }
             #[cfg(feature = "kubernetes")]
             // A null comes back with the tag and anchor it had. An alias of that name would now mean the null.
@@ -145,12 +144,9 @@ impl Pair<'_, '_, '_> {
             .filter(|member| matches!(member.key, Key::New(_)))
             .peekable();
         for (key, value) in self.new.entries(at) {
-            let is_named = |name: &str| {
-                !self.new.has_properties(key) && is_key(self.new, key, name) == Ok(true)
-            };
             let is_same = |member: &&MemberOverlay| match &member.key {
                 Key::Old(before) => self.untouched(*before, key).is_ok(),
-                Key::New(name) | Key::Renamed { name, .. } => is_named(name),
+                Key::New(name) | Key::Renamed { name, .. } => self.is_named(key, name),
                 Key::Removed => false,
             };
             let member = old
@@ -160,6 +156,11 @@ impl Pair<'_, '_, '_> {
             self.node(&member.value, value)?;
         }
         self.expect(old.next().is_none() && added.next().is_none(), at)
+    }
+
+    /// True for a key of that name, without anchor and tag.
+    fn is_named(&self, key: NodeId, name: &str) -> bool {
+        !self.new.has_properties(key) && is_key(self.new, key, name) == Ok(true)
     }
 
     fn same_properties(&self, before: NodeId, at: NodeId) -> bool {
@@ -233,10 +234,7 @@ impl Pair<'_, '_, '_> {
                 let mut expected = members.iter();
                 for (key, value) in new.entries(at) {
                     let (name, member) = expected.next().ok_or_else(|| self.fail(key))?;
-                    self.expect(
-                        !new.has_properties(key) && is_key(new, key, name) == Ok(true),
-                        key,
-                    )?;
+                    self.expect(self.is_named(key, name), key)?;
                     self.written(member, value)?;
                 }
                 self.expect(expected.next().is_none(), at)
@@ -266,8 +264,7 @@ impl Pair<'_, '_, '_> {
 
 /// The numbers in a node, as they are written.
 fn numbers<'t>(tree: &Tree<'t>, node: NodeId, found: &mut Vec<&'t str>) {
-    let value = scalar_value(tree, node);
-    if let Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) = value {
+    if let Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) = scalar_value(tree, node) {
         found.push(tree.raw(node));
     }
     for child in tree.children(node) {

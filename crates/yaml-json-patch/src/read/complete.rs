@@ -18,7 +18,7 @@ use crate::tree::{Kind, NONE, Node, Properties, SEVERAL_LINES, Style, Tree, Yaml
 use crate::{block_scalar, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+
 use std::ops::Range;
 
 /// Collections within collections, the root included.
@@ -38,16 +38,8 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     let mut more = unindented_quotes::MAX_SCALARS;
     loop {
         nodes.clear();
-        let tree = Tree {
-            source: text,
-            start: 0,
-            text,
-            nodes,
-            properties: Vec::new(),
-            declared_tags: BTreeMap::new(),
-        };
         let mut builder = TreeBuilder {
-            tree,
+            tree: Tree::new(text, nodes, Vec::new()),
             open: Vec::new(),
             cursor: bom,
             anchors: Vec::new(),
@@ -104,6 +96,7 @@ impl From<YamlError> for Stop {
 }
 
 /// A collection whose end has not come yet.
+#[derive(Clone, Copy)]
 struct OpenCollection {
     node: u32,
     last_child: u32,
@@ -239,7 +232,7 @@ impl TreeBuilder<'_> {
         let Some(block) = self.open.iter().rfind(|open| !is_flow(open)) else {
             return Ok(());
         };
-        let column = self.column(self.tree.nodes[block.node as usize].start as usize);
+        let column = self.column_of(block.node);
         for (feed, _) in between.match_indices('\n') {
             let spaces = Scan(between.as_bytes()).spaces(feed + 1);
             let tab = between.get(spaces..).unwrap_or_default();
@@ -322,7 +315,7 @@ impl TreeBuilder<'_> {
         let (Ok(found), true) = (known, range.start == at) else {
             return Err(lost(at));
         };
-        let target = self.anchors[found].1;
+        let (_, target) = self.anchors[found];
         let properties = &mut self.tree.properties;
         if let Ok(found) = properties.binary_search_by_key(&target, |p| p.node) {
             properties[found].aliased = true;
@@ -398,31 +391,20 @@ impl TreeBuilder<'_> {
 
     /// Steps over what leads to the next node in its parent: `,`, `?`, `:` or `-`.
     fn lead_in(&mut self, bare_null: bool) -> Result<(), YamlError> {
-        let Some(open) = self.open.last() else {
+        let Some(open) = self.open.last().copied() else {
             return Ok(());
         };
-        let (kind, style, first) = (open.kind, open.style, open.last_child == NONE);
-        let (at_value, explicit, node) = (open.at_value, open.explicit, open.node);
-        if style == Style::Flow && !at_value && !first {
-            let at = self.skip();
-            if self.byte(at) != Some(b',') {
-                return Err(lost(at));
-            }
-            self.cursor = at + 1;
+        if open.style == Style::Flow && !open.at_value && open.last_child != NONE {
+            self.step_over(self.skip(), b',')?;
         }
         let at = self.skip();
-        match (kind, style, at_value) {
-            (Kind::Sequence, Style::Block, _) => {
-                if self.byte(at) != Some(b'-') {
-                    return Err(lost(at));
-                }
-                self.cursor = at + 1;
-            }
-            (Kind::Mapping, _, false) => {
+        match (open.kind, open.style, open.at_value) {
+            (Kind::Sequence, Style::Block, _) => self.step_over(at, b'-')?,
+            (Kind::Mapping, style, false) => {
                 let explicit = self.byte(at) == Some(b'?') && self.ends_indicator(at + 1, style);
                 if explicit {
                     self.cursor = at + 1;
-                    self.tree.nodes[node as usize].explicit_key = true;
+                    self.tree.nodes[open.node as usize].explicit_key = true;
                 } else {
                     self.cursor = at;
                 }
@@ -430,12 +412,11 @@ impl TreeBuilder<'_> {
                     open.explicit = explicit;
                 }
             }
-            (Kind::Mapping, _, true) => {
+            (Kind::Mapping, style, true) => {
                 // Below `? ? a`, a `:` may be that of an outer mapping: its column tells.
                 let is_valid = style == Style::Flow
-                    || !explicit
-                    || self.column(at)
-                        == self.column(self.tree.nodes[node as usize].start as usize);
+                    || !open.explicit
+                    || self.column(at) == self.column_of(open.node);
                 if self.byte(at) == Some(b':') && is_valid {
                     self.cursor = at + 1;
                 } else if !bare_null {
@@ -444,6 +425,15 @@ impl TreeBuilder<'_> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Steps over the indicator that has to be there.
+    fn step_over(&mut self, at: usize, indicator: u8) -> Result<(), YamlError> {
+        if self.byte(at) != Some(indicator) {
+            return Err(lost(at));
+        }
+        self.cursor = at + 1;
         Ok(())
     }
 
@@ -481,7 +471,7 @@ impl TreeBuilder<'_> {
         child: u32,
         before: &Before,
     ) -> Result<u32, YamlError> {
-        let id = u32::try_from(self.tree.nodes.len()).unwrap_or(NONE);
+        let id = narrow(self.tree.nodes.len());
         if id == NONE {
             return Err(error(range.start, "the document has too many nodes"));
         }
@@ -547,9 +537,18 @@ impl TreeBuilder<'_> {
         self.tree.text.as_bytes().get(at).copied()
     }
 
+    /// The column in which a node begins.
+    fn column_of(&self, node: u32) -> usize {
+        self.column(self.tree.nodes[node as usize].start as usize)
+    }
+
     fn column(&self, at: usize) -> usize {
-        let line = self.tree.text.as_bytes().get(..at).unwrap_or_default();
-        let line = line
+        let line = self
+            .tree
+            .text
+            .as_bytes()
+            .get(..at)
+            .unwrap_or_default()
             .rsplit(|byte| matches!(byte, b'\n' | b'\r'))
             .next()
             .unwrap_or_default();
@@ -560,10 +559,7 @@ impl TreeBuilder<'_> {
 }
 
 fn error(offset: usize, message: &str) -> YamlError {
-    YamlError {
-        offset,
-        message: message.to_owned(),
-    }
+    YamlError::new(offset, message.to_owned())
 }
 
 fn lost(offset: usize) -> YamlError {

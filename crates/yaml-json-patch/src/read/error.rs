@@ -72,17 +72,9 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
             "this alias refers to an anchor that the document does not have",
         ),
         E::RecursionLimitExceeded => (None, "the document is nested more than 255 levels deep"),
-        rare => {
-            return YamlError {
-                offset: noticed,
-                message: rare.to_string(),
-            };
-        }
+        rare => return YamlError::new(noticed, rare.to_string()),
     };
-    YamlError {
-        offset: offset.unwrap_or(noticed),
-        message: message.to_owned(),
-    }
+    YamlError::new(offset.unwrap_or(noticed), message.to_owned())
 }
 
 /// Finds the place of a mistake.
@@ -200,10 +192,7 @@ impl ErrorLocator<'_> {
 
     fn line_start(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
-        before
-            .iter()
-            .rposition(|byte| matches!(byte, b'\n' | b'\r'))
-            .map_or(0, |found| found + 1)
+        memchr::memrchr2(b'\n', b'\r', before).map_or(0, |found| found + 1)
     }
 }
 

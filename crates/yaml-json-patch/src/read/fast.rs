@@ -22,7 +22,6 @@ use self::reuse::Cursor;
 use super::scanner::Scan;
 use crate::block_scalar::line_end;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, SEVERAL_LINES, Style, Tree, narrow};
-use std::collections::BTreeMap;
 
 /// Levels of nesting. Fewer than the complete reader takes, which alone rejects a text.
 const MAX_DEPTH: usize = 100;
@@ -55,14 +54,7 @@ pub(crate) fn read_into<'t>(
         buffer.nodes = reader.nodes;
         return None;
     }
-    Some(Tree {
-        source: text,
-        start: 0,
-        text,
-        nodes: reader.nodes,
-        properties: reader.properties,
-        declared_tags: BTreeMap::new(),
-    })
+    Some(Tree::new(text, reader.nodes, reader.properties))
 }
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.
@@ -290,15 +282,12 @@ impl<'b> FastReader<'b> {
         match self.scan.byte(value) {
             None | Some(b'\n' | b'\r' | b'#') => Some(self.scan.next_line(value)),
             Some(b'[' | b'{') => self.flow(value),
-            Some(b'|' | b'>') => {
-                let column = self.open.last()?.column as usize;
-                self.block(value, column)
-            }
+            Some(b'|' | b'>') => self.block(value, self.open.last()?.column as usize),
             Some(b'*') => self.alias(value),
             Some(_) => {
                 let lines = || {
-                    self.scan
-                        .quoted(value, Some(self.open.last()?.column as usize))
+                    let parent = self.open.last()?.column as usize;
+                    self.scan.quoted(value, Some(parent))
                 };
                 let (style, end) = self.scan.scalar(value).or_else(lines)?;
                 self.value(style, value, end)
@@ -343,8 +332,7 @@ impl<'b> FastReader<'b> {
         let bytes = self.scan.0;
         let name = bytes.get(pos + 1..end)?;
         let is_named = |properties: &&mut Properties| {
-            let anchor = properties.anchor.as_ref();
-            anchor.is_some_and(|anchor| {
+            properties.anchor.as_ref().is_some_and(|anchor| {
                 bytes.get(anchor.start as usize..anchor.end as usize) == Some(name)
             })
         };
@@ -490,11 +478,10 @@ impl<'b> FastReader<'b> {
             child,
         });
         if let Some((start, end)) = anchor {
-            let anchor = Some(narrow(start + 1)..narrow(end));
             self.properties.push(Properties {
                 node: id,
                 start: narrow(start),
-                anchor,
+                anchor: Some(narrow(start + 1)..narrow(end)),
                 tag: None,
                 aliased: false,
             });

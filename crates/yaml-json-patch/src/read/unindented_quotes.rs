@@ -23,8 +23,11 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
     let scalar = text
         .get(open..close)
         .filter(|_| open < inside && inside <= close)?;
-    let mut lines = scalar.split(['\n', '\r']).skip(1);
-    if lines.any(|line| block_scalar::is_marker(line.as_bytes())) {
+    let has_marker = scalar
+        .split(['\n', '\r'])
+        .skip(1)
+        .any(|line| block_scalar::is_marker(line.as_bytes()));
+    if has_marker {
         return None;
     }
     // A key must be on one line. Other text is an error, which needs no second reading.
@@ -44,10 +47,11 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
 /// True if text follows the quoted scalar in the line of its closing quote: as a rule, that is the opening quote of another
 /// scalar, and this one was never closed.
 pub(super) fn is_followed_by_text(text: &str, open: usize) -> bool {
-    let rest = closing_quote(text, open).and_then(|close| rest_of_text(text, close));
-    rest.is_some_and(|rest| {
-        !rest.is_empty() && !rest.starts_with([':', '\n', '\r', '#', ',', ']', '}'])
-    })
+    closing_quote(text, open)
+        .and_then(|close| rest_of_text(text, close))
+        .is_some_and(|rest| {
+            !rest.is_empty() && !rest.starts_with([':', '\n', '\r', '#', ',', ']', '}'])
+        })
 }
 
 fn rest_of_text(text: &str, close: usize) -> Option<&str> {

@@ -104,11 +104,14 @@ impl OperationApplier<'_, '_> {
         };
         let path = operation.path();
         let Some(from) = operation.source_path() else {
-            let changed = self.change(operation);
-            return changed.map_err(|error| failed(error, "path", path));
+            return self
+                .change(operation)
+                .map_err(|error| failed(error, "path", path));
         };
-        let taken = self.take(operation, from);
-        match taken.map_err(|error| failed(error, "from", from))? {
+        let taken = self
+            .take(operation, from)
+            .map_err(|error| failed(error, "from", from))?;
+        match taken {
             Some(carried) => self
                 .add(path, carried, None)
                 .map_err(|error| failed(error, "path", path)),
@@ -149,15 +152,16 @@ impl OperationApplier<'_, '_> {
             return Ok(None);
         }
         let Found { value, source } = reading::find(self.tree, from)?.ok_or(NOWHERE)?;
-        if is_move && path == from {
-            return Ok(None);
-        }
         if is_move {
+            if path == from {
+                return Ok(None);
+            }
             if path.starts_with(from) {
                 return Err(ErrorKind::MovedIntoItself.at(0));
             }
-            let gone = self.remove(from)?;
-            self.comment = gone.and_then(|gone| comment::of_element(self.tree, gone.start));
+            self.comment = self
+                .remove(from)?
+                .and_then(|gone| comment::of_element(self.tree, gone.start));
         }
         let value = Arc::new(value);
         Ok(Some(match source {
@@ -200,10 +204,10 @@ impl OperationApplier<'_, '_> {
         }
         let start = found
             .source
-            .map(|source| self.tree.outer_start(source.node));
-        let values = [&found.value, expected].map(|value| shortened(&value.to_string()));
-        let detail = format!("{} is {}", named(path), values.join(", not "));
-        Err(ErrorKind::TestFailed.at(start.unwrap_or(0)).saying(detail))
+            .map_or(0, |source| self.tree.outer_start(source.node));
+        let [found, expected] = [&found.value, expected].map(|value| shortened(&value.to_string()));
+        let detail = format!("{} is {found}, not {expected}", named(path));
+        Err(ErrorKind::TestFailed.at(start).saying(detail))
     }
 
     /// The node that a path leads to, to be changed.
@@ -282,24 +286,29 @@ impl OperationApplier<'_, '_> {
         let (parent, last) = path.split_back().ok_or(NOWHERE)?;
         let (node, key, value) = match self.opened(parent)? {
             Overlay::Map { node, members } => {
-                let removed = members.remove(tree, *node, &last.decoded())?;
-                let PatchedMember { key, value } = removed.ok_or(NOWHERE)?;
+                let PatchedMember { key, value } = members
+                    .remove(tree, *node, &last.decoded())?
+                    .ok_or(NOWHERE)?;
                 if let Key::Old(key) = key {
                     may_go(tree, key)?;
                 }
                 (*node, key.old(), value)
             }
             Overlay::Seq { node, items } => {
-                let at = element(&last, items.len());
-                let removed = at.and_then(|at| items.remove(at));
-                (*node, None, removed.ok_or(NOWHERE)?)
+                let item = element(&last, items.len())
+                    .and_then(|at| items.remove(at))
+                    .ok_or(NOWHERE)?;
+                (*node, None, item)
             }
             _ => return Err(NOWHERE),
         };
         value.may_go(tree)?;
-        let is_block = tree.style(node) == Style::Block;
-        let value = value.node().filter(|_| is_block);
-        Ok(value.and_then(|node| comment::element_lines(tree, Source { node, key })))
+        if tree.style(node) != Style::Block {
+            return Ok(None);
+        }
+        Ok(value
+            .node()
+            .and_then(|node| comment::element_lines(tree, Source { node, key })))
     }
 }
 
@@ -341,11 +350,10 @@ fn put(tree: &Tree<'_>, manner: Manner, at: &mut Overlay, new: Overlay) -> Resul
         return Ok(());
     }
     let is_scalar = matches!(&new, Overlay::New(value) if !value.is_object() && !value.is_array());
-    let keeps = manner.anchors() == AnchorPolicy::Follow && is_scalar;
-    if !at
-        .node()
-        .is_some_and(|node| keeps && tree.keeps_anchor(node))
-    {
+    let keeps_anchor = is_scalar
+        && manner.anchors() == AnchorPolicy::Follow
+        && at.node().is_some_and(|node| tree.keeps_anchor(node));
+    if !keeps_anchor {
         at.may_go(tree)?;
     }
     *at = new;

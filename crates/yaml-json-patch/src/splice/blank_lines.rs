@@ -19,10 +19,16 @@ pub(super) enum BlankLine {
 impl Writer<'_, '_> {
     /// True if two elements or more stay, each parted from the next by a blank line.
     pub(super) fn are_parted(&self, plan: &SplicePlan<'_>) -> bool {
-        let kept = plan.steps.iter().filter_map(plan::kept);
-        let kept: Vec<&Element> = kept.filter_map(|at| plan.elements.get(at)).collect();
-        let mut pairs = kept.windows(2);
-        kept.len() > 1 && pairs.all(|pair| self.has_blank_line(pair[0].end..pair[1].start))
+        let kept: Vec<&Element> = plan
+            .steps
+            .iter()
+            .filter_map(plan::kept)
+            .filter_map(|at| plan.elements.get(at))
+            .collect();
+        kept.len() > 1
+            && kept
+                .windows(2)
+                .all(|pair| self.has_blank_line(pair[0].end..pair[1].start))
     }
 
     /// True if a blank line is below content that ends at the beginning of the range.
@@ -30,9 +36,10 @@ impl Writer<'_, '_> {
         let Ok(below) = self.lines.below(between.start) else {
             return false;
         };
-        let between = self.lines.slice(below, between.end);
-        let mut lines = between.split_inclusive('\n');
-        lines.any(|line| line.ends_with('\n') && line.trim().is_empty())
+        self.lines
+            .slice(below, between.end)
+            .split_inclusive('\n')
+            .any(|line| line.ends_with('\n') && line.trim().is_empty())
     }
 
     /// The blank line of new elements that are written at a place behind others.
@@ -43,10 +50,8 @@ impl Writer<'_, '_> {
         is_last: bool,
     ) -> BlankLine {
         let is_blank = self.lines.next_line_with_content(place) > self.lines.line_end(place);
-        let before = block_scalar_before(self.tree, place);
-        let is_text = before.is_some_and(|before| {
-            let header = block_scalar::header(self.lines.text, before.start as usize);
-            header.chomping == Chomping::Keep
+        let is_text = block_scalar_before(self.tree, place).is_some_and(|before| {
+            block_scalar::header(self.lines.text, before.start as usize).chomping == Chomping::Keep
         });
         if shape.parted && (is_last || is_blank) && !is_text {
             BlankLine::Above
@@ -71,11 +76,12 @@ impl Writer<'_, '_> {
             let has_comment = comment::above(self.tree, start) < start;
             return start..if has_comment || is_end { end } else { next };
         }
-        let before = index
+        let from = index
             .checked_sub(1)
-            .and_then(|before| plan.elements.get(before));
-        let from = before.and_then(|before| self.lines.below(before.end).ok());
-        let above = self.lines.blank_lines_above(from.unwrap_or(start), start);
+            .and_then(|before| plan.elements.get(before))
+            .and_then(|before| self.lines.below(before.end).ok())
+            .unwrap_or(start);
+        let above = self.lines.blank_lines_above(from, start);
         let is_last = plan.last_stays.is_none_or(|last| last < index);
         if is_end || next > end || (is_last && shape.parted) {
             above..end

@@ -33,9 +33,8 @@ impl Writer<'_, '_> {
         if plan.leaves_nothing() {
             return self.empty(node, plan, slot);
         }
-        let kind = self.tree.kind(node);
         let shape = BlockStyle {
-            kind,
+            kind: self.tree.kind(node),
             siblings: Some(Siblings { node, except: None }),
             column: self.lines.column(first.start)?,
             gap: layout::gap(self.tree, &self.lines, node),
@@ -76,8 +75,8 @@ impl Writer<'_, '_> {
     ) -> Result<usize, SpliceError> {
         let new = plan.insertions_from(at);
         let before = &plan.steps[..at];
-        let last = before.iter().rev().find_map(plan::kept);
-        let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
+        let kept = before.iter().rev().find_map(plan::kept);
+        let Some(last) = kept.and_then(|kept| plan.elements.get(kept)) else {
             self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         };
@@ -95,10 +94,7 @@ impl Writer<'_, '_> {
             self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         }
-        let is_last = plan.steps[at + new.len()..]
-            .iter()
-            .find_map(plan::kept)
-            .is_none();
+        let is_last = kept == plan.last_stays;
         let lines = NewLines {
             blank: self.blank_line_at(place, shape, is_last),
             ..NewLines::before(place)
@@ -213,10 +209,9 @@ impl Writer<'_, '_> {
             };
         }
         let layout = block.placement(shape.column, shape.gap);
-        let known = new
-            .shared
-            .and_then(|value| self.cache.text(new.name, value, &layout));
-        if let Some(text) = known {
+        if let Some(value) = new.shared
+            && let Some(text) = self.cache.text(new.name, value, &layout)
+        {
             block.paste(&text);
             return Ok(());
         }
@@ -280,9 +275,10 @@ impl Writer<'_, '_> {
     /// The beginning of the element's lines; none if something else is before it on its line.
     pub(super) fn own_lines(&self, element: &Element) -> Option<usize> {
         let line = element.start - self.lines.indentation(element.start)?.len();
-        let comment = self.comment.as_ref();
-        let above = comment.filter(|comment| comment.end == line);
-        Some(above.map_or(line, |comment| comment.start))
+        match &self.comment {
+            Some(comment) if comment.end == line => Some(comment.start),
+            _ => Some(line),
+        }
     }
 
     fn remove(
@@ -326,7 +322,7 @@ impl Writer<'_, '_> {
         };
         let below = self.lines.below(first.end)?;
         let mut blank = true;
-        for (element, next) in gone.iter().zip(gone.iter().skip(1).chain([stays])) {
+        for (element, next) in gone.iter().zip(&elements[1..]) {
             let between = self.lines.slice(self.lines.below(element.end)?, next.start);
             blank &= between.trim_matches(' ').is_empty();
         }
@@ -376,11 +372,11 @@ impl Writer<'_, '_> {
     /// The end of a node's anchor and tag.
     pub(super) fn properties_end(&self, node: NodeId) -> Option<usize> {
         let properties = self.tree.properties(node)?;
-        let ends = [&properties.anchor, &properties.tag]
+        [&properties.anchor, &properties.tag]
             .into_iter()
             .flatten()
-            .map(|range| range.end as usize);
-        ends.max()
+            .map(|range| range.end as usize)
+            .max()
     }
 
     /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again.

@@ -32,13 +32,11 @@ impl BlockTextStyle {
         if text.trim().is_empty() || !fits || !has_readable_lines(text) {
             return None;
         }
-        let body = text.strip_suffix('\n');
-        let chomping = match body {
-            Some(_) if ends_in_blank_line => "+",
-            Some(_) => "",
-            None => "-",
+        let (body, chomping) = match text.strip_suffix('\n') {
+            Some(body) if ends_in_blank_line => (body, "+"),
+            Some(body) => (body, ""),
+            None => (text, "-"),
         };
-        let body = body.unwrap_or(text);
         let is_blank = |line: &str| line.starts_with([' ', '\t']);
         if self.folded && body.split('\n').any(is_blank) {
             return None;

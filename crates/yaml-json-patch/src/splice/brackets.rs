@@ -1,6 +1,6 @@
 //! The style of a collection in brackets, as it and those around it show it.
 
-use super::layout::{Example, Level};
+use super::layout::Example;
 use super::lines::Lines;
 use super::plan::Element;
 use super::render::{Brackets, OwnLines};
@@ -30,32 +30,29 @@ impl<'t> Writer<'_, 't> {
         elements: &[Element],
         except: Option<NodeId>,
     ) -> Brackets {
-        let around = self
+        let around: Vec<NodeId> = self
             .path
             .iter()
             .rev()
             .map(|level| level.node)
-            .skip_while(|id| *id == node);
-        let around: Vec<NodeId> = around
+            .skip_while(|id| *id == node)
             .take_while(|id| self.tree.style(*id) == Style::Flow)
             .collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
         let has_commas = self.has_trailing_commas(except).unwrap_or(false);
         let (tree, known) = (self.tree, &mut self.examples.brackets);
-        let mut quoting_of = |id: &NodeId| {
-            let quoting = || quoting(tree, *id, None);
-            *known.entry(*id).or_insert_with(quoting)
-        };
+        let mut quoting_of =
+            |id: &NodeId| *known.entry(*id).or_insert_with(|| quoting(tree, *id, None));
         // In KYAML, only keys that need quotes have them.
-        let outermost = around.last().filter(|_| has_commas);
-        let shown = outermost
+        let shown = around
+            .last()
+            .filter(|_| has_commas)
             .and_then(&mut quoting_of)
             .or_else(|| quoting(tree, node, except))
             .or_else(|| around.iter().find_map(quoting_of));
-        let is_block = |root: &Level| tree.style(root.node) == Style::Block;
         let place = shown.unwrap_or(match self.path.first() {
-            Some(root) if is_block(root) => Context::Flow,
+            Some(root) if tree.style(root.node) == Style::Block => Context::Flow,
             _ => Context::Json,
         });
         let tight_colon = chain()
@@ -64,8 +61,11 @@ impl<'t> Writer<'_, 't> {
         let tight_comma = chain()
             .find_map(|id| self.is_comma_tight(id))
             .unwrap_or(tight_colon);
-        let others = elements.iter().filter(|own| Some(own.value) != except);
-        let others: Vec<Element> = others.copied().collect();
+        let others: Vec<Element> = elements
+            .iter()
+            .filter(|own| Some(own.value) != except)
+            .copied()
+            .collect();
         let neighbour = others.last().map(|element| element.value);
         // The brackets of an element that is replaced alone are those around it.
         let is_alone = except.is_some() && others.is_empty();
@@ -117,15 +117,14 @@ impl<'t> Writer<'_, 't> {
         except: Option<NodeId>,
     ) -> Quotes {
         let (tree, known) = (self.tree, &mut self.examples.spellings);
-        let mut own = own.map(|node| Quotes::of_values(tree, Siblings { node, except }));
-        let mut further = around.iter().map(|node| {
-            let (node, except) = (*node, None);
-            let spelling = || Spelling::of(tree, Siblings { node, except });
+        let own = own.map(|node| Quotes::of_values(tree, Siblings { node, except }));
+        let further = around.iter().map(|&node| {
+            let spelling = || Spelling::of(tree, Siblings { node, except: None });
             known.entry(node).or_insert_with(spelling).values
         });
-        let is_shown = |quotes: &Quotes| quotes.are_shown();
-        let quotes = own.find(is_shown).or_else(|| further.find(is_shown));
-        quotes.unwrap_or_default()
+        own.chain(further)
+            .find(|quotes| quotes.are_shown())
+            .unwrap_or_default()
     }
 
     /// True if a comma is behind the last element of the first collection over several lines.
@@ -141,9 +140,9 @@ impl<'t> Writer<'_, 't> {
         let items = || in_brackets(tree).flat_map(|list| tree.items(list));
         first_shown(tree, &self.examples.cuddled_list, except, items, |item| {
             let cuddled = lines.indentation(tree.outer_start(item)).is_none();
-            let is_shown = tree.style(item) == Style::Flow
-                && (!cuddled || is_deep(tree, lines, item) == Some(true));
-            is_shown.then_some(cuddled)
+            (tree.style(item) == Style::Flow
+                && (!cuddled || is_deep(tree, lines, item) == Some(true)))
+            .then_some(cuddled)
         })
     }
 
@@ -152,8 +151,8 @@ impl<'t> Writer<'_, 't> {
         let first = self.tree.children(node).next()?;
         let open = self.tree.span(node).start + 1;
         let inside = self.lines.slice(open, self.tree.outer_start(first));
-        let is_shown = self.tree.kind(node) == kind && !inside.contains('\n');
-        is_shown.then_some(if inside.starts_with(' ') { " " } else { "" })
+        (self.tree.kind(node) == kind && !inside.contains('\n'))
+            .then_some(if inside.starts_with(' ') { " " } else { "" })
     }
 
     fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
@@ -165,14 +164,9 @@ impl<'t> Writer<'_, 't> {
     }
 
     fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
-        let mut values = self.tree.entries(node).take(2);
-        let mut items = self.tree.items(node).take(2);
-        let (end, next) = match (values.next(), values.next(), items.next(), items.next()) {
-            (Some((_, value)), Some((key, _)), ..) => (self.tree.span(value).end, key),
-            (_, _, Some(item), Some(next)) => (self.tree.span(item).end, next),
-            _ => return None,
-        };
-        let comma = self.lines.next_content(end);
+        let first = self.tree.values(node).next()?;
+        let next = self.tree.next(first)?;
+        let comma = self.lines.next_content(self.tree.span(first).end);
         Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
     }
 
@@ -189,11 +183,16 @@ impl<'t> Writer<'_, 't> {
 
     /// The lines of a collection whose elements have lines of their own, from the last of them.
     fn lines_of_elements(&self, of: &Collection<'_>) -> Option<OwnLines> {
-        let mut last_first = of.elements.iter().rev();
-        let last = last_first.find(|element| self.lines.indentation(element.start).is_some())?;
-        let prefix = self.lines.indentation(last.start)?;
-        let mut last_first = of.elements.iter().rev();
-        let deep = last_first.find_map(|own| is_over_lines(self.tree, &self.lines, own.value));
+        let (last, prefix) = of
+            .elements
+            .iter()
+            .rev()
+            .find_map(|own| Some((own, self.lines.indentation(own.start)?)))?;
+        let deep = of
+            .elements
+            .iter()
+            .rev()
+            .find_map(|own| is_over_lines(self.tree, &self.lines, own.value));
         Some(OwnLines {
             prefix: prefix.to_owned(),
             step: step(
@@ -209,7 +208,7 @@ impl<'t> Writer<'_, 't> {
     /// The lines of a list that is written as `[{`, from the last of its items that shows them.
     fn lines_of_cuddled_list(&self, elements: &[Element]) -> Option<OwnLines> {
         let is_shown = |item: &&Element| is_deep(self.tree, &self.lines, item.value) == Some(true);
-        let last = elements.iter().rev().find(is_shown)?;
+        let last = elements.iter().rfind(is_shown)?;
         let member = self
             .tree
             .outer_start(self.tree.children(last.value).next()?);
@@ -291,10 +290,7 @@ fn first_shown<I: Iterator<Item = NodeId>>(
     nodes: impl Fn() -> I,
     shows: impl Fn(NodeId) -> Option<bool>,
 ) -> Option<bool> {
-    let example = |node| {
-        let shown = shows(node)?;
-        Some(Example { node, shown })
-    };
+    let example = |node| shows(node).map(|shown| Example { node, shown });
     let first = (*known.get_or_init(|| nodes().find_map(example)))?;
     let goes = |node| {
         let start = tree.span(node).start;

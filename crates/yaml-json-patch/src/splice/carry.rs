@@ -37,8 +37,10 @@ impl Writer<'_, '_> {
         let node = source.node;
         // Only behind its anchor does an alias mean the same.
         let end = tree.span(node).end;
-        let own = tree.nodes().skip(node.0 as usize);
-        let mut parts = own.take_while(|part| *part == node || tree.span(*part).start < end);
+        let mut parts = tree
+            .nodes()
+            .skip(node.0 as usize)
+            .take_while(|part| *part == node || tree.span(*part).start < end);
         let stays = |part: NodeId| {
             let is_late = || tree.span(tree.alias_target(part)).end > place.at;
             tree.anchor(part).is_some() || (tree.kind(part) == Kind::Alias && is_late())
@@ -80,8 +82,7 @@ impl Writer<'_, '_> {
             Some(_) => layout.below_key(tree.kind(node)),
         };
         let to = place.column + further;
-        let body = self.whole_lines(start, tree.span(node).end)?;
-        let body = reindented(&body, from, to)?;
+        let body = reindented(&self.whole_lines(start, tree.span(node).end)?, from, to)?;
         let indentation = " ".repeat(to);
         // Comments, and a tag, between the key and the first line of the collection.
         let head = match source.key {
@@ -103,11 +104,11 @@ impl Writer<'_, '_> {
                 below: below.to_owned(),
             });
         }
+        // Behind a line break, since a first line is not moved.
         let between = reindented(&format!("\n{}", between.trim_end_matches(' ')), from, to)?;
-        let between = between.strip_prefix('\n').unwrap_or_default();
         Some(CarriedText {
             first: first.trim().to_owned(),
-            below: [between, &indentation, &body].concat(),
+            below: [&between[1..], &indentation, &body].concat(),
         })
     }
 
@@ -144,21 +145,19 @@ impl Writer<'_, '_> {
     /// The text from an offset to the end of the line on which content ends.
     fn whole_lines(&self, start: usize, end: usize) -> Option<String> {
         let below = self.lines.below(end).ok()?;
-        let text = self.lines.slice(start, below);
-        let is_open = below > self.tree.text().len();
-        let line_break = if is_open {
-            self.lines.break_before(below)
-        } else {
-            ""
-        };
-        Some([text, line_break].concat())
+        let mut text = self.lines.slice(start, below).to_owned();
+        if below > self.tree.text().len() {
+            text.push_str(self.lines.break_before(below));
+        }
+        Some(text)
     }
 
     /// The text that replaces a scalar with a value that was moved or copied, if it stays on one line.
     pub(super) fn carried_on_one_line(&self, source: Source) -> Option<String> {
-        let is_text = self.carrying == Carrying::Text;
-        let scalar = is_text.then_some(source.node);
-        spelling(self.tree, scalar?, Context::Block)
+        if self.carrying != Carrying::Text {
+            return None;
+        }
+        spelling(self.tree, source.node, Context::Block)
     }
 }
 
@@ -177,10 +176,8 @@ fn reindented(text: &str, from: usize, to: usize) -> Option<String> {
             moved.push_str(line);
             continue;
         }
-        if content.starts_with('\t') {
-            return None;
-        }
-        if indentation + to < from && !content.starts_with('#') {
+        let is_too_far_left = indentation + to < from && !content.starts_with('#');
+        if content.starts_with('\t') || is_too_far_left {
             return None;
         }
         moved.extend(std::iter::repeat_n(

@@ -6,7 +6,7 @@ use super::lines::{Lines, commented_out_indentation};
 use super::reading::{self, Source};
 use crate::block_scalar;
 use crate::edit::Edit;
-use crate::tree::{Kind, Style, Tree};
+use crate::tree::{Style, Tree};
 use json_patch::jsonptr::Pointer;
 use serde_json::Value;
 use std::ops::Range;
@@ -64,8 +64,10 @@ pub(crate) fn comment_at(
     let Some(found) = source(path)? else {
         return Ok(None);
     };
-    let around = path.parent().map_or(Ok(None), source)?;
-    let around = around.map(|around| tree.style(tree.alias_target(around.node)));
+    let around = path
+        .parent()
+        .map_or(Ok(None), source)?
+        .map(|around| tree.style(tree.alias_target(around.node)));
     comment(tree, found, place, around).map(Some)
 }
 
@@ -83,8 +85,7 @@ pub(super) fn element_lines(tree: &Tree<'_>, source: Source) -> Option<Range<usi
 
 /// Moves a line start back over the comments right above it. A `#` in a scalar above begins none.
 pub(super) fn above(tree: &Tree<'_>, line: usize) -> usize {
-    let lines = Lines { text: tree.text() };
-    lines.comments_above(line, |mark| !tree.is_in_scalar(mark))
+    Lines { text: tree.text() }.comments_above(line, |mark| !tree.is_in_scalar(mark))
 }
 
 /// The comment right above an element that begins at `start`, in its column. The head of the text is none.
@@ -155,12 +156,10 @@ fn comment(
             after: lines.break_before(line),
         });
     }
-    let is_block = tree.style(node) == Style::Block
-        && matches!(tree.kind(node), Kind::Mapping | Kind::Sequence);
-    let end = match (is_block, key, tree.style(node)) {
-        (true, Some(key), _) => lines.next_content(tree.span(key).end) + 1,
-        (true, None, _) => return Err(layout),
-        (false, _, Style::Literal | Style::Folded) => {
+    let end = match (tree.style(node), key) {
+        (Style::Block, Some(key)) => lines.next_content(tree.span(key).end) + 1,
+        (Style::Block, None) => return Err(layout),
+        (Style::Literal | Style::Folded, _) => {
             block_scalar::header(tree.text(), tree.span(node).start).end
         }
         _ => tree.span(node).end,

@@ -66,8 +66,8 @@ impl<'v> Content<'v> {
                 let node = tree.alias_target(node);
                 match tree.kind(node) {
                     Kind::Sequence => {
-                        let items = tree.items(node);
-                        Parts::Items(items.map(|item| Content::Node(tree, item)).collect())
+                        let item = |item| Content::Node(tree, item);
+                        Parts::Items(tree.items(node).map(item).collect())
                     }
                     Kind::Mapping => {
                         let member =

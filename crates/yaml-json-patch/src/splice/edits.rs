@@ -66,13 +66,18 @@ impl Edits {
         close(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         let lines = Lines { text: tree.text() };
-        let carriage_returns = joined
-            .iter()
-            .filter_map(|edit| bare_carriage_return(lines.text, &edit.range));
-        errors.extend(carriage_returns.map(|at| ErrorKind::CarriageReturns.at(at)));
-        let swallowed = removals(&joined, &lines);
-        let swallowed = swallowed.iter().filter_map(|gone| gone.swallowed(tree));
-        errors.extend(swallowed.map(|at| ErrorKind::Swallowed.at(at)));
+        errors.extend(
+            joined
+                .iter()
+                .filter_map(|edit| bare_carriage_return(lines.text, &edit.range))
+                .map(|at| ErrorKind::CarriageReturns.at(at)),
+        );
+        errors.extend(
+            removals(&joined, &lines)
+                .iter()
+                .filter_map(|gone| gone.swallowed(tree, &lines))
+                .map(|at| ErrorKind::Swallowed.at(at)),
+        );
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -132,22 +137,20 @@ fn bare_carriage_return(text: &str, range: &Range<usize>) -> Option<usize> {
 }
 
 /// Removals with only blank lines between them.
-struct Removals<'l, 't> {
-    lines: &'l Lines<'t>,
+struct Removals {
     /// The beginning of the first.
     start: usize,
     /// The end of each.
     ends: Vec<usize>,
 }
 
-fn removals<'l, 't>(edits: &[Draft], lines: &'l Lines<'t>) -> Vec<Removals<'l, 't>> {
+fn removals(edits: &[Draft], lines: &Lines<'_>) -> Vec<Removals> {
     let mut removals: Vec<Removals> = Vec::new();
     for edit in edits.iter().filter(|edit| edit.text.is_empty()) {
         let Range { start, end } = edit.range;
         match removals.last_mut() {
-            Some(last) if last.is_blank_up_to(start) => last.ends.push(end),
+            Some(last) if last.is_blank_up_to(start, lines) => last.ends.push(end),
             _ => removals.push(Removals {
-                lines,
                 start,
                 ends: vec![end],
             }),
@@ -156,10 +159,10 @@ fn removals<'l, 't>(edits: &[Draft], lines: &'l Lines<'t>) -> Vec<Removals<'l, '
     removals
 }
 
-impl Removals<'_, '_> {
-    fn is_blank_up_to(&self, at: usize) -> bool {
+impl Removals {
+    fn is_blank_up_to(&self, at: usize, lines: &Lines<'_>) -> bool {
         let end = self.ends.last().copied().unwrap_or(self.start);
-        self.lines.next_line_with_content(end) >= at
+        lines.next_line_with_content(end) >= at
     }
 
     /// The end of a removal after which a comment or a blank line would become text of the block scalar in front.
@@ -170,8 +173,7 @@ impl Removals<'_, '_> {
     /// b: 1        without this line,
     ///   # note    this one is text, and so would be a line of more than two spaces
     /// ```
-    fn swallowed(&self, tree: &Tree<'_>) -> Option<usize> {
-        let lines = self.lines;
+    fn swallowed(&self, tree: &Tree<'_>, lines: &Lines<'_>) -> Option<usize> {
         let OpenBlockScalar { node: last, header } = open_block_scalar(tree, lines, self.start)?;
         let keeps_blanks = header.chomping == Chomping::Keep;
         let has_content = lines.next_line_with_content(header.body) < last.end as usize;
@@ -197,12 +199,12 @@ impl Removals<'_, '_> {
 
 /// The last scalar that begins before a place, if it is a block scalar.
 pub(super) fn block_scalar_before<'a>(tree: &'a Tree<'_>, at: usize) -> Option<&'a Node> {
-    let before = tree
+    let begun = tree
         .nodes
         .partition_point(|node| (node.start as usize) < at);
-    let mut before = tree.nodes[..before].iter().rev();
-    before
-        .find(|node| node.style != Style::Block)
+    tree.nodes[..begun]
+        .iter()
+        .rfind(|node| node.style != Style::Block)
         .filter(|node| node.style.is_block_scalar())
 }
 
@@ -229,8 +231,7 @@ fn open_block_scalar<'a>(
 
 /// True when the break before `at` belongs to the value of a block scalar.
 fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
-    let last = open_block_scalar(tree, lines, at);
-    last.is_some_and(|last| last.header.chomping != Chomping::Strip)
+    open_block_scalar(tree, lines, at).is_some_and(|last| last.header.chomping != Chomping::Strip)
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change.

@@ -34,12 +34,11 @@ pub struct FailedOperation {
 
 impl fmt::Display for FailedOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            index,
-            member,
-            path,
-        } = self;
-        write!(f, "operation {index} ({member} `{path}`)")
+        write!(
+            f,
+            "operation {} ({} `{}`)",
+            self.index, self.member, self.path
+        )
     }
 }
 
@@ -58,13 +57,14 @@ impl SpliceError {
         member: &'static str,
         path: &PointerBuf,
     ) -> Self {
-        let path = path.clone();
-        let operation = Some(FailedOperation {
-            index,
-            member,
-            path,
-        });
-        Self { operation, ..self }
+        Self {
+            operation: Some(FailedOperation {
+                index,
+                member,
+                path: path.clone(),
+            }),
+            ..self
+        }
     }
 
     pub(crate) fn saying(self, detail: String) -> Self {

@@ -66,9 +66,11 @@ impl<'t> Writer<'_, 't> {
                 SpliceStep::Replace(index, new) => {
                     if let Some(element) = plan.elements.get(index) {
                         // The style of the old value does not count.
-                        let others = replaces_one
-                            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
-                        let others = others.as_ref().unwrap_or(&brackets);
+                        let others = if replaces_one {
+                            &self.brackets(node, &plan.elements, Some(element.value))
+                        } else {
+                            &brackets
+                        };
                         if plan.steps.len() > 1 || !self.replace_list(node, element, others, new)? {
                             self.replace_element(others, element, new)?;
                         }
@@ -125,15 +127,15 @@ impl<'t> Writer<'_, 't> {
         match (tail.comment, tail.comma) {
             (Some(end), Some(_)) if has_lines => {
                 // `a, # why` keeps its comment; the new lines go below it, with commas of their own.
-                let lines = texts.iter().map(|text| format!("{lead}{text},"));
-                self.out.insert(end, lines.collect());
+                let lines = texts.iter().map(|text| format!("{lead}{text},")).collect();
+                self.out.insert(end, lines);
             }
             (Some(end), None) if has_lines => {
                 let comma = self.lines.next_content(end);
                 if self.lines.is_at(comma, b',') {
                     // The comma has a line of its own.
-                    let texts = texts.iter().map(|text| format!(", {text}"));
-                    self.out.insert(comma, texts.collect());
+                    let text = texts.iter().map(|text| format!(", {text}")).collect();
+                    self.out.insert(comma, text);
                 } else {
                     self.out.insert(anchor.end, ",".to_owned());
                     let text = texts.join(&format!(",{lead}"));
@@ -142,8 +144,11 @@ impl<'t> Writer<'_, 't> {
             }
             _ => {
                 let between = brackets.between();
-                let texts = texts.iter().map(|text| format!("{between}{text}"));
-                self.out.insert(anchor.end, texts.collect());
+                let text = texts
+                    .iter()
+                    .map(|text| format!("{between}{text}"))
+                    .collect();
+                self.out.insert(anchor.end, text);
             }
         }
         Ok(())
@@ -242,13 +247,13 @@ impl<'t> Writer<'_, 't> {
             let is_last = self.lines.skip_blanks(end) == self.lines.line_end(end);
             (if is_last { comment } else { from.start })..end
         };
-        match (above.comment, above.comma, own.comma) {
+        match (above.comment, above.comma, own.comma, own_comment) {
             // The comment of the element above stays.
-            (Some(comment), Some(_), Some(comma)) => {
+            (Some(comment), Some(_), Some(comma), _) => {
                 self.out
                     .delete(below(comment, own_comment.unwrap_or(comma)));
             }
-            (Some(comment), Some(comma), None) => {
+            (Some(comment), Some(comma), None, _) => {
                 if !followed {
                     self.out.delete(comma - 1..comma);
                 }
@@ -256,16 +261,10 @@ impl<'t> Writer<'_, 't> {
                     .delete(below(comment, own_comment.unwrap_or(to.end)));
             }
             // The comma is on a line of its own, or before the element.
-            (Some(_), None, _) => {
-                self.out.delete(self.lines.next_content(before.end)..to.end);
-            }
-            (None, Some(comma), Some(_)) if own_comment.is_some() => {
-                self.out.delete(comma..own_comment.unwrap_or(comma));
-            }
-            _ => {
-                let end = own_comment.filter(|_| own.comma.is_none());
-                self.out.delete(before.end..end.unwrap_or(to.end));
-            }
+            (Some(_), None, ..) => self.out.delete(self.lines.next_content(before.end)..to.end),
+            (None, Some(comma), Some(_), Some(end)) => self.out.delete(comma..end),
+            (None, _, None, Some(end)) => self.out.delete(before.end..end),
+            _ => self.out.delete(before.end..to.end),
         }
     }
 
@@ -310,14 +309,15 @@ impl<'t> Writer<'_, 't> {
             return self.restore_in_brackets(element, source);
         }
         let new = plan::new(None, new);
-        let beside = self.beside(brackets, element);
-        let text = match new
+        let in_old_style = new
             .value
             .as_str()
-            .and_then(|text| self.in_style_of(element.value, text))
-        {
+            .and_then(|text| self.in_style_of(element.value, text));
+        let text = match in_old_style {
             Some(text) => text,
-            None => beside.value(self.content(&new), 0, element.start)?,
+            None => self
+                .beside(brackets, element)
+                .value(self.content(&new), 0, element.start)?,
         };
         let is_plain = element
             .key
@@ -363,9 +363,11 @@ impl<'t> Writer<'_, 't> {
         let brackets = self.brackets(node, &elements, None);
         // The value is one step further out than its elements.
         let has_lines = |first: &Element| self.lines.indentation(first.start).is_some();
-        let lines = brackets.lines.as_ref();
-        let lines = lines.filter(|_| elements.first().is_some_and(has_lines));
-        let outer = lines.map(OwnLines::outer);
+        let outer = brackets
+            .lines
+            .as_ref()
+            .filter(|_| elements.first().is_some_and(has_lines))
+            .map(OwnLines::outer);
         brackets.behind(outer).value(Content::Value(value), 0, at)
     }
 
@@ -383,7 +385,7 @@ impl<'t> Writer<'_, 't> {
 
     /// The layout for a new element beside this one.
     fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
-        let prefix = self.lines.indentation(element.start);
-        brackets.clone().behind(prefix.map(str::to_owned))
+        let prefix = self.lines.indentation(element.start).map(str::to_owned);
+        brackets.clone().behind(prefix)
     }
 }

@@ -25,8 +25,8 @@ pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, Sp
 
 /// The plain spelling of a string.
 fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
-    let plain = tree.is_plain_line(key) && !tree.has_properties(key);
-    Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
+    let raw = tree.raw(key);
+    (tree.is_plain_line(key) && !tree.has_properties(key) && is_word(raw)).then_some(raw)
 }
 
 /// The name of a key that is written like this, if it is read as another one and is among these: `true` for `on`.
@@ -40,8 +40,9 @@ pub(super) fn name_as_read(
         .then_some(name)
 }
 
-pub(super) fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
-    let value = scalar_value(tree, key).ok();
-    let name = value.and_then(ScalarValue::into_name);
-    name.ok_or_else(|| ErrorKind::OddKey.at(tree.span(key).start))
+fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
+    scalar_value(tree, key)
+        .ok()
+        .and_then(ScalarValue::into_name)
+        .ok_or_else(|| ErrorKind::OddKey.at(tree.span(key).start))
 }

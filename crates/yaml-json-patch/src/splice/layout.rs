@@ -136,8 +136,10 @@ fn most<W: Ord + Copy, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> O
         *count += 1;
         *greatest = weight.max(*greatest);
     }
-    let most = votes.into_iter().max_by_key(|(_, votes)| *votes);
-    most.map(|(value, _)| value)
+    votes
+        .into_iter()
+        .max_by_key(|(_, votes)| *votes)
+        .map(|(value, _)| value)
 }
 
 fn nearest<T: Copy + Ord>(
@@ -163,10 +165,10 @@ fn beside<T: Copy + Ord>(
     node: NodeId,
     probe: &impl Fn(Option<NodeId>, NodeId) -> Option<T>,
 ) -> Option<T> {
-    let mappings = std::iter::once(node)
+    let members = std::iter::once(node)
         .chain(tree.items(node))
-        .filter(|node| tree.style(*node) == Style::Block);
-    let members = mappings.flat_map(|mapping| tree.entries(mapping));
+        .filter(|node| tree.style(*node) == Style::Block)
+        .flat_map(|mapping| tree.entries(mapping));
     // Not by bytes: they depend on what was put into the items of a list.
     let weight = |value| match tree.kind(value) {
         Kind::Sequence => (
@@ -213,13 +215,9 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId
 /// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
 fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
     match (tree.style(node), tree.kind(node)) {
-        (Style::Block, _) => {
-            let mut values = tree
-                .entries(node)
-                .map(|(_, value)| value)
-                .chain(tree.items(node));
-            values.any(|value| has_list_in_brackets(tree, value))
-        }
+        (Style::Block, _) => tree
+            .values(node)
+            .any(|value| has_list_in_brackets(tree, value)),
         (Style::Flow, Kind::Sequence) => {
             let mut items = tree.items(node).map(|item| tree.kind(item)).peekable();
             items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)

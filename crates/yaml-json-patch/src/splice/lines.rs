@@ -76,8 +76,7 @@ impl<'t> Lines<'t> {
     /// The column, in characters from 0, of the first key or dash of a block collection.
     pub(crate) fn column(&self, at: usize) -> Result<usize, SpliceError> {
         let prefix = self.slice(self.start(at), at);
-        let mut bytes = prefix.bytes();
-        if bytes.all(|byte| matches!(byte, b' ' | b'-')) && !prefix.starts_with("---") {
+        if prefix.bytes().all(|byte| matches!(byte, b' ' | b'-')) && !prefix.starts_with("---") {
             return Ok(prefix.len());
         }
         let refusal = if prefix.contains('\t') {
@@ -129,15 +128,14 @@ impl<'t> Lines<'t> {
         let from = self.skip_blanks(at);
         let end = self.line_end(from);
         let rest = self.slice(from, end);
-        let refusal = if rest.is_empty() || rest.starts_with('#') && from > at {
-            if !has_odd_break(rest) {
-                return Ok(self.next(end));
-            }
-            ErrorKind::LineBreaks
-        } else {
-            ErrorKind::Layout
-        };
-        Err(refusal.at(from))
+        let ends = rest.is_empty() || rest.starts_with('#') && from > at;
+        if !ends {
+            return Err(ErrorKind::Layout.at(from));
+        }
+        if has_odd_break(rest) {
+            return Err(ErrorKind::LineBreaks.at(from));
+        }
+        Ok(self.next(end))
     }
 
     /// Moves a line start back over blank lines, not beyond the line start `from`.
@@ -235,9 +233,10 @@ impl<'t> Lines<'t> {
             [.., b'\n'] if at <= self.text.len() => "\n",
             _ => {
                 let end = self.line_end(0);
-                match (self.byte(end), self.byte(end + 1)) {
-                    (Some(b'\r'), Some(b'\n')) => "\r\n",
-                    _ => "\n",
+                if self.slice(end, end + 2) == "\r\n" {
+                    "\r\n"
+                } else {
+                    "\n"
                 }
             }
         }

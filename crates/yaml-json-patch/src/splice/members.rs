@@ -123,10 +123,10 @@ impl<V: Default> MemberList<V> {
                 self.merge = OnceCell::new();
             }
             None => {
-                let at = self.list.len();
-                self.index
-                    .get_mut()
-                    .map(|index| index.places.insert(name.clone(), Occurrence::Once(at)));
+                if let Some(index) = self.index.get_mut() {
+                    let at = Occurrence::Once(self.list.len());
+                    index.places.insert(name.clone(), at);
+                }
             }
         }
         self.list.insert(
@@ -144,10 +144,6 @@ impl<V: Default> MemberList<V> {
         node: NodeId,
         name: &str,
     ) -> Result<Option<PatchedMember<V>>, SpliceError> {
-        let removed = PatchedMember {
-            key: Key::Removed,
-            value: V::default(),
-        };
         let Some(at) = self.position(tree, node, name)? else {
             return Ok(None);
         };
@@ -157,6 +153,10 @@ impl<V: Default> MemberList<V> {
         }
         let Some(member) = self.list.get_mut(at) else {
             return Ok(None);
+        };
+        let removed = PatchedMember {
+            key: Key::Removed,
+            value: V::default(),
         };
         let member = std::mem::replace(member, removed);
         if let Some(index) = self.index.get_mut() {
@@ -187,20 +187,17 @@ impl<V: Default> MemberList<V> {
         // A merge key may bring a member of that name, which the renamed one has hidden until now.
         let hides_another = self.merge(tree).is_some() && brings(tree, node, name)?;
         let is_free = self.position(tree, node, new)?.is_none() && !hides_another;
-        let member = self.list.get_mut(at).filter(|_| is_free);
-        let Some(PatchedMember { key, .. }) = member else {
-            return Ok(false);
-        };
-        let Key::Old(old) = *key else {
-            return Ok(false);
-        };
-        if tree.is_aliased(old) {
-            return Ok(false);
+        if is_free
+            && let Some(PatchedMember { key, .. }) = self.list.get_mut(at)
+            && let Key::Old(old) = *key
+            && !tree.is_aliased(old)
+        {
+            let name = new.to_owned();
+            *key = Key::Renamed { old, name };
+            (self.scans, self.index) = (Cell::new(0), OnceCell::new());
+            return Ok(true);
         }
-        let name = new.to_owned();
-        *key = Key::Renamed { old, name };
-        (self.scans, self.index) = (Cell::new(0), OnceCell::new());
-        Ok(true)
+        Ok(false)
     }
 
     /// The member of that name: as the key is read, else as it is written.
@@ -291,8 +288,10 @@ impl<V: Default> MemberList<V> {
                     Entry::Vacant(vacant) => _ = vacant.insert(Occurrence::Once(at)),
                     Entry::Occupied(mut known) => {
                         if let Occurrence::Once(first) = *known.get() {
-                            let duplicate = self.duplicate(tree, first);
-                            known.insert(duplicate.map_or(Occurrence::Once(at), Occurrence::Twice));
+                            let occurrence = self
+                                .duplicate(tree, first)
+                                .map_or(Occurrence::Once(at), Occurrence::Twice);
+                            known.insert(occurrence);
                         }
                     }
                 },
@@ -330,9 +329,11 @@ fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Result<bool, SpliceEr
                 continue;
             }
             let value = tree.alias_target(value);
-            let merged = std::iter::once(value).chain(tree.items(value));
-            let merged = merged.map(|mapping| tree.alias_target(mapping));
-            mappings.extend(merged.filter(|mapping| seen.insert(*mapping)));
+            let merged = std::iter::once(value)
+                .chain(tree.items(value))
+                .map(|mapping| tree.alias_target(mapping))
+                .filter(|mapping| seen.insert(*mapping));
+            mappings.extend(merged);
         }
     }
     Ok(false)

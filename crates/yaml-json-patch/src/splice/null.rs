@@ -18,13 +18,11 @@ pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> NullSourc
         let start = lines.slice(0, start).trim_end().len();
         return NullSource::Block(lines.slice(start, end).to_owned());
     }
-    let raw = lines.slice(lines.before_blanks(start), end).to_owned();
-    let mut entries = tree.entries(mapping);
-    let key_end = entries
-        .find(|(_, entry)| *entry == value)
-        .map(|(key, _)| tree.span(key).end);
-    if key_end.is_some_and(|end| lines.is_at(lines.next_content(end), b':')) {
-        NullSource::Flow(raw)
+    let has_colon = tree.entries(mapping).any(|(key, entry)| {
+        entry == value && lines.is_at(lines.next_content(tree.span(key).end), b':')
+    });
+    if has_colon {
+        NullSource::Flow(lines.slice(lines.before_blanks(start), end).to_owned())
     } else {
         NullSource::FlowKey
     }

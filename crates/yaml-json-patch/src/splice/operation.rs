@@ -98,8 +98,8 @@ impl Operation {
             | Operation::Replace { path, .. }
             | Operation::Move { path, .. }
             | Operation::Copy { path, .. }
-            | Operation::Test { path, .. } => path,
-            Operation::InsertBefore { path, .. } => path,
+            | Operation::Test { path, .. }
+            | Operation::InsertBefore { path, .. } => path,
             #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, .. } => path,
         }

@@ -140,10 +140,10 @@ impl Overlay {
     pub(crate) fn carried(&self) -> Vec<Source> {
         match self {
             Overlay::Carried { source, .. } => vec![*source],
-            Overlay::Map { members, .. } => {
-                let members = members.iter();
-                members.flat_map(|member| member.value.carried()).collect()
-            }
+            Overlay::Map { members, .. } => members
+                .iter()
+                .flat_map(|member| member.value.carried())
+                .collect(),
             Overlay::Seq { items, .. } => items.iter().flat_map(Overlay::carried).collect(),
             _ => Vec::new(),
         }
@@ -161,10 +161,7 @@ impl Overlay {
 
     /// Refuses to drop what aliases refer to.
     pub(crate) fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
-        match self.node() {
-            Some(node) => may_go(tree, node),
-            None => Ok(()),
-        }
+        self.node().map_or(Ok(()), |node| may_go(tree, node))
     }
 }
 

@@ -77,21 +77,17 @@ impl<'o> SplicePlan<'o> {
 
     /// The insertions that follow each other from a step on.
     pub(crate) fn insertions_from(&self, at: usize) -> Vec<New<'o>> {
-        let mut new = Vec::new();
-        for step in &self.steps[at..] {
-            let SpliceStep::Insert(insertion) = step else {
-                break;
-            };
-            new.push(*insertion);
-        }
-        new
+        let insertion = |step: &SpliceStep<'o>| match step {
+            SpliceStep::Insert(new) => Some(*new),
+            _ => None,
+        };
+        self.steps[at..].iter().map_while(insertion).collect()
     }
 
     /// True if one element is replaced, and what is beside it shows how.
     pub(crate) fn replaces_one(&self) -> bool {
-        let steps = self.steps.iter();
-        let replaced = steps.filter(|step| matches!(step, SpliceStep::Replace(..)));
-        replaced.count() == 1
+        let is_replacement = |step: &&SpliceStep<'_>| matches!(step, SpliceStep::Replace(..));
+        self.steps.iter().filter(is_replacement).count() == 1
     }
 
     /// True if no element is left.
@@ -211,25 +207,24 @@ fn replaced<'o>(gone: Range<usize>, new: &[&'o Overlay]) -> Vec<SpliceStep<'o>> 
 }
 
 pub(crate) fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
+    let null = New {
+        name,
+        value: &Value::Null,
+        shared: None,
+        source: None,
+    };
     match overlay {
         Overlay::New(value) => New {
-            name,
             value,
             shared: Some(value),
-            source: None,
+            ..null
         },
         Overlay::Carried { value, source } => New {
-            name,
             value,
-            shared: None,
             source: Some(*source),
+            ..null
         },
-        _ => New {
-            name,
-            value: &Value::Null,
-            shared: None,
-            source: None,
-        },
+        _ => null,
     }
 }
 
@@ -261,32 +256,30 @@ pub(crate) fn elements_of(
 
 /// The members of a mapping.
 pub(crate) fn members_of(tree: &Tree<'_>, lines: &Lines<'_>, mapping: NodeId) -> Vec<Element> {
-    let members = tree.entries(mapping);
-    members
+    tree.entries(mapping)
         .map(|(key, value)| member(tree, lines, key, value))
         .collect()
 }
 
 /// The items of a sequence.
 fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+    if tree.style(node) == Style::Flow {
+        let element = |item| Element {
+            start: tree.outer_start(item),
+            mark: None,
+            key: None,
+            value: item,
+            end: tree.span(item).end,
+        };
+        return Ok(tree.items(node).map(element).collect());
+    }
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;
     for item in tree.items(node) {
-        let end = tree.span(item).end;
-        if tree.style(node) == Style::Flow {
-            elements.push(Element {
-                start: tree.outer_start(item),
-                mark: None,
-                key: None,
-                value: item,
-                end,
-            });
-            continue;
-        }
         if !lines.is_at(dash, b'-') {
             return Err(ErrorKind::Layout.at(dash));
         }
-        let end = end.max(dash + 1);
+        let end = tree.span(item).end.max(dash + 1);
         elements.push(Element {
             start: dash,
             mark: Some(dash + 1),
@@ -301,5 +294,5 @@ fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Elem
 
 /// True for anything but a block collection.
 pub(crate) fn is_inline(tree: &Tree<'_>, node: NodeId) -> bool {
-    !(tree.style(node) == Style::Block && matches!(tree.kind(node), Kind::Mapping | Kind::Sequence))
+    tree.style(node) != Style::Block
 }

@@ -38,8 +38,10 @@ pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, Spl
     while let Some((token, rest)) = path.split_front() {
         let at = tree.alias_target(source.node);
         if tree.entries(at).any(|(key, _)| is_merge_key(tree, key)) {
-            let value = json(tree, at)?.pointer(path.as_str()).cloned();
-            return Ok(value.map(without_place));
+            return Ok(json(tree, at)?
+                .pointer(path.as_str())
+                .cloned()
+                .map(without_place));
         }
         let node = match tree.kind(at) {
             Kind::Mapping => member_named(tree, at, &token.decoded())?,
@@ -52,19 +54,18 @@ pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, Spl
         source = Source { node, key };
         path = rest;
     }
-    let value = json(tree, source.node)?;
-    let source = Some(source);
-    Ok(Some(Found { value, source }))
+    Ok(Some(Found {
+        value: json(tree, source.node)?,
+        source: Some(source),
+    }))
 }
 
 /// The name of the member behind the one at a path.
 pub(crate) fn next_name(tree: &Tree<'_>, path: &Pointer) -> Result<Option<String>, SpliceError> {
-    let source = find(tree, path)?.and_then(|found| found.source);
-    let next = source.and_then(|source| tree.next(source.node));
-    match next {
-        Some(key) => name_of(tree, key),
-        None => Ok(None),
-    }
+    find(tree, path)?
+        .and_then(|found| found.source)
+        .and_then(|source| tree.next(source.node))
+        .map_or(Ok(None), |key| name_of(tree, key))
 }
 
 /// The last member of that name: as the key is read, else as it is written.
@@ -104,25 +105,19 @@ pub(crate) fn nowhere(tree: &Tree<'_>, path: &Pointer) -> SpliceError {
         known.push_back(token);
     }
     let at = tree.alias_target(node);
+    let known = named(&known);
     let detail = match tree.kind(at) {
         _ if path.is_root() => {
             "the path is that of the document, not of a member or an item".to_owned()
         }
-        Kind::Mapping => format!("{} has no `{missing}`", named(&known)),
+        Kind::Mapping => format!("{known} has no `{missing}`"),
         Kind::Sequence => {
             let items = tree.items(at).count();
-            format!(
-                "{} has {items} items, and none at `{missing}`",
-                named(&known)
-            )
+            format!("{known} has {items} items, and none at `{missing}`")
         }
         _ => {
             let text = tree.text_of(at).unwrap_or_else(|| "null".to_owned());
-            format!(
-                "{} is {}, not a mapping or a list",
-                named(&known),
-                shortened(&text)
-            )
+            format!("{known} is {}, not a mapping or a list", shortened(&text))
         }
     };
     let start = tree.outer_start(node);

@@ -18,11 +18,10 @@ pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
         Parts::Items(items) if items.is_empty() => Some("[]".to_owned()),
         Parts::Members(members) if members.is_empty() => Some("{}".to_owned()),
         Parts::Items(items) if layout.bracketed_lists => {
-            let words: Option<Vec<String>> = items
+            let words: Vec<String> = items
                 .iter()
                 .map(|item| item.scalar(Context::Flow))
-                .collect();
-            let words = words?;
+                .collect::<Option<_>>()?;
             // People write `apiGroups: [""]`.
             let plain = words
                 .iter()
@@ -172,12 +171,12 @@ impl Block {
         column: usize,
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
-        let Layout {
-            sequence_offset,
-            indent,
-            ..
-        } = self.layout;
-        self.parts(column + sequence_offset, column + indent, value)
+        let layout = self.layout;
+        self.parts(
+            column + layout.sequence_offset,
+            column + layout.indent,
+            value,
+        )
     }
 
     /// The items or members of a collection, in the column for either.
@@ -226,17 +225,17 @@ impl Block {
 
     /// A string of several lines as a block scalar that is indented by `step` from its key or dash.
     fn block_text(&self, value: Content<'_>, column: usize, step: usize) -> Option<BlockText> {
-        let text = value.string().filter(|text| text.contains('\n'))?;
-        let style = BlockTextStyle {
+        let text = value
+            .string()
+            .filter(|text| self.block_scalars && text.contains('\n'))?;
+        BlockTextStyle {
             folded: false,
             step,
             column: column + step,
             indicator: false,
             keep: false,
-        };
-        style
-            .write(&text, self.line_break)
-            .filter(|_| self.block_scalars)
+        }
+        .write(&text, self.line_break)
     }
 
     fn push_block_text(&mut self, text: &BlockText) {
@@ -308,15 +307,15 @@ pub(crate) struct OwnLines {
 
 impl OwnLines {
     pub(crate) fn has_tabs(&self) -> bool {
-        [&self.prefix, &self.step]
-            .iter()
-            .any(|white| white.contains('\t'))
+        self.prefix.contains('\t') || self.step.contains('\t')
     }
 
     /// The white space before the bracket that closes the collection.
     pub(crate) fn outer(&self) -> String {
-        let outer = self.prefix.strip_suffix(&self.step);
-        outer.unwrap_or_default().to_owned()
+        self.prefix
+            .strip_suffix(&self.step)
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 
@@ -404,12 +403,14 @@ impl Brackets {
         at: usize,
     ) -> Result<String, SpliceError> {
         let mut elements = Vec::new();
-        let brackets = match value.parts() {
+        let [open, pad, close] = match value.parts() {
             Parts::Scalar => {
-                let text = value.string().filter(|_| self.place != Context::Json);
-                let quoted = text.and_then(|text| self.quotes.write(&text, self.place));
-                let text = quoted.or_else(|| value.scalar(self.place));
-                return Ok(text.unwrap_or_default());
+                return Ok(value
+                    .string()
+                    .filter(|_| self.place != Context::Json)
+                    .and_then(|text| self.quotes.write(&text, self.place))
+                    .or_else(|| value.scalar(self.place))
+                    .unwrap_or_default());
             }
             Parts::Items(items) => {
                 let is_cuddled = !items.is_empty() && self.is_cuddled_list(&items);
@@ -430,7 +431,6 @@ impl Brackets {
                 ["{", self.pads[1], "}"]
             }
         };
-        let [open, pad, close] = brackets;
         // JSON has no tags.
         let tag = value.tag().filter(|_| self.place != Context::Json);
         if elements.is_empty() {

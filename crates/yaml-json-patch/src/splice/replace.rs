@@ -51,10 +51,10 @@ impl Writer<'_, '_> {
             return Err(ErrorKind::Layout.at(element.start));
         };
         let old = element.value;
-        let except = Some(old);
-        let siblings = shape
-            .siblings
-            .map(|siblings| Siblings { except, ..siblings });
+        let siblings = shape.siblings.map(|siblings| Siblings {
+            except: Some(old),
+            ..siblings
+        });
         let replaced = Replaced {
             element: *element,
             mark,
@@ -82,9 +82,10 @@ impl Writer<'_, '_> {
             return self.replace_by_block_text(replaced, text);
         }
         let layout = self.layout();
-        let text = new.value.as_str();
         let spelled = self.as_siblings(siblings, &new);
-        let inline = text
+        let inline = new
+            .value
+            .as_str()
             .and_then(|text| self.in_style_of(old, text))
             .or_else(|| render::inline(spelled.content(self.content(&new)), layout));
         match (is_inline, inline) {
@@ -103,7 +104,6 @@ impl Writer<'_, '_> {
             element,
             mark,
             shape,
-            ..
         } = replaced;
         let below = self.lines.below(element.end)?;
         let place = BlockPlace {
@@ -167,14 +167,14 @@ impl Writer<'_, '_> {
             Kind::Sequence => 1 + shape.gap,
             _ => self.layout().indent,
         };
-        let style = BlockTextStyle {
+        BlockTextStyle {
             folded: style == Style::Folded,
             step,
             column: shape.column + step,
             indicator: header.is_some_and(|header| header.indicator.is_some()),
             keep: self.lines.start(self.lines.next_line_with_content(below)) == below,
-        };
-        style.write(&text, self.lines.break_before(below))
+        }
+        .write(&text, self.lines.break_before(below))
     }
 
     fn header(&self, block_scalar: NodeId) -> block_scalar::Header {
@@ -238,14 +238,14 @@ impl Writer<'_, '_> {
     fn replace_item(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
         let Replaced { element, shape, .. } = replaced;
         let below = self.lines.below(element.end)?;
-        let (start, first_line) = match self.own_lines(&element) {
+        let (start, first) = match self.own_lines(&element) {
             Some(start) => (start, FirstLine::Own),
             None => (element.start, FirstLine::AfterDash),
         };
         let place = NewLines {
             at: self.lines.start(start),
             next: below,
-            first: first_line,
+            first,
             blank: BlankLine::None,
         };
         let text = self.lines_of(shape, &[new], place)?;
@@ -301,8 +301,7 @@ impl Writer<'_, '_> {
             return Err(ErrorKind::OddNull.at(start));
         }
         if is_null || (is_inline && !begins_below) {
-            let is_block_scalar = self.tree.style(old).is_block_scalar();
-            let end = if is_block_scalar {
+            let end = if self.tree.style(old).is_block_scalar() {
                 self.header(old).end
             } else {
                 element.end
@@ -338,13 +337,13 @@ impl Writer<'_, '_> {
         };
         let span = self.tree.span(root);
         let start = self.tree.outer_start(root);
-        let inline = plan::is_inline(self.tree, root);
-        let is_json = inline && matches!(self.tree.kind(root), Kind::Mapping | Kind::Sequence);
+        let in_brackets = self.tree.style(root) == Style::Flow;
         let own = self
             .lines
             .indentation(start)
+            .filter(|_| !in_brackets)
             .map(|indentation| start - indentation.len());
-        match own.filter(|_| !is_json) {
+        match own {
             Some(place) => {
                 let below = self.lines.below(span.end)?;
                 let rendered = self.whole(new, place..below)?;

@@ -41,19 +41,22 @@ impl Writer<'_, '_> {
         };
         let spelling = match siblings.except {
             Some(_) => Spelling::of(tree, siblings),
-            None => {
-                let known = self.examples.spellings.entry(siblings.node);
-                *known.or_insert_with(|| Spelling::of(tree, siblings))
-            }
+            None => *self
+                .examples
+                .spellings
+                .entry(siblings.node)
+                .or_insert_with(|| Spelling::of(tree, siblings)),
         };
-        let name = new.name;
         let is_integer = |name: &str| {
             name.parse::<u32>()
                 .is_ok_and(|number| number.to_string() == name)
         };
-        let key = name.and_then(|name| match spelling.integer_keys && is_integer(name) {
-            true => Some(name.to_owned()),
-            false => spelling.keys.write(name, Context::Block),
+        let key = new.name.and_then(|name| {
+            if spelling.integer_keys && is_integer(name) {
+                Some(name.to_owned())
+            } else {
+                spelling.keys.write(name, Context::Block)
+            }
         });
         let value = match new.value {
             _ if new.source.is_some() => None,
@@ -68,14 +71,14 @@ impl Writer<'_, '_> {
     }
 
     fn in_brackets_as(&mut self, spelling: Spelling, kind: Kind, new: &Value) -> Option<String> {
-        let tree = self.tree;
-        let example = spelling.in_brackets?;
-        if tree.kind(example) != kind {
-            return None;
-        }
-        let elements = plan::elements_of(tree, &self.lines, example).ok()?;
-        let brackets = self.brackets(example, &elements, None);
-        let text = brackets.value(Content::Value(new), 0, 0).ok()?;
+        let example = spelling
+            .in_brackets
+            .filter(|example| self.tree.kind(*example) == kind)?;
+        let elements = plan::elements_of(self.tree, &self.lines, example).ok()?;
+        let text = self
+            .brackets(example, &elements, None)
+            .value(Content::Value(new), 0, 0)
+            .ok()?;
         (text.len() <= MAX_WIDTH && !text.contains('\n')).then_some(text)
     }
 }

@@ -62,8 +62,7 @@ impl Quotes {
     }
 
     pub(super) fn of_values(tree: &Tree<'_>, siblings: Siblings) -> Self {
-        let values = tree.entries(siblings.node).map(|(_, value)| value);
-        Self::of(tree, values.chain(tree.items(siblings.node)), siblings)
+        Self::of(tree, tree.values(siblings.node), siblings)
     }
 
     /// The string in the quotes of the others; none if it needs none, or cannot have them.
@@ -113,8 +112,7 @@ fn in_brackets(tree: &Tree<'_>, siblings: Siblings) -> Option<NodeId> {
     let is_list = tree.kind(node) == Kind::Sequence;
     let has_content = |value: NodeId| tree.children(value).next().is_some();
     let (mut last, mut count) = (None, 0);
-    let values = tree.entries(node).map(|(_, value)| value);
-    for value in values.chain(tree.items(node)) {
+    for value in tree.values(node) {
         if Some(value) == except || !(is_list || has_content(value)) {
             continue;
         }

@@ -53,8 +53,9 @@ impl<'a, 't> Writer<'a, 't> {
 
     /// The edits, or everything that keeps them from being made: never nothing.
     pub(crate) fn document(mut self, overlay: &Overlay) -> Result<Vec<Edit>, Vec<SpliceError>> {
-        let failed = self.root(overlay);
-        self.errors.extend(failed.err());
+        if let Err(error) = self.root(overlay) {
+            self.errors.push(error);
+        }
         if self.errors.is_empty() {
             self.out.finish(self.tree, self.cache)
         } else {
@@ -77,8 +78,9 @@ impl<'a, 't> Writer<'a, 't> {
 
     /// Changes a collection; if that fails, the others around it are gone on with, so that all errors are found.
     fn collection(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) {
-        let changed = self.changed(overlay, key, slot);
-        self.errors.extend(changed.err());
+        if let Err(error) = self.changed(overlay, key, slot) {
+            self.errors.push(error);
+        }
     }
 
     fn changed(
@@ -123,8 +125,8 @@ impl<'a, 't> Writer<'a, 't> {
     }
 
     fn enter(&mut self, node: NodeId, key: Option<NodeId>) {
-        let level = Level::new(self.tree, &self.lines, node, key);
-        self.path.push(level);
+        self.path
+            .push(Level::new(self.tree, &self.lines, node, key));
     }
 
     /// Changes members inside, in a mapping to which none comes and of which none goes: most of those on the way to a change.

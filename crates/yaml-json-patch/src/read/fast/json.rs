@@ -3,7 +3,6 @@
 use super::{FastReader, MAX_DEPTH};
 use crate::tree::{Kind, NONE, Style, Tree, YamlError};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 
 /// Reads JSON, also such that is no YAML: U+007F and other characters that YAML wants escaped, keys of more than 1,024 characters,
 /// tabs between tokens.
@@ -64,14 +63,7 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
         }
         at = end;
     }
-    Ok(Tree {
-        source: text,
-        start: 0,
-        text,
-        nodes: reader.nodes,
-        properties: Vec::new(),
-        declared_tags: BTreeMap::new(),
-    })
+    Ok(Tree::new(text, reader.nodes, Vec::new()))
 }
 
 /// True for the bytes of numbers, `true`, `false` and `null`.

@@ -187,8 +187,7 @@ impl FastReader<'_> {
     /// It may be too deep for this reader at its new place, never for the complete one.
     #[inline]
     pub(super) fn reused(&mut self, pos: usize, column: usize) -> Option<usize> {
-        let cursor = self.reuse.as_mut()?;
-        let known = cursor.known(self.scan, pos, column)?;
+        let known = self.reuse.as_mut()?.known(self.scan, pos, column)?;
         let (root, below) = known.nodes.split_first()?;
         // A block scalar may go on in the lines after it, and an anchor names what follows it.
         let is_open = below.last()?.style.is_block_scalar();
