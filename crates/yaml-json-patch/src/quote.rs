@@ -31,10 +31,9 @@ pub fn quote(text: &str, place: Context) -> Cow<'_, str> {
 
 /// Writes `text` in single quotes; none where that needs an escape.
 pub(crate) fn single_quoted(text: &str) -> Option<String> {
-    let has_escape = quoted(text)
-        .replace("\\\"", "")
-        .replace("\\\\", "")
-        .contains('\\');
+    let has_escape = text
+        .chars()
+        .any(|one| matches!(one, '\n' | '\r' | '\t') || needs_escape(one));
     (!has_escape).then(|| format!("'{}'", text.replace('\'', "''")))
 }
 
@@ -252,6 +251,19 @@ mod tests {
             "}",
         ] {
             assert_eq!(quote(text, Context::Block), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn single_quotes_take_what_needs_no_escape() {
+        for (text, expected) in [
+            ("it's", Some("'it''s'")),
+            ("C:\\dir\\", Some("'C:\\dir\\'")),
+            ("a \"b\"", Some("'a \"b\"'")),
+            ("a\nb", None),
+            ("a\u{feff}", None),
+        ] {
+            assert_eq!(single_quoted(text).as_deref(), expected, "{text:?}");
         }
     }
 
