@@ -22,13 +22,12 @@ pub(crate) fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
     if annotation(HELM_HOOK).is_some() {
         return true;
     }
-    if annotation(ARGO_HOOK).is_some() {
-        match annotation("argocd.argoproj.io/hook-delete-policy") {
-            None => return true,
-            Some(policy) if lists(&policy, "BeforeHookCreation") => return true,
-            Some(policy) if lists(&policy, "HookSucceeded") => return true,
-            Some(_) => {}
-        }
+    if annotation(ARGO_HOOK).is_some()
+        && annotation("argocd.argoproj.io/hook-delete-policy").is_none_or(|policy| {
+            lists(&policy, "BeforeHookCreation") || lists(&policy, "HookSucceeded")
+        })
+    {
+        return true;
     }
     let options = annotation("argocd.argoproj.io/sync-options");
     let force = annotation("kustomize.toolkit.fluxcd.io/force");
