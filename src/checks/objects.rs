@@ -46,18 +46,17 @@ impl<'r> Named<'r> {
                 ));
             }
         }
-        let outcomes = inputs.iter().flat_map(|input| {
-            let outcomes = input.injection.outcomes.iter();
-            outcomes.map(|outcome| (outcome, input.built_namespace))
-        });
-        for (outcome, built_namespace) in outcomes {
-            let namespace = namespace_of(outcome, config);
-            if let Some(account) = outcome.token_of() {
+        for input in inputs {
+            for outcome in &input.injection.outcomes {
+                let Some(account) = outcome.token_of() else {
+                    continue;
+                };
                 let of_account =
                     |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
+                let namespace = namespace_of(outcome, config);
                 names.insert(of_account(namespace));
-                if built_namespace.is_some() {
-                    names.extend([built_namespace, None].map(of_account));
+                if input.built_namespace.is_some() {
+                    names.extend([input.built_namespace, None].map(of_account));
                 }
                 if namespace.is_none() {
                     names.insert(of_account(Some(DEFAULT_NAMESPACE)));
@@ -68,12 +67,14 @@ impl<'r> Named<'r> {
         for (kind, _, name) in &names {
             of_kind.entry(*kind).or_default().insert(name);
         }
-        let mut finders = HashMap::new();
-        for (kind, names) in of_kind {
-            let are_few = names.len() <= MAX_FINDERS;
-            let of_names = names.into_iter().map(Finder::new);
-            finders.insert(kind, are_few.then(|| of_names.collect()));
-        }
+        let finders = of_kind
+            .into_iter()
+            .map(|(kind, names)| {
+                let are_few = names.len() <= MAX_FINDERS;
+                let of_names = names.into_iter().map(Finder::new);
+                (kind, are_few.then(|| of_names.collect()))
+            })
+            .collect();
         Self { names, finders }
     }
 
@@ -180,17 +181,14 @@ impl Object {
 
     /// A remark on this object, with the index of its text.
     pub fn remark(&self, finding: Finding) -> (usize, Remark) {
-        let (identity, file) = (self.identity.clone(), self.file.clone());
-        (
-            self.input,
-            Remark {
-                identity,
-                offset: self.offset,
-                file,
-                finding,
-                workloads: Vec::new(),
-            },
-        )
+        let remark = Remark {
+            identity: self.identity.clone(),
+            offset: self.offset,
+            file: self.file.clone(),
+            finding,
+            workloads: Vec::new(),
+        };
+        (self.input, remark)
     }
 }
 
@@ -205,8 +203,8 @@ pub(super) fn read(
         let related = &input.injection.related;
         // A document may hold many of them, in a list.
         for locations in related.chunk_by(|one, next| one.piece == next.piece) {
-            let kinds = locations.iter().map(|location| location.kind);
-            let mut kinds: HashSet<RelatedKind> = kinds.collect();
+            let mut kinds: HashSet<RelatedKind> =
+                locations.iter().map(|location| location.kind).collect();
             let Some(piece) = locations.first().map(|location| location.piece.clone()) else {
                 continue;
             };
@@ -278,9 +276,10 @@ impl ObjectReader<'_> {
             .namespace_or(self.config.spec.namespace.as_deref())
             .cloned();
         let name = self.referred_name(location.kind, namespace.as_deref(), &resource)?;
-        let entries = match is_source {
-            true => listed_keys(tree, node).unwrap_or_default(),
-            false => self.data(location, node),
+        let entries = if is_source {
+            listed_keys(tree, node).unwrap_or_default()
+        } else {
+            self.data(location, node)
         };
         Some(Object {
             kind: location.kind,
@@ -334,13 +333,16 @@ impl ObjectReader<'_> {
 fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
     let spec = to_json(tree, tree.member(object, "spec")?).ok()?;
     let mut others = ["/dataFrom", "/target/template", "/template/data"].iter();
-    let policy = spec["target"]["creationPolicy"].as_str();
-    if policy.unwrap_or("Owner") != "Owner" || others.any(|path| spec.pointer(path).is_some()) {
+    let policy = spec["target"]["creationPolicy"].as_str().unwrap_or("Owner");
+    if policy != "Owner" || others.any(|path| spec.pointer(path).is_some()) {
         return None;
     }
     let sealed = spec["encryptedData"].as_object().into_iter().flatten();
-    let external = spec["data"].as_array().into_iter().flatten();
-    let external = external.filter_map(|item| item["secretKey"].as_str());
+    let external = spec["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item["secretKey"].as_str());
     let keys = sealed.map(|(key, _)| &**key).chain(external);
     let entry = |key: &str| DataEntry {
         key: key.to_owned(),
@@ -351,20 +353,16 @@ fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
 
 /// The value of the annotation [`PREVIOUS_NAMES`].
 fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    let annotations = tree.member(tree.member(node, "metadata")?, "annotations")?;
-    tree.member_text(annotations, PREVIOUS_NAMES)
+    tree.text_of(tree.member_at(node, ["metadata", "annotations", PREVIOUS_NAMES])?)
 }
 
 /// The entries of a mapping.
 fn entries(tree: &Tree<'_>, mapping: Option<NodeId>, pointer: &str) -> Vec<DataEntry> {
-    let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else {
+    let Some(mapping) = mapping else {
         return Vec::new();
     };
-    if tree.kind(mapping) != Kind::Mapping {
-        return Vec::new();
-    }
     let mut entries = Vec::new();
-    for (key, value) in tree.entries(mapping) {
+    for (key, value) in tree.entries(tree.alias_target(mapping)) {
         let Some(key) = tree.scalar(tree.alias_target(key)) else {
             continue;
         };
