@@ -58,6 +58,8 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
 
 /// Returns the node at a JSON Pointer.
 fn find(tree: &Tree<'_>, pointer: &str, items: &mut ItemCache) -> Option<NodeId> {
-    let mut tokens = pointer.split('/').skip(1);
-    tokens.try_fold(tree.root()?, |node, token| items.child(tree, node, token))
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
 }
