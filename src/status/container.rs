@@ -70,18 +70,20 @@ fn read(
     pod: NodeId,
     container: &Container,
 ) -> (PodStatus, Option<ContainerStatus>) {
-    let status = tree.member(pod, "status");
-    let status = status.and_then(|status| to_json(tree, status).ok());
-    let status = status.and_then(|status| serde_json::from_value(status).ok());
-    let mut status: PodStatus = status.unwrap_or_default();
+    let mut status: PodStatus = tree
+        .member(pod, "status")
+        .and_then(|status| to_json(tree, status).ok())
+        .and_then(|status| serde_json::from_value(status).ok())
+        .unwrap_or_default();
     let statuses = match container.list {
         ContainerList::InitContainers => &mut status.init_container_statuses,
         ContainerList::Containers | ContainerList::EphemeralContainers => {
             &mut status.container_statuses
         }
     };
-    let mut statuses = std::mem::take(statuses).into_iter();
-    let reported = statuses.find(|one| Some(&one.name) == container.name.as_ref());
+    let reported = std::mem::take(statuses)
+        .into_iter()
+        .find(|one| Some(&one.name) == container.name.as_ref());
     (status, reported)
 }
 
@@ -159,8 +161,9 @@ impl Default for Terminated {
 
 impl PodStatus {
     fn condition(&self, kind: &str) -> Option<&Condition> {
-        let mut conditions = self.conditions.iter();
-        conditions.find(|condition| condition.kind == kind)
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
     }
 
     /// Returns the reason of a container that no kubelet has reported about: the pod has no node, or is just being created.

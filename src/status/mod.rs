@@ -20,7 +20,7 @@ use container::{Restarts, runs};
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
-use read::{Piece, ReadPiece, pieces};
+use read::{Piece, pieces};
 use serde::Serialize;
 pub(crate) use state::State;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -177,9 +177,9 @@ fn each_resource(
     for (text, pieces) in texts.iter().enumerate() {
         for piece in pieces {
             let unreadable = |error| StatusError::Unreadable { text, error };
-            let ReadPiece { tree, resources } = piece.read().map_err(unreadable)?;
-            for resource in &resources {
-                visit(text, &tree, resource)?;
+            let tree = piece.read().map_err(unreadable)?;
+            for resource in piece.resources(&tree) {
+                visit(text, &tree, &resource)?;
             }
         }
     }
