@@ -95,8 +95,10 @@ impl Kustomization {
         self.transformers.extend(strings("transformers"));
         let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
         self.is_component |= text("kind").as_deref() == Some("Component");
-        let namespace = text("namespace").filter(|text| text.len() <= MAX_NAMESPACE);
-        self.namespace = self.namespace.take().or(namespace);
+        self.namespace = self
+            .namespace
+            .take()
+            .or_else(|| text("namespace").filter(|text| text.len() <= MAX_NAMESPACE));
         self.renames |= ["namePrefix", "nameSuffix"]
             .into_iter()
             .any(|name| text(name).is_some());

@@ -29,10 +29,10 @@ pub(crate) fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
     {
         return true;
     }
-    let options = annotation("argocd.argoproj.io/sync-options");
-    let force = annotation("kustomize.toolkit.fluxcd.io/force");
-    options.is_some_and(|options| lists(&options, "Force=true"))
-        || force.is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
+    annotation("argocd.argoproj.io/sync-options")
+        .is_some_and(|options| lists(&options, "Force=true"))
+        || annotation("kustomize.toolkit.fluxcd.io/force")
+            .is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
 }
 
 /// Returns true if a list with commas has the item.
