@@ -266,8 +266,9 @@ impl ObjectReader<'_> {
             Some(_) => return None,
         };
         let is_source = !target_path.is_empty();
-        let target = tree.member_at(node, target_path.iter().copied());
-        if is_source && let Some(name) = target.and_then(|target| tree.member_text(target, "name"))
+        if is_source
+            && let Some(target) = tree.member_at(node, target_path.iter().copied())
+            && let Some(name) = tree.member_text(target, "name")
         {
             resource.identity.name = name;
         }
@@ -305,7 +306,7 @@ impl ObjectReader<'_> {
         if self.named.has(kind, namespace, own) {
             return Some(own.clone());
         }
-        let previous = names_before(self.tree, resource.node)?;
+        let previous = resource.annotation_text(self.tree, PREVIOUS_NAMES)?;
         previous_names(&previous)
             .find(|name| self.named.has(kind, namespace, name))
             .map(str::to_owned)
@@ -349,11 +350,6 @@ fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
         ..DataEntry::default()
     };
     Some(keys.map(entry).collect())
-}
-
-/// The value of the annotation [`PREVIOUS_NAMES`].
-fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    tree.text_of(tree.member_at(node, ["metadata", "annotations", PREVIOUS_NAMES])?)
 }
 
 /// The entries of a mapping.
