@@ -72,8 +72,7 @@ impl<'t> LineCounter<'t> {
             let between = self.bytes(self.offset, offset);
             self.position.column = column + characters(between, self.offset);
         } else {
-            let newline = memrchr(b'\n', self.bytes(0, offset));
-            let line_start = newline.map_or(0, |newline| newline + 1);
+            let line_start = memrchr(b'\n', self.bytes(0, offset)).map_or(0, |newline| newline + 1);
             let line = match offset.checked_sub(self.offset) {
                 Some(step) if step < NEAR => {
                     let between = self.bytes(self.offset, offset);
