@@ -168,9 +168,10 @@ impl PodStatus {
 
     /// Returns the reason of a container that no kubelet has reported about: the pod has no node, or is just being created.
     fn without_report(&self) -> NotReady {
-        let scheduled = self.condition("PodScheduled");
-        if let Some(unscheduled) = scheduled.filter(|scheduled| scheduled.status == "False") {
-            return NotReady::before_start(&*unscheduled.reason, &*unscheduled.message);
+        if let Some(scheduled) = self.condition("PodScheduled")
+            && scheduled.status == "False"
+        {
+            return NotReady::before_start(&*scheduled.reason, &*scheduled.message);
         }
         let reason = match (&*self.reason, &*self.phase) {
             ("", "") => "Unknown",
@@ -183,13 +184,14 @@ impl PodStatus {
     /// Returns the reason of a container that was ready when its node reported last. The node lifecycle controller then sets the
     /// condition `Ready` to false, without a reason; a kubelet gives one.
     fn lost_node(&self) -> Option<NotReady> {
-        let ready = self.condition("Ready");
         let is_lost = self.reason == "NodeLost"
-            || ready.is_some_and(|ready| match &*ready.status {
-                "Unknown" => true,
-                "False" => ready.reason.is_empty(),
-                _ => false,
-            });
+            || self
+                .condition("Ready")
+                .is_some_and(|ready| match &*ready.status {
+                    "Unknown" => true,
+                    "False" => ready.reason.is_empty(),
+                    _ => false,
+                });
         is_lost.then(|| NotReady::before_start("NodeLost", "its node does not report"))
     }
 }

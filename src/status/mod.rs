@@ -201,11 +201,13 @@ struct PodKey {
 
 impl PodKey {
     fn of(text: usize, tree: &Tree<'_>, pod: &Resource) -> Self {
-        let uid = tree.member_at(pod.node, ["metadata", "uid"]);
         Self {
             namespace: pod.identity.namespace.clone(),
             name: pod.identity.name.clone(),
-            uid: uid.and_then(|uid| tree.text_of(uid)).ok_or(text),
+            uid: tree
+                .member_at(pod.node, ["metadata", "uid"])
+                .and_then(|uid| tree.text_of(uid))
+                .ok_or(text),
         }
     }
 }

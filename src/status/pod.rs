@@ -87,8 +87,8 @@ impl<'c> PodReader<'c> {
         };
         let resource = as_workload(pod, &owner.workload);
         let report = decide(tree, &resource, "", &view, context);
-        let mut containers = view.own_containers();
-        let Some(agent) = injected.or_else(|| containers.find(|one| one.is_agent)) else {
+        let Some(agent) = injected.or_else(|| view.own_containers().find(|one| one.is_agent))
+        else {
             let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
             return without_agent(&report, &view, copied, owner);
         };
