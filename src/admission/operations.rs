@@ -39,8 +39,7 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
             return Some(path.to_owned());
         };
         let added = added.entry(parent).or_default();
-        let node = find(tree, parent, &mut items);
-        let applies = match node.map(|node| (node, tree.kind(node))) {
+        let applies = match find(tree, parent, &mut items).map(|node| (node, tree.kind(node))) {
             Some((_, Kind::Mapping)) => true,
             Some((list, Kind::Sequence)) => {
                 let length = tree.items(list).count() + *added;
@@ -58,6 +57,8 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
 
 /// Returns the node at a JSON Pointer.
 fn find(tree: &Tree<'_>, pointer: &str, items: &mut ItemCache) -> Option<NodeId> {
-    let mut tokens = pointer.split('/').skip(1);
-    tokens.try_fold(tree.root()?, |node, token| items.child(tree, node, token))
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
 }

@@ -8,7 +8,7 @@ use crate::decide::{Decision, decide};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
-use crate::reconcile::drift::Drift;
+use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
@@ -93,12 +93,15 @@ pub(crate) fn copied_record(
     let is_absent = existing.kinds().contains(ComponentKind::Agent)
         && existing.container(ComponentKind::Agent).is_none();
     let drift = Drift::detect(existing).filter(|_| is_absent)?;
-    let description = drift.describe(tree, existing, None);
-    let pointer = format!("{at}{}", description.pointer);
+    let DriftDescription {
+        message,
+        offset,
+        pointer,
+    } = drift.describe(tree, existing, None);
+    let pointer = format!("{at}{pointer}");
     let help = format!(
         "to get the agent, remove the annotation `{}`",
         Annotation::Record.key()
     );
-    let (message, offset) = (description.message, description.offset);
     Some(Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help))
 }

@@ -222,9 +222,10 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, review: Review, on_error: O
 
 /// Returns the patch as JSON; none if it has no operations.
 fn encoded(patch: &Patch) -> Option<Vec<u8>> {
-    match patch.0.is_empty() {
-        true => None,
-        false => serde_json::to_vec(patch).ok(),
+    if patch.0.is_empty() {
+        None
+    } else {
+        serde_json::to_vec(patch).ok()
     }
 }
 

@@ -127,8 +127,9 @@ impl<'b> AdmissionRequest<'b> {
 
     /// Returns the namespace; none for an object without one.
     pub(super) fn namespace(&self) -> Option<&str> {
-        let namespace = self.namespace.as_deref();
-        namespace.filter(|namespace| !namespace.is_empty())
+        self.namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty())
     }
 
     /// Returns the object; none if it is null, as on DELETE.

@@ -9,6 +9,7 @@ use crate::agent::plan::Plan;
 use crate::decide::{Decision, DecisionReport, decide};
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
+use crate::manifest::workloads::Templates;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
 use crate::report::{Class, Finding, Reason};
 use std::sync::Arc;
@@ -36,18 +37,15 @@ impl Reviewer {
         let mut findings = Findings::default();
         let policy = self.severity_policy();
         for template in self.templates(tree, resource) {
-            let existing = template.existing.as_ref();
-            findings.extend(
-                existing.and_then(|existing| copied_record(tree, existing, &template.pointer)),
-            );
-            if existing.is_none() {
-                match template.report.decision {
-                    Decision::Add(_) => {}
-                    Decision::Skip(skip) => _ = decision.get_or_insert(skip),
-                    Decision::Refuse(refusal) => {
-                        decision.get_or_insert_with(|| refusal.clone());
-                        findings.extend([refusal]);
-                    }
+            match (&template.existing, template.report.decision) {
+                (Some(existing), _) => {
+                    findings.extend(copied_record(tree, existing, &template.pointer));
+                }
+                (None, Decision::Add(_)) => {}
+                (None, Decision::Skip(skip)) => _ = decision.get_or_insert(skip),
+                (None, Decision::Refuse(refusal)) => {
+                    decision.get_or_insert_with(|| refusal.clone());
+                    findings.extend([refusal]);
                 }
             }
             for warning in template.report.warnings {
@@ -56,10 +54,9 @@ impl Reviewer {
                 }
             }
         }
-        let decision = match decision.or_else(|| findings.first().cloned()) {
-            Some(decision) => decision,
-            None => Finding::new(Reason::Unchanged, "nothing to warn about", 0, ""),
-        };
+        let decision = decision
+            .or_else(|| findings.first().cloned())
+            .unwrap_or_else(|| Finding::new(Reason::Unchanged, "nothing to warn about", 0, ""));
         Verdict::warn(decision, findings)
     }
 
@@ -114,13 +111,11 @@ impl Reviewer {
     ) -> impl Iterator<Item = WorkloadTemplate> {
         let gvk = resource.gvk.as_ref();
         let table = self.config.workloads();
-        let mut found = table.templates(tree, resource.node, |kind| {
+        let Templates { mut found, .. } = table.templates(tree, resource.node, |kind| {
             gvk.is_some_and(|gvk| kind.matches(gvk))
         });
-        found
-            .found
-            .retain(|found| found.pointer.len() <= MAX_POINTER);
-        found.found.into_iter().map(move |found| {
+        found.retain(|found| found.pointer.len() <= MAX_POINTER);
+        found.into_iter().map(move |found| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);
             let existing =

@@ -1,6 +1,6 @@
 //! Checks the agent's own configuration in a ConfigMap of the input: is it a mapping, without the API key and unknown keys?
 
-use crate::checks::objects::{DataEntry, Object};
+use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
 use crate::diagnostic::closest::closest;
 use crate::inject::outcome::Remark;
@@ -36,13 +36,11 @@ pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(
     }
     let mut remarks = Vec::new();
     for object in objects.of(RelatedKind::Holds(Source::ConfigMap)) {
-        let Object {
-            namespace, name, ..
-        } = object;
         for entry in &object.entries {
-            if files.contains(&(namespace.as_deref(), &**name, &*entry.key)) {
-                let findings = findings(entry).into_iter();
-                remarks.extend(findings.map(|finding| object.remark(finding)));
+            if files.contains(&(object.namespace.as_deref(), &*object.name, &*entry.key)) {
+                for finding in findings(entry) {
+                    remarks.push(object.remark(finding));
+                }
             }
         }
     }
@@ -55,9 +53,11 @@ fn findings(entry: &DataEntry) -> Vec<Finding> {
     let finding =
         |reason, message: String| Finding::new(reason, message, entry.offset, &entry.pointer);
     // The agent reads the first document and no further.
-    let first = yaml::documents(text).next();
-    let first = first.and_then(|document| text.get(document.span));
-    let tree = yaml::read(first.unwrap_or_default());
+    let first = yaml::documents(text)
+        .next()
+        .and_then(|document| text.get(document.span))
+        .unwrap_or_default();
+    let tree = yaml::read(first);
     let root = match &tree {
         Ok(tree) => match tree.root() {
             Some(root) if tree.kind(root) == Kind::Mapping => Some((tree, root)),
@@ -100,12 +100,13 @@ fn findings(entry: &DataEntry) -> Vec<Finding> {
 
 /// Returns true for a text whose first line with content is a table or an assignment of TOML: `[plugin.metrics.x]`, `apikey = "…"`.
 fn is_toml(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    first.is_some_and(|line| match line.split_once('=') {
-        Some((key, _)) => !key.contains([':', '{']),
-        None => line.starts_with('[') && line.ends_with(']'),
-    })
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#'))
+        .is_some_and(|line| match line.split_once('=') {
+            Some((key, _)) => !key.contains([':', '{']),
+            None => line.starts_with('[') && line.ends_with(']'),
+        })
 }
 
 #[cfg(test)]

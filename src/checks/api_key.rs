@@ -21,18 +21,21 @@ pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(
         }
         let kind = RelatedKind::Holds(need.source);
         for object in objects.named(kind, agent.namespace, &need.name) {
-            let mut entries = object.entries.iter();
-            let Some(entry) = entries.rfind(|entry| Some(&entry.key) == need.key.as_ref()) else {
+            let Some(entry) = object
+                .entries
+                .iter()
+                .rfind(|entry| Some(&entry.key) == need.key.as_ref())
+            else {
                 continue;
             };
             let Some(flaw) = flaw(entry) else { continue };
             // Its own line would show the key.
             let offset = object.offset;
             let message = format!("the API key `{}` {flaw}", entry.key);
-            let finding = Finding::new(Reason::ApiKeyUnusable, message, offset, &entry.pointer);
-            remarks.push(object.remark(finding.with_help(
-                "write the key alone, for example by `kubectl create secret generic` with `--from-literal`",
-            )));
+            let help = "write the key alone, for example by `kubectl create secret generic` with `--from-literal`";
+            let finding = Finding::new(Reason::ApiKeyUnusable, message, offset, &entry.pointer)
+                .with_help(help);
+            remarks.push(object.remark(finding));
         }
     }
     remarks
@@ -41,9 +44,10 @@ pub(super) fn remarks(agents: &[AgentGroup<'_>], objects: &Objects<'_>) -> Vec<(
 /// Returns what is wrong with an API key; none for what is no key yet: a placeholder, or what SOPS encrypts.
 fn flaw(entry: &DataEntry) -> Option<String> {
     let text = entry.value.as_deref()?;
-    let key = match entry.pointer.starts_with("/data/") {
-        true => serde_json::from_value::<ByteString>(json!(text)).ok()?.0,
-        false => text.as_bytes().to_vec(),
+    let key = if entry.pointer.starts_with("/data/") {
+        serde_json::from_value::<ByteString>(json!(text)).ok()?.0
+    } else {
+        text.as_bytes().to_vec()
     };
     if key.iter().any(|byte| b"<>[]{}$".contains(byte)) {
         return None;

@@ -6,10 +6,9 @@ use crate::inject::outcome::Remark;
 use crate::report::{Finding, Reason};
 
 pub(super) fn remarks(objects: &Objects<'_>, requirements: &[Requirement]) -> Vec<(usize, Remark)> {
-    let lacking = requirements
+    requirements
         .iter()
-        .filter(|requirement| requirement.presence == Presence::WithoutKey);
-    lacking
+        .filter(|requirement| requirement.presence == Presence::WithoutKey)
         .filter_map(|requirement| remark(objects, requirement))
         .collect()
 }

@@ -23,24 +23,24 @@ pub fn unmatched_namespaces(texts: &[ProcessedText<'_>], config: &Config) -> Opt
     if patterns.is_empty() {
         return None;
     }
-    let namespaces = selectable(texts, config).map(|outcome| namespace_of(outcome, config));
     // It may be any namespace where one is unknown.
-    let namespaces: Option<BTreeSet<&str>> = namespaces.collect();
-    let namespaces = namespaces.filter(|namespaces| !namespaces.is_empty())?;
+    let namespaces = selectable(texts, config)
+        .map(|outcome| namespace_of(outcome, config))
+        .collect::<Option<BTreeSet<&str>>>()
+        .filter(|namespaces| !namespaces.is_empty())?;
     let is_selected = |name: &&str| patterns.iter().any(|pattern| pattern.matches(name));
     if namespaces.iter().any(is_selected) {
         return None;
     }
-    let near = patterns.iter().find_map(|pattern| {
-        let mut others = namespaces.iter();
-        others.find(|name| is_misspelt(&pattern.0, name))
-    });
+    let near = patterns
+        .iter()
+        .find_map(|pattern| namespaces.iter().find(|name| is_misspelt(&pattern.0, name)));
     let mut unmatched = unmatched("select.namespaces", "matches", config);
     if let Some(name) = near {
         unmatched.finding = unmatched
             .finding
-            .with_help(format!("did you mean `{name}`?"));
-        unmatched.finding.is_note = false;
+            .with_help(format!("did you mean `{name}`?"))
+            .note_if(false);
     }
     Some(unmatched)
 }
@@ -57,19 +57,25 @@ pub fn idle_selection(texts: &[ProcessedText<'_>], config: &Config) -> Vec<Unmat
         identity, cause, ..
     } in templates
     {
-        let group = identity.api_version.rsplit_once('/');
-        let group = group.map_or("", |(group, _)| group);
-        let mut kinds = select.kinds.iter();
-        has_kind = has_kind || kinds.any(|kind| kind.matches(group, &identity.kind));
+        let group = identity
+            .api_version
+            .rsplit_once('/')
+            .map_or("", |(group, _)| group);
+        has_kind = has_kind
+            || select
+                .kinds
+                .iter()
+                .any(|kind| kind.matches(group, &identity.kind));
         if let Some(Cause::Setting(setting)) = cause {
             settings.insert(&**setting);
         }
     }
     let kinds = (!has_kind).then(|| unmatched("select.kinds", "matches", config));
-    let exclusions = (0..select.exclude.len()).map(|index| format!("select.exclude[{index}]"));
-    let idle = exclusions.filter(|exclusion| !settings.contains(&**exclusion));
-    let idle = idle.map(|exclusion| unmatched(&exclusion, "leaves out", config));
-    kinds.into_iter().chain(idle).collect()
+    let exclusions = (0..select.exclude.len())
+        .map(|index| format!("select.exclude[{index}]"))
+        .filter(|exclusion| !settings.contains(&**exclusion))
+        .map(|exclusion| unmatched(&exclusion, "leaves out", config));
+    kinds.into_iter().chain(exclusions).collect()
 }
 
 /// Returns the pod templates, unless nothing is to be selected.
@@ -78,8 +84,10 @@ fn selectable<'r>(
     config: &Config,
 ) -> impl Iterator<Item = &'r Outcome> {
     let is_disabled = config.spec.injection == InjectionMode::Disabled;
-    let texts = texts.iter().filter(move |_| !is_disabled);
-    texts.flat_map(|text| &text.injection.outcomes)
+    texts
+        .iter()
+        .filter(move |_| !is_disabled)
+        .flat_map(|text| &text.injection.outcomes)
 }
 
 fn unmatched(path: &str, verb: &str, config: &Config) -> Unmatched {
@@ -97,9 +105,10 @@ fn is_misspelt(name: &str, other: &str) -> bool {
 
 /// Returns a name without digits and parts of one letter: `team-a` and `team-b`, `shop1` and `shop2` are alike on purpose.
 fn stem(name: &str) -> Vec<String> {
-    let parts = name.split('-');
-    let parts = parts.map(|part| part.replace(|c: char| c.is_ascii_digit(), ""));
-    parts.filter(|part| part.len() > 1).collect()
+    name.split('-')
+        .map(|part| part.replace(|c: char| c.is_ascii_digit(), ""))
+        .filter(|part| part.len() > 1)
+        .collect()
 }
 
 #[cfg(test)]

@@ -47,26 +47,28 @@ impl<'r> Named<'r> {
             }
         }
         for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
+            let Some(account) = outcome.token_of() else {
+                continue;
+            };
+            let of_account = |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
             let namespace = namespace_of(outcome, config);
-            if let Some(account) = outcome.token_of() {
-                let of_account =
-                    |namespace| (RelatedKind::ServiceAccount, namespace, &*account.name);
-                names.insert(of_account(namespace));
-                if namespace.is_none() {
-                    names.insert(of_account(Some(DEFAULT_NAMESPACE)));
-                }
+            names.insert(of_account(namespace));
+            if namespace.is_none() {
+                names.insert(of_account(Some(DEFAULT_NAMESPACE)));
             }
         }
         let mut of_kind: HashMap<RelatedKind, HashSet<&str>> = HashMap::new();
         for (kind, _, name) in &names {
             of_kind.entry(*kind).or_default().insert(name);
         }
-        let mut finders = HashMap::new();
-        for (kind, names) in of_kind {
-            let are_few = names.len() <= MAX_FINDERS;
-            let of_names = names.into_iter().map(Finder::new);
-            finders.insert(kind, are_few.then(|| of_names.collect()));
-        }
+        let finders = of_kind
+            .into_iter()
+            .map(|(kind, names)| {
+                let are_few = names.len() <= MAX_FINDERS;
+                let of_names = names.into_iter().map(Finder::new);
+                (kind, are_few.then(|| of_names.collect()))
+            })
+            .collect();
         Self { names, finders }
     }
 
@@ -173,17 +175,14 @@ impl Object {
 
     /// A remark on this object, with the index of its text.
     pub fn remark(&self, finding: Finding) -> (usize, Remark) {
-        let (identity, file) = (self.identity.clone(), self.file.clone());
-        (
-            self.input,
-            Remark {
-                identity,
-                offset: self.offset,
-                file,
-                finding,
-                workloads: Vec::new(),
-            },
-        )
+        let remark = Remark {
+            identity: self.identity.clone(),
+            offset: self.offset,
+            file: self.file.clone(),
+            finding,
+            workloads: Vec::new(),
+        };
+        (self.input, remark)
     }
 }
 
@@ -198,8 +197,8 @@ pub(super) fn read(
         let related = &input.injection.related;
         // A document may hold many of them, in a list.
         for locations in related.chunk_by(|one, next| one.piece == next.piece) {
-            let kinds = locations.iter().map(|location| location.kind);
-            let mut kinds: HashSet<RelatedKind> = kinds.collect();
+            let mut kinds: HashSet<RelatedKind> =
+                locations.iter().map(|location| location.kind).collect();
             let Some(piece) = locations.first().map(|location| location.piece.clone()) else {
                 continue;
             };
@@ -261,8 +260,9 @@ impl ObjectReader<'_> {
             Some(_) => return None,
         };
         let is_source = !target_path.is_empty();
-        let target = tree.member_at(node, target_path.iter().copied());
-        if is_source && let Some(name) = target.and_then(|target| tree.member_text(target, "name"))
+        if is_source
+            && let Some(target) = tree.member_at(node, target_path.iter().copied())
+            && let Some(name) = tree.member_text(target, "name")
         {
             resource.identity.name = name;
         }
@@ -271,9 +271,10 @@ impl ObjectReader<'_> {
             .namespace_or(self.config.spec.namespace.as_deref())
             .cloned();
         let name = self.referred_name(location.kind, namespace.as_deref(), &resource)?;
-        let entries = match is_source {
-            true => listed_keys(tree, node).unwrap_or_default(),
-            false => self.data(location, node),
+        let entries = if is_source {
+            listed_keys(tree, node).unwrap_or_default()
+        } else {
+            self.data(location, node)
         };
         Some(Object {
             kind: location.kind,
@@ -299,7 +300,7 @@ impl ObjectReader<'_> {
         if self.named.has(kind, namespace, own) {
             return Some(own.clone());
         }
-        let previous = names_before(self.tree, resource.node)?;
+        let previous = resource.annotation_text(self.tree, PREVIOUS_NAMES)?;
         previous_names(&previous)
             .find(|name| self.named.has(kind, namespace, name))
             .map(str::to_owned)
@@ -327,13 +328,16 @@ impl ObjectReader<'_> {
 fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
     let spec = to_json(tree, tree.member(object, "spec")?).ok()?;
     let mut others = ["/dataFrom", "/target/template", "/template/data"].iter();
-    let policy = spec["target"]["creationPolicy"].as_str();
-    if policy.unwrap_or("Owner") != "Owner" || others.any(|path| spec.pointer(path).is_some()) {
+    let policy = spec["target"]["creationPolicy"].as_str().unwrap_or("Owner");
+    if policy != "Owner" || others.any(|path| spec.pointer(path).is_some()) {
         return None;
     }
     let sealed = spec["encryptedData"].as_object().into_iter().flatten();
-    let external = spec["data"].as_array().into_iter().flatten();
-    let external = external.filter_map(|item| item["secretKey"].as_str());
+    let external = spec["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item["secretKey"].as_str());
     let keys = sealed.map(|(key, _)| &**key).chain(external);
     let entry = |key: &str| DataEntry {
         key: key.to_owned(),
@@ -342,22 +346,13 @@ fn listed_keys(tree: &Tree<'_>, object: NodeId) -> Option<Vec<DataEntry>> {
     Some(keys.map(entry).collect())
 }
 
-/// The value of the annotation [`PREVIOUS_NAMES`].
-fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    let annotations = tree.member(tree.member(node, "metadata")?, "annotations")?;
-    tree.member_text(annotations, PREVIOUS_NAMES)
-}
-
 /// The entries of a mapping.
 fn entries(tree: &Tree<'_>, mapping: Option<NodeId>, pointer: &str) -> Vec<DataEntry> {
-    let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else {
+    let Some(mapping) = mapping else {
         return Vec::new();
     };
-    if tree.kind(mapping) != Kind::Mapping {
-        return Vec::new();
-    }
     let mut entries = Vec::new();
-    for (key, value) in tree.entries(mapping) {
+    for (key, value) in tree.entries(tree.alias_target(mapping)) {
         let Some(key) = tree.scalar(tree.alias_target(key)) else {
             continue;
         };

@@ -34,8 +34,10 @@ pub(super) fn remarks(
             };
             let namespace = namespace_of(outcome, config);
             let find = |namespace| {
-                let accounts = objects.named(RelatedKind::ServiceAccount, namespace, &account.name);
-                accounts.first().copied()
+                objects
+                    .named(RelatedKind::ServiceAccount, namespace, &account.name)
+                    .first()
+                    .copied()
             };
             let own = find(namespace);
             let in_default = match namespace {
@@ -108,12 +110,8 @@ impl WorkloadGroup<'_> {
         .with_help(HELP)
         .acknowledged_if(self.key.acknowledged)
         .note_if(self.key.may_be_elsewhere);
-        let (input, remark) = self.object.remark(finding);
-        let workloads = self.workloads.iter().copied().cloned();
-        let remark = Remark {
-            workloads: workloads.collect(),
-            ..remark
-        };
+        let (input, mut remark) = self.object.remark(finding);
+        remark.workloads = self.workloads.iter().copied().cloned().collect();
         Some((input, remark))
     }
 
@@ -134,9 +132,12 @@ impl WorkloadGroup<'_> {
 
     /// `Deployment/a, Deployment/b and 3 more`
     fn names(&self) -> String {
-        let workloads = self.workloads.iter().take(MAX_WORKLOADS);
-        let names = workloads.map(|workload| format!("{}/{}", workload.kind, workload.name));
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = self
+            .workloads
+            .iter()
+            .take(MAX_WORKLOADS)
+            .map(|workload| format!("{}/{}", workload.kind, workload.name))
+            .collect();
         if self.workloads.len() > MAX_WORKLOADS {
             names.push(format!("{} more", self.workloads.len() - MAX_WORKLOADS));
         }
@@ -147,8 +148,10 @@ impl WorkloadGroup<'_> {
 /// Returns the note about a ServiceAccount that is not in the input, at the field that names it.
 fn unknown(outcome: &Outcome, account: &PodServiceAccount) -> Option<Remark> {
     // The ServiceAccount `default` of every namespace gives tokens, unless a user changed it.
-    let field = account.field.as_ref().filter(|_| account.name != "default");
-    let (field, offset) = field?;
+    let (field, offset) = account
+        .field
+        .as_ref()
+        .filter(|_| account.name != "default")?;
     if outcome.decision.reason == Reason::Unchanged {
         return None;
     }

@@ -7,16 +7,16 @@ pub(crate) fn closest<'c>(
 ) -> Option<&'c str> {
     let word = normalize(word);
     let allowed = (word.len() / 3).clamp(1, 4);
-    let edits = |candidate: &&str| {
+    let edits = |candidate: &str| {
         let candidate = normalize(candidate);
         // The distance is slow, and a request to the webhook may have thousands of names.
         let is_near = word.len().abs_diff(candidate.len()) <= allowed;
         is_near.then(|| strsim::damerau_levenshtein(&word, &candidate))
     };
-    let candidates = candidates.into_iter();
-    let near = candidates.filter_map(|candidate| Some((edits(&candidate)?, candidate)));
-    let nearest = near.min_by_key(|(edits, _)| *edits);
-    nearest
+    candidates
+        .into_iter()
+        .filter_map(|candidate| Some((edits(candidate)?, candidate)))
+        .min_by_key(|(edits, _)| *edits)
         .filter(|(edits, _)| *edits <= allowed)
         .map(|(_, candidate)| candidate)
 }
@@ -28,8 +28,12 @@ pub(crate) fn is_one_edit(word: &str, other: &str) -> bool {
     let alike = |(one, other): &(&u8, &u8)| one == other;
     let start = word.iter().zip(other).take_while(alike).count();
     let (word, other) = (&word[start..], &other[start..]);
-    let ends = word.iter().rev().zip(other.iter().rev());
-    let end = ends.take_while(alike).count();
+    let end = word
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(alike)
+        .count();
     match (&word[..word.len() - end], &other[..other.len() - end]) {
         ([a, b], [c, d]) => (a, b) == (d, c),
         (one, other) => one.len().max(other.len()) == 1,

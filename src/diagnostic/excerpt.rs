@@ -34,12 +34,15 @@ impl Excerpt {
         let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
         let before = slice(from.saturating_sub(MAX_BYTES), from.saturating_sub(1));
         let is_end = |byte: &u8| *byte == b'\n';
-        let above = before.rsplit(is_end);
-        let mut above = above.filter(|line| !line.trim_ascii().is_empty()).take(3);
+        let mut above = before
+            .rsplit(is_end)
+            .filter(|line| !line.trim_ascii().is_empty())
+            .take(3);
         let next = slice(to, text.len().min(to + MAX_BYTES))
             .split(is_end)
-            .nth(1);
-        let next = next.unwrap_or_default().trim_ascii_start();
+            .nth(1)
+            .unwrap_or_default()
+            .trim_ascii_start();
         let line = slice(from, to);
         if names_api_key(line)
             || above.any(|above| names_api_key(above) && may_be_value_below(above, line))
@@ -95,21 +98,25 @@ fn names_api_key(line: &[u8]) -> bool {
 /// Returns the beginning of a text that fits into a number of columns.
 fn first_columns(text: &str, columns: usize) -> &str {
     let mut width = 0;
-    let mut beyond = text.char_indices().skip_while(|(_, character)| {
-        width += character.width().unwrap_or_default();
-        width <= columns
-    });
-    beyond.next().map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .find(|(_, character)| {
+            width += character.width().unwrap_or_default();
+            width > columns
+        })
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the end of a text that fits into a number of columns.
 fn last_columns(text: &str, columns: usize) -> &str {
     let mut width = 0;
-    let fitting = text.char_indices().rev().take_while(|(_, character)| {
-        width += character.width().unwrap_or_default();
-        width <= columns
-    });
-    fitting.last().map_or("", |(start, _)| &text[start..])
+    text.char_indices()
+        .rev()
+        .take_while(|(_, character)| {
+            width += character.width().unwrap_or_default();
+            width <= columns
+        })
+        .last()
+        .map_or("", |(start, _)| &text[start..])
 }
 
 /// Returns the end of the character that an offset is in, or the offset if it is in none.
@@ -130,8 +137,9 @@ fn line_length(rest: &[u8]) -> usize {
 
 /// Returns the width of a text in columns.
 fn columns(text: &str) -> usize {
-    let widths = text.chars().map(|character| character.width());
-    widths.map(Option::unwrap_or_default).sum()
+    text.chars()
+        .map(|character| character.width().unwrap_or_default())
+        .sum()
 }
 
 /// Returns a part of a line as a terminal shows it.

@@ -46,12 +46,11 @@ impl<'t> LineCounter<'t> {
 
     /// Starts at a position that is known, that of the offset.
     pub(crate) fn starting_at(text: &'t [u8], offset: usize, position: Position) -> Self {
-        let mut lines = Self::new(text);
-        lines.known.insert(position.line_start, position.line);
         Self {
             offset,
             position,
-            ..lines
+            known: BTreeMap::from([(0, 1), (position.line_start, position.line)]),
+            ..Self::new(text)
         }
     }
 
@@ -73,8 +72,7 @@ impl<'t> LineCounter<'t> {
             let between = self.bytes(self.offset, offset);
             self.position.column = column + characters(between, self.offset);
         } else {
-            let newline = memrchr(b'\n', self.bytes(0, offset));
-            let line_start = newline.map_or(0, |newline| newline + 1);
+            let line_start = memrchr(b'\n', self.bytes(0, offset)).map_or(0, |newline| newline + 1);
             let line = match offset.checked_sub(self.offset) {
                 Some(step) if step < NEAR => {
                     let between = self.bytes(self.offset, offset);
@@ -99,8 +97,11 @@ impl<'t> LineCounter<'t> {
     /// Returns the number of the line that begins at an offset.
     fn line_at(&self, start: usize) -> usize {
         let breaks = |from, to| memchr_iter(b'\n', self.bytes(from, to)).count();
-        let above = self.known.range(..=start).next_back();
-        let (above, line) = above.map_or((0, 1), |(above, line)| (*above, *line));
+        let (above, line) = self
+            .known
+            .range(..=start)
+            .next_back()
+            .map_or((0, 1), |(above, line)| (*above, *line));
         match self.known.range(start..).next() {
             Some((below, line)) if below - start < start - above => line - breaks(start, *below),
             _ => line + breaks(above, start),
@@ -114,12 +115,8 @@ impl<'t> LineCounter<'t> {
 
 /// Counts the characters of bytes that begin at offset `start`: all but UTF-8 continuation bytes and a byte order mark.
 fn characters(bytes: &[u8], start: usize) -> usize {
-    let bytes = if start == 0 {
-        bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
-    } else {
-        bytes
-    };
-    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+    let mark = usize::from(start == 0 && bytes.starts_with(b"\xef\xbb\xbf"));
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() - mark
 }
 
 #[cfg(test)]

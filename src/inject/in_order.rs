@@ -15,8 +15,10 @@ pub(super) fn in_order<W: Send, B, R: Send>(
 ) {
     let batches = Mutex::new(batches.enumerate());
     let next = || {
-        let mut batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
-        batches.next()
+        batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next()
     };
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();

@@ -79,11 +79,14 @@ impl Injection {
     fn findings(&self) -> impl Iterator<Item = (&Finding, Subject<'_>)> {
         let of_text = self.findings.iter().map(|finding| (finding, Subject::Text));
         let of_templates = self.outcomes.iter().flat_map(|outcome| {
-            let findings = std::iter::once(&outcome.decision).chain(&outcome.warnings);
-            findings.map(move |finding| (finding, Subject::PodTemplate(outcome)))
+            std::iter::once(&outcome.decision)
+                .chain(&outcome.warnings)
+                .map(move |finding| (finding, Subject::PodTemplate(outcome)))
         });
-        let remarks = self.remarks.iter();
-        let of_others = remarks.map(|remark| (&remark.finding, Subject::Resource(remark)));
+        let of_others = self
+            .remarks
+            .iter()
+            .map(|remark| (&remark.finding, Subject::Resource(remark)));
         of_text.chain(of_templates).chain(of_others)
     }
 
@@ -126,8 +129,9 @@ impl Injection {
     /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
     /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        let findings = self.findings().map(|(finding, _)| finding);
-        findings.filter(|finding| self.severity(finding) == Severity::Error)
+        self.findings()
+            .map(|(finding, _)| finding)
+            .filter(|finding| self.severity(finding) == Severity::Error)
     }
 
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
@@ -148,13 +152,14 @@ impl Injection {
 /// Drops the remarks about annotations that a pod template of one of the texts has, too: kustomize's `commonAnnotations` sets them on
 /// every object.
 pub(crate) fn drop_common_annotations(injections: &mut [&mut Injection]) {
-    let texts = injections.iter_mut();
-    let read: HashSet<String> = texts
+    let read: HashSet<String> = injections
+        .iter_mut()
         .flat_map(|injection| std::mem::take(&mut injection.read_keys))
         .collect();
     for injection in injections {
-        let remarks = &mut injection.remarks;
-        remarks.retain(|remark| !read.contains(&remark.finding.pointer));
+        injection
+            .remarks
+            .retain(|remark| !read.contains(&remark.finding.pointer));
     }
 }
 
@@ -169,11 +174,11 @@ pub struct Refused {
 
 /// `hand-edited: the agent was edited by hand …`, one below the other.
 fn sentences(findings: &[Finding]) -> String {
-    let lines: Vec<String> = findings
+    findings
         .iter()
         .map(|finding| format!("{}: {}", finding.reason.id(), finding.message))
-        .collect();
-    lines.join("\n")
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

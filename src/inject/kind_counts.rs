@@ -21,8 +21,10 @@ impl KindCounts {
         match self.0.get_mut(group).and_then(|kinds| kinds.get_mut(kind)) {
             Some(known) => *known += count,
             None => {
-                let kinds = self.0.entry(group.to_owned()).or_default();
-                kinds.insert(kind.to_owned(), count);
+                self.0
+                    .entry(group.to_owned())
+                    .or_default()
+                    .insert(kind.to_owned(), count);
             }
         }
     }
@@ -60,32 +62,31 @@ impl KindCounts {
 
     /// Returns the line about all kinds with their counts, the most frequent first; none without resources.
     pub(crate) fn line(&self) -> Option<String> {
-        let mut kinds = Vec::new();
-        for count in self.by_frequency() {
-            kinds.push(format!("{} {}", count.count, count.name()));
-        }
+        let kinds: Vec<String> = self
+            .by_frequency()
+            .iter()
+            .map(|kind| format!("{} {}", kind.count, kind.name()))
+            .collect();
         (!kinds.is_empty()).then(|| format!("info: without pod template: {}", kinds.join(", ")))
     }
 
     /// Returns a line for each kind that leads to pods without an agent.
     pub(crate) fn gap_lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for kind in self.by_frequency() {
+        let line = |kind: KindCount<'_>| {
             let (count, name) = (kind.count, kind.name());
-            match Gap::of(kind.group, kind.kind) {
-                Some(Gap::WebhookOnly) => lines.push(format!(
+            Some(match Gap::of(kind.group, kind.kind)? {
+                Gap::WebhookOnly => format!(
                     "info: not covered: {count} {name}; their pods get an agent from the webhook only"
-                )),
-                Some(Gap::RenderedElsewhere) => lines.push(format!(
+                ),
+                Gap::RenderedElsewhere => format!(
                     "info: rendered elsewhere: {count} {name}; inject the rendered manifests, or use the webhook"
-                )),
-                Some(Gap::Template) => lines.push(format!(
+                ),
+                Gap::Template => format!(
                     "info: rendered elsewhere: {count} {name}; use `oc process -f FILE | mackerel-agent-injector inject -`"
-                )),
-                None => {}
-            }
-        }
-        lines
+                ),
+            })
+        };
+        self.by_frequency().into_iter().filter_map(line).collect()
     }
 
     fn by_frequency(&self) -> Vec<KindCount<'_>> {

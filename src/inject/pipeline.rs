@@ -58,12 +58,10 @@ pub(crate) fn inject_templates(
 ) -> Injection {
     let work = std::mem::take(shared);
     let Input { text, patch, cut } = input;
-    let mut planner = Planner::new(patch, config, options, work.agents);
-    planner.readings = work.readings;
     let mut pipeline = Pipeline {
         config,
         options,
-        planner,
+        planner: Planner::new(patch, config, options, work.agents, work.readings),
         applier: Applier {
             cache: work.cache,
             records: work.records,
@@ -140,12 +138,14 @@ fn for_bytes(length: usize) -> Injection {
 /// the text behind a byte order mark, where files with one were joined.
 fn documents(text: &str) -> Vec<Range<usize>> {
     let before = text.split_once(BOM).map_or("", |(before, _)| before);
-    let mark = match prefilter::is_empty(before) && text[before.len()..].starts_with(BOM) {
-        true => before.len() + BOM.len_utf8(),
-        false => 0,
+    let mark = if prefilter::is_empty(before) && text[before.len()..].starts_with(BOM) {
+        before.len() + BOM.len_utf8()
+    } else {
+        0
     };
-    let objects = json_objects(&text[mark..]).unwrap_or_default().into_iter();
-    let mut found: Vec<_> = objects
+    let mut found: Vec<_> = json_objects(&text[mark..])
+        .unwrap_or_default()
+        .into_iter()
         .map(|object| mark + object.start..mark + object.end)
         .collect();
     // The parser takes a mark that begins the text.
@@ -256,9 +256,9 @@ impl Pipeline<'_> {
                 if !self.planner.may_remark(kind, api_version, text) =>
             {
                 count(result, kind, api_version);
-                let related = RelatedKind::of_kind(kind);
-                let location = related.map(|kind| Location::of_document(kind, span));
-                result.related.extend(location);
+                result.related.extend(
+                    RelatedKind::of_kind(kind).map(|kind| Location::of_document(kind, span)),
+                );
                 return Ok(());
             }
             Prefilter::Skip { kind, .. } => Some(kind),
@@ -345,13 +345,13 @@ impl Pipeline<'_> {
             && let Some(error) = go_yaml::rejected_by_go_yaml(tree)
         {
             if template_form::may_be_in(tree.text()) {
-                let finding = self.unreadable(&error, tree.text());
-                result.findings.push(finding);
+                result.findings.push(self.unreadable(&error, tree.text()));
             }
             return;
         }
-        let counts = &mut result.kinds_without_template;
-        let mut plan = self.planner.plan(tree, root, counts);
+        let mut plan = self
+            .planner
+            .plan(tree, root, &mut result.kinds_without_template);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
         result.edits.extend(edits);
         result.findings.extend(fault);

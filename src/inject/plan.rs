@@ -95,6 +95,7 @@ impl<'c> Planner<'c> {
         config: &'c Config,
         options: Options,
         agents: Agents,
+        readings: EarlierReadings,
     ) -> Self {
         Self {
             config,
@@ -102,7 +103,7 @@ impl<'c> Planner<'c> {
             patch,
             table: config.workloads(),
             agents,
-            readings: EarlierReadings::default(),
+            readings,
         }
     }
 
@@ -215,11 +216,10 @@ impl ResourcePlanner<'_, '_> {
             (None, None) => false,
             (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, kind),
         };
-        let table = &self.planner.table;
         let Templates {
             found: mut templates,
             duplicate,
-        } = table.templates(tree, resource.node, may_be);
+        } = self.planner.table.templates(tree, resource.node, may_be);
         self.duplicate = self.duplicate.or(duplicate);
         match self.planner.options.direction {
             Direction::Inject if templates.is_empty() => {
@@ -228,9 +228,11 @@ impl ResourcePlanner<'_, '_> {
             Direction::Inject => {}
             Direction::Uninject => {
                 for template in self.earlier_templates(&templates) {
-                    let tokens = template.pointer.split('/').skip(1);
-                    let mut steps = tokens.zip(&template.ancestors);
-                    let duplicate = steps
+                    let duplicate = template
+                        .pointer
+                        .split('/')
+                        .skip(1)
+                        .zip(&template.ancestors)
                         .find_map(|(token, holder)| second_of(tree, *holder, &unescape(token)));
                     self.duplicate = self.duplicate.or(duplicate);
                     templates.push(template);
@@ -247,8 +249,10 @@ impl ResourcePlanner<'_, '_> {
         if resource.duplicate.is_some() && is_list(&resource.identity.kind) {
             return Vec::new();
         }
-        let known = known.iter().map(|found| tree.alias_target(found.node));
-        let known: HashSet<NodeId> = known.collect();
+        let known: HashSet<NodeId> = known
+            .iter()
+            .map(|found| tree.alias_target(found.node))
+            .collect();
         let recorded = known.iter().filter(|node| has_record(tree, **node));
         // The text of an alias has no record: its anchor has been looked at.
         let text = tree.raw(resource.node).as_bytes();
@@ -276,11 +280,12 @@ impl ResourcePlanner<'_, '_> {
         if !planner.may_remark(kind, Some(api_version), text) {
             return;
         }
-        let misplaced = on_object(tree, resource, planner.config).into_iter();
-        let findings = misplaced.chain(unknown_kind(tree, resource, planner.context()));
+        let findings = on_object(tree, resource, planner.config)
+            .into_iter()
+            .chain(unknown_kind(tree, resource, planner.context()));
         remarks.extend(findings.map(|finding| Remark {
-            identity: self.resource.identity.clone(),
-            offset: self.tree.place(self.resource.node).start,
+            identity: resource.identity.clone(),
+            offset: tree.place(resource.node).start,
             file: self.file.clone(),
             finding,
             workloads: Vec::new(),
@@ -298,10 +303,12 @@ impl ResourcePlanner<'_, '_> {
         for found in templates {
             let pointer = found.pointer.clone();
             let view = PodTemplate::of_found(self.tree, found);
-            let ours = view.annotations.iter().map(|one| &one.key);
-            let ours = ours.filter(|key| key.starts_with(PREFIX));
-            let ours = ours.map(|key| format!("/metadata/annotations/{}", escape(key)));
-            plan.read_keys.extend(ours);
+            let ours = view
+                .annotations
+                .iter()
+                .filter(|one| one.key.starts_with(PREFIX));
+            plan.read_keys
+                .extend(ours.map(|one| format!("/metadata/annotations/{}", escape(&one.key))));
             self.duplicate = self.duplicate.or_else(|| view.second_key(self.tree));
             views.push((pointer, view));
         }
@@ -340,7 +347,7 @@ impl ResourcePlanner<'_, '_> {
     ) -> Option<PlannedChange> {
         let Planner { options, .. } = *self.planner;
         let existing = ExistingInjection::take_from(&mut view, self.tree, &self.planner.readings);
-        let reconciler = Reconciler {
+        let reconciled = Reconciler {
             tree: self.tree,
             resource: self.resource,
             at: &pointer,
@@ -349,12 +356,11 @@ impl ResourcePlanner<'_, '_> {
             existing: existing.as_ref(),
             context: self.planner.context(),
             options,
-        };
-        let reconciled = reconciler.reconcile();
-        let agent = existing
+        }
+        .reconcile();
+        let has_agent = existing
             .as_ref()
-            .and_then(|existing| existing.container(ComponentKind::Agent));
-        let has_agent = agent.is_some();
+            .is_some_and(|existing| existing.container(ComponentKind::Agent).is_some());
         let is_explained = options.explanations == Explanations::Keep;
         let class = reconciled.decision.reason.class();
         let outcome = outcomes.len();
@@ -396,8 +402,8 @@ impl ResourcePlanner<'_, '_> {
     fn injected(&self, agent: Arc<Component>, view: &PodTemplate) -> Option<InjectedAgent> {
         let named = self
             .tree
-            .member_at(self.resource.node, ["metadata", "namespace"]);
-        let named = named.unwrap_or(self.resource.node);
+            .member_at(self.resource.node, ["metadata", "namespace"])
+            .unwrap_or(self.resource.node);
         let default_namespace = self.planner.config.spec.namespace.as_deref();
         let namespace = self.resource.identity.namespace_or(default_namespace);
         Some(InjectedAgent {

@@ -14,17 +14,16 @@ pub(crate) const GENERAL_CORRECTION: &str = "correct the document";
 
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
 pub(crate) fn correction(text: &str) -> Option<&'static str> {
-    for line in text.lines() {
-        if line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ") {
-            return Some("resolve the merge conflict");
-        }
-    }
-    if text.contains("{{") || text.contains("{%") || text.contains("<%") {
-        return Some(
+    let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    if text.lines().any(is_conflict) {
+        Some("resolve the merge conflict")
+    } else if text.contains("{{") || text.contains("{%") || text.contains("<%") {
+        Some(
             "if this is a template, for example of a Helm chart, render it first and inject the result",
-        );
+        )
+    } else {
+        None
     }
-    None
 }
 
 /// Returns the refusal of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:

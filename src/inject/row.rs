@@ -66,9 +66,7 @@ impl<'i> Subject<'i> {
             _ => None,
         }
     }
-}
 
-impl Subject<'_> {
     /// Returns false for a finding about the run.
     #[must_use]
     pub fn is_in_text(self) -> bool {
@@ -102,8 +100,7 @@ impl<'i> Row<'i> {
     #[must_use]
     pub fn of_call(mut self) -> Self {
         if let Some(resource) = self.subject.resource() {
-            let file = resource.file.map(|(path, _)| Cow::Borrowed(&**path));
-            self.file = file.unwrap_or_default();
+            self.file = Cow::Borrowed(resource.file.map_or("", |(path, _)| path));
             (self.place, self.resource_place) = (None, None);
         }
         self
@@ -112,8 +109,9 @@ impl<'i> Row<'i> {
     /// True for the decision about a pod template, false for every other finding.
     #[must_use]
     pub fn is_decision(&self) -> bool {
-        let outcome = self.subject.outcome();
-        outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, &*self.finding))
+        self.subject
+            .outcome()
+            .is_some_and(|outcome| std::ptr::eq(&outcome.decision, &*self.finding))
     }
 
     /// True for a change, which does not happen if an error holds back the output.
@@ -136,10 +134,10 @@ impl<'i> Row<'i> {
     pub fn fails_check(&self) -> bool {
         match self.finding.reason.class() {
             Class::Done => self.finding.reason.done().is_some(),
-            Class::Refused => {
-                let outcome = self.subject.outcome();
-                !outcome.is_some_and(|outcome| outcome.has_wanted_agent)
-            }
+            Class::Refused => self
+                .subject
+                .outcome()
+                .is_none_or(|outcome| !outcome.has_wanted_agent),
             Class::Warning => self.finding.reason == Reason::RecordLost && !self.is_acknowledged,
             Class::Skipped | Class::Note => false,
         }
@@ -186,11 +184,13 @@ impl<'i> Row<'i> {
     /// Returns `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`, or nothing.
     #[must_use]
     pub fn resource_and_field(&self) -> String {
-        let resource = self.subject.resource();
-        let name = resource.map(|resource| resource.identity.full_name());
+        let name = self
+            .subject
+            .resource()
+            .map(|resource| resource.identity.full_name())
+            .unwrap_or_default();
         let field = field_path(&self.finding.pointer);
-        let text = format!("{} {field}", name.unwrap_or_default());
-        text.trim().to_owned()
+        format!("{name} {field}").trim().to_owned()
     }
 
     /// Returns the message and help behind what they are about: `Deployment/web: the agent would be added`, `deploy: the directory has no
@@ -200,12 +200,11 @@ impl<'i> Row<'i> {
         let subject = match self.subject {
             Subject::Run if self.file == STDIN => String::new(),
             Subject::Run => self.place_text(),
-            _ => {
-                let resource = self.subject.resource();
-                resource
-                    .map(|resource| resource.identity.short_name())
-                    .unwrap_or_default()
-            }
+            _ => self
+                .subject
+                .resource()
+                .map(|resource| resource.identity.short_name())
+                .unwrap_or_default(),
         };
         let sentence = self.finding.message_with_help();
         match &*subject {

@@ -15,15 +15,17 @@ pub(crate) fn may_be_in(text: &str) -> bool {
 
 /// Returns the path to a template, with `*` for the index of an item.
 pub(crate) fn path(tree: &Tree<'_>, template: &FoundTemplate) -> TemplatePath {
-    let tokens = template.pointer.split('/').skip(1);
-    let steps = tokens.zip(&template.ancestors);
-    let steps = steps.map(|(token, holder)| match tree.kind(*holder) {
-        Kind::Sequence => Step::Each,
-        _ => Step::Key(unescape(token).into_owned()),
-    });
-    TemplatePath {
-        steps: steps.collect(),
-    }
+    let steps = template
+        .pointer
+        .split('/')
+        .skip(1)
+        .zip(&template.ancestors)
+        .map(|(token, holder)| match tree.kind(*holder) {
+            Kind::Sequence => Step::Each,
+            _ => Step::Key(unescape(token).into_owned()),
+        })
+        .collect();
+    TemplatePath { steps }
 }
 
 /// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since

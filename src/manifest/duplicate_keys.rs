@@ -18,13 +18,15 @@ use yaml_json_patch::{NodeId, Tree};
 
 /// Returns the first key that a mapping has for the second time, without those that it merges.
 pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
-    let entries = tree.entries(tree.alias_target(mapping));
-    let named = entries.filter_map(|(key, _)| Some((tree.scalar(key)?, key)));
-    let mut keys: Vec<(Cow<'_, str>, NodeId)> = named.collect();
+    let mut keys: Vec<(Cow<'_, str>, NodeId)> = tree
+        .entries(tree.alias_target(mapping))
+        .filter_map(|(key, _)| Some((tree.scalar(key)?, key)))
+        .collect();
     keys.sort_unstable();
-    let alike = keys.chunk_by(|(one, _), (next, _)| one == next);
-    let second = alike.filter_map(|alike| alike.get(1));
-    second.map(|(_, key)| *key).min()
+    keys.chunk_by(|(one, _), (next, _)| one == next)
+        .filter_map(|alike| alike.get(1))
+        .map(|(_, key)| *key)
+        .min()
 }
 
 /// Returns the second occurrence of a key in a mapping, without those that it merges.
@@ -38,8 +40,8 @@ pub(crate) fn occurrences<'t>(
     mapping: NodeId,
     name: &'t str,
 ) -> impl Iterator<Item = (NodeId, NodeId)> + 't {
-    let entries = tree.entries(tree.alias_target(mapping));
-    entries.filter(move |(key, _)| tree.is_key(*key, name))
+    tree.entries(tree.alias_target(mapping))
+        .filter(move |(key, _)| tree.is_key(*key, name))
 }
 
 /// Returns true if one `apiVersion` and one `kind` of a resource that has them twice match.
@@ -53,10 +55,10 @@ pub(crate) fn may_be(
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         group == workload.group
     };
-    let mut kinds = texts(tree, mapping, "kind");
-    let mut api_versions = texts(tree, mapping, "apiVersion");
-    (identity.kind == workload.kind || kinds.any(|kind| kind == workload.kind))
-        && (has_group(&identity.api_version) || api_versions.any(|text| has_group(&text)))
+    (identity.kind == workload.kind
+        || texts(tree, mapping, "kind").any(|kind| kind == workload.kind))
+        && (has_group(&identity.api_version)
+            || texts(tree, mapping, "apiVersion").any(|text| has_group(&text)))
 }
 
 /// Returns the texts of all scalars that a mapping has as values of a key, without those that it merges.

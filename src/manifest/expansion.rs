@@ -3,8 +3,9 @@
 /// Returns a text that the kubelet expands to this one. References to the variables `kept` stay references.
 pub(crate) fn literal(text: &str, kept: &[&str]) -> String {
     let is_kept = |rest: &str| {
-        let reference = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        reference.is_some_and(|(name, _)| kept.contains(&name))
+        rest.strip_prefix('(')
+            .and_then(|rest| rest.split_once(')'))
+            .is_some_and(|(name, _)| kept.contains(&name))
     };
     let mut out = String::new();
     let mut rest = text;
@@ -22,10 +23,11 @@ pub(crate) fn literal(text: &str, kept: &[&str]) -> String {
 
 /// Returns the names that a text refers to: `a-$(B)-$$(C)` -> `B`
 pub(crate) fn references(text: &str) -> Vec<String> {
-    let text = text.replace("$$", "");
-    let starts = text.split("$(").skip(1);
-    let names = starts.filter_map(|start| Some(start.split_once(')')?.0.to_owned()));
-    names.collect()
+    text.replace("$$", "")
+        .split("$(")
+        .skip(1)
+        .filter_map(|start| Some(start.split_once(')')?.0.to_owned()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -9,9 +9,7 @@ pub(crate) fn field_path(pointer: &str) -> String {
         let key = unescape(token);
         let is_index = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
         if is_index || key.contains(['.', '/', '[', ']']) {
-            path.push('[');
-            path.push_str(&key);
-            path.push(']');
+            path.extend(["[", &key, "]"]);
         } else {
             if !path.is_empty() {
                 path.push('.');

@@ -145,13 +145,13 @@ fn rejected_tabs(
 /// The first tab of each line, if only spaces and the signs of keys and items are before it.
 fn leading_tabs(text: &str, within: Range<usize>) -> impl Iterator<Item = usize> {
     let mut at = within.start;
-    let first_of_lines = std::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         let tab = at + memchr::memchr(b'\t', text.as_bytes().get(at..within.end)?)?;
         let rest = &text.as_bytes()[tab..within.end];
         at = tab + memchr::memchr2(b'\n', b'\r', rest).map_or(rest.len(), |end| end + 1);
         Some(tab)
-    });
-    first_of_lines.filter(|tab| {
+    })
+    .filter(|tab| {
         before(text, *tab)
             .split_ascii_whitespace()
             .all(|sign| matches!(sign, "-" | "?" | ":"))

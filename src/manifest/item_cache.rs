@@ -16,10 +16,10 @@ impl ItemCache {
         if tree.kind(list) != Kind::Sequence {
             return tree.child(list, token);
         }
-        let items = self
-            .lists
+        self.lists
             .entry(list)
-            .or_insert_with(|| tree.items(list).collect());
-        items.get(token.parse::<usize>().ok()?).copied()
+            .or_insert_with(|| tree.items(list).collect())
+            .get(token.parse::<usize>().ok()?)
+            .copied()
     }
 }

@@ -86,8 +86,8 @@ impl Kustomization {
     /// Adds the files of a document.
     fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
         let strings = |list| {
-            let items = tree.member_items(root, list);
-            items.filter_map(|item| string(tree, item))
+            tree.member_items(root, list)
+                .filter_map(|item| string(tree, item))
         };
         self.transformers.extend(strings("transformers"));
         let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
@@ -109,10 +109,9 @@ impl Kustomization {
                 };
                 // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
                 if let Some(path) = string(tree, node).filter(|path| !path.contains('\n')) {
-                    let offset = tree.place(node).start;
                     self.patch_files.push(PatchFile {
                         path,
-                        offset,
+                        offset: tree.place(node).start,
                         pointer,
                     });
                 }

@@ -69,8 +69,10 @@ impl Cut {
 
     /// Returns the number of bytes of all items.
     pub(crate) fn size(&self) -> usize {
-        let ends = self.items.first().zip(self.items.last());
-        ends.map_or(0, |(first, last)| last.end - first.start)
+        self.items
+            .first()
+            .zip(self.items.last())
+            .map_or(0, |(first, last)| last.end - first.start)
     }
 
     /// Converts an offset in the envelope to one in the text.

@@ -12,17 +12,13 @@ pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeI
 
 fn first_directive(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     match tree.kind(node) {
-        Kind::Mapping => {
-            for (key, value) in tree.entries(node) {
-                if tree.scalar(key).is_some_and(|name| is_directive(&name)) {
-                    return Some(key);
-                }
-                if let Some(found) = first_directive(tree, value) {
-                    return Some(found);
-                }
+        Kind::Mapping => tree.entries(node).find_map(|(key, value)| {
+            if tree.scalar(key).is_some_and(|name| is_directive(&name)) {
+                Some(key)
+            } else {
+                first_directive(tree, value)
             }
-            None
-        }
+        }),
         Kind::Sequence => tree
             .items(node)
             .find_map(|item| first_directive(tree, item)),
@@ -32,11 +28,12 @@ fn first_directive(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
 
 /// Returns true for a text that begins with a directive of strategic merge patches. After the slash follows the name of a field.
 fn is_directive(text: &str) -> bool {
-    let names = [
+    [
         "$patch",
         "$retainKeys",
         "$setElementOrder/",
         "$deleteFromPrimitiveList/",
-    ];
-    names.iter().any(|name| text.starts_with(name))
+    ]
+    .iter()
+    .any(|name| text.starts_with(name))
 }

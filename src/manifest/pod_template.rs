@@ -222,10 +222,14 @@ impl PodTemplate {
         let Some(all) = merged(tree, metadata, "annotations") else {
             return;
         };
-        let own = self.annotations.iter();
-        let own: HashSet<String> = own.map(|annotation| annotation.key.clone()).collect();
-        let offset = tree.member(metadata, "annotations");
-        let offset = offset.map_or(0, |annotations| tree.place(annotations).start);
+        let own: HashSet<String> = self
+            .annotations
+            .iter()
+            .map(|annotation| annotation.key.clone())
+            .collect();
+        let offset = tree
+            .member(metadata, "annotations")
+            .map_or(0, |annotations| tree.place(annotations).start);
         for (key, value) in all {
             if !own.contains(&key) {
                 self.annotations.push(PodAnnotation {
@@ -269,26 +273,23 @@ impl PodTemplate {
         self.automount = boolean(tree, automount);
         self.host_network = boolean(tree, host_network) == Some(true);
         self.windows = windows(tree, spec, &self.containers);
-        let scheduler = tree.member_text(spec, "schedulerName");
-        self.is_for_fargate = scheduler.as_deref() == Some(FARGATE_SCHEDULER)
+        self.is_for_fargate = tree.member_text(spec, "schedulerName").as_deref()
+            == Some(FARGATE_SCHEDULER)
             || self.labels.iter().any(|(key, _)| key == FARGATE_LABEL)
             || required_nodes(tree, spec, &FARGATE_NODES).is_some();
-        if let Some(resources) = resources {
-            let amounts = |list| tree.member_entries(resources, list);
-            self.pod_resources = amounts("requests")
-                .chain(amounts("limits"))
-                .next()
-                .is_some();
-        }
+        self.pod_resources = resources.is_some_and(|resources| {
+            ["requests", "limits"]
+                .iter()
+                .any(|list| tree.member_entries(resources, list).next().is_some())
+        });
     }
 
     /// Returns true if the containers complete, by their own policy or that of the pod. The agent follows them.
     fn completes(&self, tree: &Tree<'_>, of_pod: bool) -> bool {
-        let of_others = self.containers.iter().filter_map(|container| {
-            let is_other = container.list == ContainerList::Containers && !container.is_agent;
-            is_other.then(|| completes_by_policy(tree, container.node).unwrap_or(of_pod))
-        });
-        of_others
+        self.containers
+            .iter()
+            .filter(|container| container.list == ContainerList::Containers && !container.is_agent)
+            .map(|container| completes_by_policy(tree, container.node).unwrap_or(of_pod))
             .reduce(|one, other| one && other)
             .unwrap_or(of_pod)
     }
@@ -306,31 +307,26 @@ impl PodTemplate {
 
     /// Builds the view of a template that was found in its resource.
     pub(crate) fn of_found(tree: &Tree<'_>, found: FoundTemplate) -> Self {
-        let FoundTemplate {
-            node,
-            ancestors,
-            completes,
-            ..
-        } = found;
+        let view = Self::view(tree, found.node);
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
-        let beside = ancestors
+        let of_pod = found
+            .ancestors
             .last()
-            .and_then(|holder| completes_by_policy(tree, *holder));
-        let view = Self::view(tree, node);
-        let within = || completes_by_policy(tree, view.spec?);
-        let policy = beside.or_else(within);
-        let of_pod = policy.unwrap_or(completes);
+            .and_then(|holder| completes_by_policy(tree, *holder))
+            .or_else(|| completes_by_policy(tree, view.spec?))
+            .unwrap_or(found.completes);
         Self {
             completes: view.completes(tree, of_pod),
-            ancestors,
+            ancestors: found.ancestors,
             ..view
         }
     }
 
     /// Returns the second one of its `spec`s or of their lists of containers.
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
-        let mut steps = [(Some(self.node), "spec"), (self.spec, "containers")].into_iter();
-        steps.find_map(|(from, step)| second_of(tree, tree.find_member(from?, step)?.holder, step))
+        [(Some(self.node), "spec"), (self.spec, "containers")]
+            .into_iter()
+            .find_map(|(from, step)| second_of(tree, tree.find_member(from?, step)?.holder, step))
     }
 
     /// Returns the containers without ephemeral ones, which users add to running pods, not in manifests.
@@ -355,8 +351,8 @@ fn is_merge_key(tree: &Tree<'_>, key: NodeId) -> bool {
 
 /// Returns a field of the metadata as Kubernetes gets it, if a merge key brings a part of it. Few manifests have that.
 fn merged(tree: &Tree<'_>, metadata: NodeId, field: &str) -> Option<Map<String, Value>> {
-    let mut entries = tree.member_entries(metadata, field);
-    entries.find(|(key, _)| is_merge_key(tree, *key))?;
+    tree.member_entries(metadata, field)
+        .find(|(key, _)| is_merge_key(tree, *key))?;
     match to_json(tree, tree.member(metadata, field)?) {
         Ok(Value::Object(members)) => Some(members),
         _ => None,
@@ -376,15 +372,16 @@ impl Container {
 
     fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
         let [name, image] = tree.member_texts(node, ["name", "image"]);
-        let mut variables = tree.member_items(node, "env");
         let has_image = image.as_deref().is_some_and(is_agent_image);
         Self {
             list,
             index,
             name,
-            is_agent: variables.any(|variable| is_for_agent(tree, variable))
-                || has_image && may_run_agent(tree, node),
             image,
+            is_agent: has_image && may_run_agent(tree, node)
+                || tree
+                    .member_items(node, "env")
+                    .any(|variable| is_for_agent(tree, variable)),
             node,
         }
     }
@@ -402,9 +399,9 @@ fn may_run_agent(tree: &Tree<'_>, container: NodeId) -> bool {
 /// Returns true for a variable that only the agent reads. A registry mirror may have the image under any name, and `envFrom` may bring
 /// the variable that the agent does not start without.
 fn is_for_agent(tree: &Tree<'_>, variable: NodeId) -> bool {
-    let name = tree.member(variable, "name");
-    let name = name.and_then(|name| tree.scalar(tree.alias_target(name)));
-    name.is_some_and(|name| name == PLATFORM || name.starts_with(KUBERNETES_VARIABLES))
+    tree.member(variable, "name")
+        .and_then(|name| tree.scalar(tree.alias_target(name)))
+        .is_some_and(|name| name == PLATFORM || name.starts_with(KUBERNETES_VARIABLES))
 }
 
 /// Returns the items of a field that is a list; nothing if it is absent or another node.
@@ -416,13 +413,12 @@ fn items<'t>(tree: &'t Tree<'_>, field: Option<NodeId>) -> impl Iterator<Item = 
 
 /// Returns true if a container mounts a token that was not injected.
 fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
-    let mut mounts = tree.member_items(container.node, "volumeMounts");
-    mounts.any(|mount| {
-        let path = tree.member_text(mount, "mountPath");
-        let name = tree.member_text(mount, "name");
-        let is_injected = name.and_then(|name| Volume::of(&name)) == Some(Volume::Token);
-        !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
-    })
+    tree.member_items(container.node, "volumeMounts")
+        .any(|mount| {
+            let [path, name] = tree.member_texts(mount, ["mountPath", "name"]);
+            let is_injected = name.and_then(|name| Volume::of(&name)) == Some(Volume::Token);
+            !is_injected && path.is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
+        })
 }
 
 /// Returns the names of the volumes that a container mounts, or uses as devices.
@@ -430,9 +426,9 @@ pub(crate) fn mounted_volumes(
     tree: &Tree<'_>,
     container: &Container,
 ) -> impl Iterator<Item = String> {
-    let mounts = tree.member_items(container.node, "volumeMounts");
-    let mounts = mounts.chain(tree.member_items(container.node, "volumeDevices"));
-    mounts.filter_map(|mount| tree.member_text(mount, "name"))
+    tree.member_items(container.node, "volumeMounts")
+        .chain(tree.member_items(container.node, "volumeDevices"))
+        .filter_map(|mount| tree.member_text(mount, "name"))
 }
 
 /// Returns true if the `restartPolicy` of a pod or container lets it complete, and nothing if there is none.
@@ -491,8 +487,10 @@ fn required_nodes(tree: &Tree<'_>, spec: NodeId, requirements: &[[&str; 3]]) -> 
     }
     let is_met = |expression: NodeId| {
         let [key, operator] = tree.member_texts(expression, ["key", "operator"]);
-        let values = tree.member_items(expression, "values");
-        let values = Vec::from_iter(values.filter_map(|value| tree.text_of(value)));
+        let values: Vec<_> = tree
+            .member_items(expression, "values")
+            .filter_map(|value| tree.text_of(value))
+            .collect();
         requirements.iter().any(|[known, of, value]| {
             key.as_deref() == Some(known)
                 && operator.as_deref() == Some(of)
@@ -512,15 +510,16 @@ fn required_nodes(tree: &Tree<'_>, spec: NodeId, requirements: &[[&str; 3]]) -> 
 /// Returns the first of the `windowsOptions` that a pod or container `at` a place of the template has.
 fn windows_option(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
     let options = tree.member_at(holder, ["securityContext", "windowsOptions"])?;
-    let mut options = tree.entries(tree.alias_target(options));
-    let (key, node) = options.find(|(_, value)| {
-        // Charts write the others as false or empty.
-        match scalar_value(tree, tree.alias_target(*value)) {
-            Ok(ScalarValue::Bool(value)) => value,
-            Ok(ScalarValue::Str(text)) => !text.is_empty(),
-            _ => false,
-        }
-    })?;
+    let (key, node) = tree
+        .entries(tree.alias_target(options))
+        .find(|(_, value)| {
+            // Charts write the others as false or empty.
+            match scalar_value(tree, tree.alias_target(*value)) {
+                Ok(ScalarValue::Bool(value)) => value,
+                Ok(ScalarValue::Str(text)) => !text.is_empty(),
+                _ => false,
+            }
+        })?;
     let key = tree.text_of(key)?;
     let pointer = format!("{at}/securityContext/windowsOptions/{}", escape(&key));
     Some(SpecField { node, pointer })

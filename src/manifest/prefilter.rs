@@ -140,8 +140,9 @@ fn has_odd_characters(document: &str) -> bool {
 
 /// Returns true if an indented line continues the value of the line that ends at `end`.
 fn continues_below(document: &str, end: usize) -> bool {
-    let below = document[end..].split_once('\n');
-    below.is_some_and(|(_, below)| begins_indented(content_lines(below)))
+    document[end..]
+        .split_once('\n')
+        .is_some_and(|(_, below)| begins_indented(content_lines(below)))
 }
 
 /// The lines with more than white space and a comment.

@@ -53,9 +53,11 @@ pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequire
     let mut limits = resources.limits.take().unwrap_or_default();
     for (name, least) in DECISIVE.into_iter().zip([CPU, MEMORY]) {
         let limit = limits.entry(name.to_owned()).or_insert_with(|| {
-            let request = requests.get(name).cloned();
-            let higher = request.filter(|request| nanos(&request.0) > nanos(least));
-            higher.unwrap_or_else(|| Quantity(least.to_owned()))
+            requests
+                .get(name)
+                .filter(|request| nanos(&request.0) > nanos(least))
+                .cloned()
+                .unwrap_or_else(|| Quantity(least.to_owned()))
         });
         requests.insert(name.to_owned(), limit.clone());
     }

@@ -22,18 +22,17 @@ pub(crate) fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
     if annotation(HELM_HOOK).is_some() {
         return true;
     }
-    if annotation(ARGO_HOOK).is_some() {
-        match annotation("argocd.argoproj.io/hook-delete-policy") {
-            None => return true,
-            Some(policy) if lists(&policy, "BeforeHookCreation") => return true,
-            Some(policy) if lists(&policy, "HookSucceeded") => return true,
-            Some(_) => {}
-        }
+    if annotation(ARGO_HOOK).is_some()
+        && annotation("argocd.argoproj.io/hook-delete-policy").is_none_or(|policy| {
+            lists(&policy, "BeforeHookCreation") || lists(&policy, "HookSucceeded")
+        })
+    {
+        return true;
     }
-    let options = annotation("argocd.argoproj.io/sync-options");
-    let force = annotation("kustomize.toolkit.fluxcd.io/force");
-    options.is_some_and(|options| lists(&options, "Force=true"))
-        || force.is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
+    annotation("argocd.argoproj.io/sync-options")
+        .is_some_and(|options| lists(&options, "Force=true"))
+        || annotation("kustomize.toolkit.fluxcd.io/force")
+            .is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
 }
 
 /// Returns true if a list with commas has the item.

@@ -41,9 +41,10 @@ pub(crate) struct Shared {
 impl Resource {
     /// Returns the mapping of its own annotations.
     pub(crate) fn annotations(&self, tree: &Tree<'_>) -> Option<NodeId> {
-        let path = ["metadata", "annotations"];
-        let annotations = &self.shared.annotations;
-        *annotations.get_or_init(|| tree.member_at(self.node, path))
+        *self
+            .shared
+            .annotations
+            .get_or_init(|| tree.member_at(self.node, ["metadata", "annotations"]))
     }
 
     /// Returns the value of one of its own annotations.
@@ -67,11 +68,12 @@ impl Resource {
     pub(crate) fn controller(&self, tree: &Tree<'_>) -> Option<(usize, NodeId)> {
         *self.shared.controller.get_or_init(|| {
             let metadata = tree.member(self.node, "metadata")?;
-            let mut owners = tree.member_items(metadata, "ownerReferences").enumerate();
-            owners.find(|(_, owner)| {
-                let controller = tree.member(*owner, "controller");
-                controller.map(|node| scalar_value(tree, node)) == Some(Ok(ScalarValue::Bool(true)))
-            })
+            tree.member_items(metadata, "ownerReferences")
+                .enumerate()
+                .find(|(_, owner)| {
+                    tree.member(*owner, "controller")
+                        .is_some_and(|node| scalar_value(tree, node) == Ok(ScalarValue::Bool(true)))
+                })
         })
     }
 }
@@ -157,22 +159,20 @@ fn item_lists(tree: &Tree<'_>, mapping: NodeId, has_duplicates: bool) -> Vec<Nod
     let mut values = vec![member.value];
     if has_duplicates {
         is_list |= texts(tree, mapping, "kind").any(|kind| identity::is_list(&kind));
-        let items = occurrences(tree, member.holder, "items");
-        values = items.map(|(_, value)| value).collect();
+        values = occurrences(tree, member.holder, "items")
+            .map(|(_, value)| value)
+            .collect();
     }
     if !is_list {
         return Vec::new();
     }
-    let mut lists = Vec::new();
     // Several keys may be aliases of one list.
     let mut known = HashSet::new();
-    for value in values {
-        let list = tree.alias_target(value);
-        if tree.kind(list) == Kind::Sequence && known.insert(list) {
-            lists.push(list);
-        }
-    }
-    lists
+    values
+        .into_iter()
+        .map(|value| tree.alias_target(value))
+        .filter(|list| tree.kind(*list) == Kind::Sequence && known.insert(*list))
+        .collect()
 }
 
 fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
@@ -222,9 +222,9 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
         ..Identity::default()
     };
     if let Some(metadata) = tree.member(mapping, "metadata") {
-        let texts = tree.member_texts(metadata, ["name", "generateName", "namespace"]);
-        let is_filled = |text: &String| !text.is_empty();
-        let [name, prefix, namespace] = texts.map(|text| text.filter(is_filled));
+        let [name, prefix, namespace] = tree
+            .member_texts(metadata, ["name", "generateName", "namespace"])
+            .map(|text| text.filter(|text| !text.is_empty()));
         identity.namespace = namespace;
         identity.is_generated = name.is_none() && prefix.is_some();
         identity.name = name.or(prefix).unwrap_or_default();
@@ -244,7 +244,6 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
             "config.kubernetes.io/index",
         ],
     );
-    let index = index.or(older_index);
-    let index = index.and_then(|index| index.parse().ok());
+    let index = index.or(older_index).and_then(|index| index.parse().ok());
     Some((path.or(older_path)?, index))
 }

@@ -40,22 +40,23 @@ pub(crate) fn evidence<'a>(
         return None;
     }
     // `image:` without a value is a Helm template with an empty value, and `image: " "` is OpenShift's "by trigger".
-    let lacks_image = |container: &&Container| tree.member(container.node, "image").is_none();
-    let found = template.own_containers().find(lacks_image);
-    found.map(PatchEvidence::NoImage)
+    template
+        .own_containers()
+        .find(|container| tree.member(container.node, "image").is_none())
+        .map(PatchEvidence::NoImage)
 }
 
 /// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.
 fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
-    let annotation = resource.annotation(tree, "image.openshift.io/triggers");
-    if annotation.is_some() {
-        return true;
-    }
-    let Some(spec) = tree.member(resource.node, "spec") else {
-        return false;
-    };
-    let mut triggers = tree.member_items(spec, "triggers");
-    resource.identity.kind == "DeploymentConfig"
-        && triggers
+    let has_image_change = |spec| {
+        tree.member_items(spec, "triggers")
             .any(|trigger| tree.member_text(trigger, "type").as_deref() == Some("ImageChange"))
+    };
+    resource
+        .annotation(tree, "image.openshift.io/triggers")
+        .is_some()
+        || resource.identity.kind == "DeploymentConfig"
+            && tree
+                .member(resource.node, "spec")
+                .is_some_and(has_image_change)
 }

@@ -23,8 +23,7 @@ impl<'c> Table<'c> {
 
     /// Returns the kinds, one with several paths several times.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = WorkloadKind<'c>> {
-        let configured = self.configured.iter().copied();
-        KNOWN_KINDS.iter().copied().chain(configured)
+        KNOWN_KINDS.iter().chain(&self.configured).copied()
     }
 
     /// Returns true if a kind of this name holds a pod template, in this group or, without one, in any. See
@@ -98,8 +97,7 @@ pub(crate) struct FoundTemplate {
 /// Returns the list of containers if the mapping has the form of a pod template.
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     let list = tree.alias_target(tree.member_at(node, ["spec", "containers"])?);
-    let mut items = tree.items(list);
-    items
+    tree.items(list)
         .any(|item| tree.kind(tree.alias_target(item)) == Kind::Mapping)
         .then_some(list)
 }

@@ -38,13 +38,12 @@ impl Finding {
         offset: usize,
         pointer: &str,
     ) -> Self {
-        let (message, pointer) = (message.into(), pointer.to_owned());
         Self {
             reason,
-            message,
+            message: message.into(),
             help: None,
             offset: Some(offset),
-            pointer,
+            pointer: pointer.to_owned(),
             acknowledged: false,
             is_note: false,
             has_general_help: false,

@@ -27,9 +27,10 @@ impl Cause {
 
     /// `CrashLoopBackOff: ended with Error, exit code 1`
     pub(super) fn text(&self) -> String {
-        match self.message.is_empty() {
-            true => self.id.clone(),
-            false => format!("{}: {}", self.id, self.message),
+        if self.message.is_empty() {
+            self.id.clone()
+        } else {
+            format!("{}: {}", self.id, self.message)
         }
     }
 }

@@ -70,18 +70,20 @@ fn read(
     pod: NodeId,
     container: &Container,
 ) -> (PodStatus, Option<ContainerStatus>) {
-    let status = tree.member(pod, "status");
-    let status = status.and_then(|status| to_json(tree, status).ok());
-    let status = status.and_then(|status| serde_json::from_value(status).ok());
-    let mut status: PodStatus = status.unwrap_or_default();
+    let mut status: PodStatus = tree
+        .member(pod, "status")
+        .and_then(|status| to_json(tree, status).ok())
+        .and_then(|status| serde_json::from_value(status).ok())
+        .unwrap_or_default();
     let statuses = match container.list {
         ContainerList::InitContainers => &mut status.init_container_statuses,
         ContainerList::Containers | ContainerList::EphemeralContainers => {
             &mut status.container_statuses
         }
     };
-    let mut statuses = std::mem::take(statuses).into_iter();
-    let reported = statuses.find(|one| Some(&one.name) == container.name.as_ref());
+    let reported = std::mem::take(statuses)
+        .into_iter()
+        .find(|one| Some(&one.name) == container.name.as_ref());
     (status, reported)
 }
 
@@ -159,15 +161,17 @@ impl Default for Terminated {
 
 impl PodStatus {
     fn condition(&self, kind: &str) -> Option<&Condition> {
-        let mut conditions = self.conditions.iter();
-        conditions.find(|condition| condition.kind == kind)
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
     }
 
     /// Returns the reason of a container that no kubelet has reported about: the pod has no node, or is just being created.
     fn without_report(&self) -> NotReady {
-        let scheduled = self.condition("PodScheduled");
-        if let Some(unscheduled) = scheduled.filter(|scheduled| scheduled.status == "False") {
-            return NotReady::before_start(&*unscheduled.reason, &*unscheduled.message);
+        if let Some(scheduled) = self.condition("PodScheduled")
+            && scheduled.status == "False"
+        {
+            return NotReady::before_start(&*scheduled.reason, &*scheduled.message);
         }
         let reason = match (&*self.reason, &*self.phase) {
             ("", "") => "Unknown",
@@ -180,13 +184,14 @@ impl PodStatus {
     /// Returns the reason of a container that was ready when its node reported last. The node lifecycle controller then sets the
     /// condition `Ready` to false, without a reason; a kubelet gives one.
     fn lost_node(&self) -> Option<NotReady> {
-        let ready = self.condition("Ready");
         let is_lost = self.reason == "NodeLost"
-            || ready.is_some_and(|ready| match &*ready.status {
-                "Unknown" => true,
-                "False" => ready.reason.is_empty(),
-                _ => false,
-            });
+            || self
+                .condition("Ready")
+                .is_some_and(|ready| match &*ready.status {
+                    "Unknown" => true,
+                    "False" => ready.reason.is_empty(),
+                    _ => false,
+                });
         is_lost.then(|| NotReady::before_start("NodeLost", "its node does not report"))
     }
 }

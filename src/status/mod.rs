@@ -20,7 +20,7 @@ use container::{Restarts, runs};
 use next_step::NextStep;
 use owners::{Objects, Workload};
 use pod::{PodReader, counts};
-use read::{Piece, ReadPiece, pieces};
+use read::{Piece, pieces};
 use serde::Serialize;
 pub(crate) use state::State;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -177,9 +177,9 @@ fn each_resource(
     for (text, pieces) in texts.iter().enumerate() {
         for piece in pieces {
             let unreadable = |error| StatusError::Unreadable { text, error };
-            let ReadPiece { tree, resources } = piece.read().map_err(unreadable)?;
-            for resource in &resources {
-                visit(text, &tree, resource)?;
+            let tree = piece.read().map_err(unreadable)?;
+            for resource in piece.resources(&tree) {
+                visit(text, &tree, &resource)?;
             }
         }
     }
@@ -201,11 +201,13 @@ struct PodKey {
 
 impl PodKey {
     fn of(text: usize, tree: &Tree<'_>, pod: &Resource) -> Self {
-        let uid = tree.member_at(pod.node, ["metadata", "uid"]);
         Self {
             namespace: pod.identity.namespace.clone(),
             name: pod.identity.name.clone(),
-            uid: uid.and_then(|uid| tree.text_of(uid)).ok_or(text),
+            uid: tree
+                .member_at(pod.node, ["metadata", "uid"])
+                .and_then(|uid| tree.text_of(uid))
+                .ok_or(text),
         }
     }
 }

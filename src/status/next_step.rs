@@ -57,9 +57,10 @@ impl NextStep {
         let name = &pod.identity.name;
         let namespace = pod.identity.namespace.as_deref().unwrap_or_default();
         let container = container.name.as_deref().unwrap_or_default();
-        let command = match has_run {
-            true => format!("kubectl logs {name} -n {namespace} -c {container}"),
-            false => format!("kubectl describe pod {name} -n {namespace}"),
+        let command = if has_run {
+            format!("kubectl logs {name} -n {namespace} -c {container}")
+        } else {
+            format!("kubectl describe pod {name} -n {namespace}")
         };
         Self::command(command, [namespace, name, container])
     }
@@ -72,11 +73,12 @@ impl NextStep {
                     .chars()
                     .all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '.'))
         };
-        match names.iter().all(is_name) {
-            true => NextStep::Command(command),
-            false => NextStep::Advice(
+        if names.iter().all(is_name) {
+            NextStep::Command(command)
+        } else {
+            NextStep::Advice(
                 "check the input: a name in it is empty, or none that Kubernetes takes".into(),
-            ),
+            )
         }
     }
 }

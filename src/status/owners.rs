@@ -84,8 +84,10 @@ impl Objects {
         }
         let template = tree.member_at(resource.node, ["spec", "template"]);
         let has = |path: &str, text: &str| {
-            let field = tree.member_at(resource.node, path.split('.'));
-            field.and_then(|field| tree.text_of(field)).as_deref() == Some(text)
+            tree.member_at(resource.node, path.split('.'))
+                .and_then(|field| tree.text_of(field))
+                .as_deref()
+                == Some(text)
         };
         let record = ["metadata", "annotations", Annotation::Record.key()];
         let owner = Owner {
@@ -108,8 +110,9 @@ impl Objects {
 
     /// Returns true if a Namespace has the labels.
     pub(super) fn has_namespace(&self, selector: &LabelSelector) -> bool {
-        let mut namespaces = self.namespaces.values();
-        namespaces.any(|labels| selector.matches(labels))
+        self.namespaces
+            .values()
+            .any(|labels| selector.matches(labels))
     }
 
     /// Returns the labels of a Namespace; none if it is not in the input.
@@ -139,10 +142,8 @@ impl Objects {
                 Some(owner) => owner.controller.clone(),
                 None => workload.deployment(labels),
             };
-            match above {
-                Some(above) => workload = above,
-                None => break,
-            }
+            let Some(above) = above else { break };
+            workload = above;
         }
         let topmost = self.owners.get(&workload);
         PodOwner {
@@ -186,8 +187,9 @@ impl Workload {
 
     /// The API group.
     pub(super) fn group(&self) -> &str {
-        let group = self.api_version.split_once('/');
-        group.map_or("", |(group, _)| group)
+        self.api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
     }
 }
 

@@ -39,8 +39,8 @@ pub(super) fn counts(tree: &Tree<'_>, pod: NodeId, view: &PodTemplate) -> bool {
         tree.member_at(pod, path)
             .and_then(|node| tree.text_of(node))
     };
-    let phase = text(["status", "phase"]);
-    !matches!(phase.as_deref(), Some("Succeeded" | "Failed"))
+    let phase = text(["status", "phase"]).unwrap_or_default();
+    !matches!(&*phase, "Succeeded" | "Failed")
         && text(["metadata", "deletionTimestamp"]).is_none()
         && view.annotation("kubernetes.io/config.mirror").is_none()
 }
@@ -70,8 +70,9 @@ impl<'c> PodReader<'c> {
         if !owner.is_topmost && self.config.spec.select.names_workloads() {
             return Some(PodState::unknown(&owner.workload));
         }
-        let status = view.annotation(Annotation::Status.key());
-        let is_marked = status.is_some_and(|status| status.value.as_deref() == Some(INJECTED));
+        let is_marked = view
+            .annotation(Annotation::Status.key())
+            .is_some_and(|status| status.value.as_deref() == Some(INJECTED));
         let existing = ExistingInjection::take_from(&mut view, tree, &self.readings);
         let injected = existing
             .as_ref()
@@ -86,8 +87,8 @@ impl<'c> PodReader<'c> {
         };
         let resource = as_workload(pod, &owner.workload);
         let report = decide(tree, &resource, "", &view, context);
-        let mut containers = view.own_containers();
-        let Some(agent) = injected.or_else(|| containers.find(|one| one.is_agent)) else {
+        let Some(agent) = injected.or_else(|| view.own_containers().find(|one| one.is_agent))
+        else {
             let copied = existing.and_then(|existing| copied_record(tree, &existing, ""));
             return without_agent(&report, &view, copied, owner);
         };
@@ -144,10 +145,14 @@ impl<'c> PodReader<'c> {
                 return difference("broken-record", message);
             }
         };
-        let plans = self.earlier_plans(record, plan);
-        match plans.iter().any(|plan| is_current(record, plan)) {
-            true => None,
-            false => difference("settings-changed", ""),
+        let is_up_to_date = self
+            .earlier_plans(record, plan)
+            .iter()
+            .any(|plan| is_current(record, plan));
+        if is_up_to_date {
+            None
+        } else {
+            difference("settings-changed", "")
         }
     }
 
@@ -157,9 +162,8 @@ impl<'c> PodReader<'c> {
             let access = plan.agent().and_then(|agent| agent.access);
             self.config.spec.platform == Platform::Auto && access == Some(KubeletAccess::ApiServer)
         };
-        let mut variables = tree.member_items(agent.node, "env");
-        let mut is_for_fargate = || {
-            variables.any(|variable| {
+        let is_for_fargate = || {
+            tree.member_items(agent.node, "env").any(|variable| {
                 tree.member_text(variable, "value").as_deref() == Some(FARGATE_PLATFORM)
             })
         };
@@ -247,14 +251,16 @@ fn without_agent(
 
 /// Returns true for a pod of the webhook, by the label in the selector of its chart.
 fn is_server(view: &PodTemplate) -> bool {
-    let mut labels = view.labels.iter();
-    labels.any(|(key, value)| key == "app.kubernetes.io/name" && value == env!("CARGO_PKG_NAME"))
+    view.labels
+        .iter()
+        .any(|(key, value)| key == "app.kubernetes.io/name" && value == env!("CARGO_PKG_NAME"))
 }
 
 /// Returns true if the record has the components of the plan. One that only the record or the plan has came with the workload.
 fn is_current(record: &Record, plan: &Plan) -> bool {
     plan.components.iter().all(|new| {
-        let old = record.component(new.kind);
-        old.is_none_or(|old| old.plan == new.record.plan)
+        record
+            .component(new.kind)
+            .is_none_or(|old| old.plan == new.record.plan)
     })
 }

@@ -22,12 +22,6 @@ enum Source<'t> {
     Yaml { text: &'t str, start: usize },
 }
 
-/// A piece as a tree, with its resources.
-pub(super) struct ReadPiece<'t> {
-    pub(super) tree: Tree<'t>,
-    pub(super) resources: Vec<Resource>,
-}
-
 /// A list in JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,16 +83,19 @@ fn documents(text: &str) -> Vec<Piece<'_>> {
 }
 
 impl<'t> Piece<'t> {
-    pub(super) fn read(&self) -> Result<ReadPiece<'t>, YamlError> {
-        let tree = match self.source {
-            Source::Json(json) => yaml::read_json(json)?,
+    pub(super) fn read(&self) -> Result<Tree<'t>, YamlError> {
+        match self.source {
+            Source::Json(json) => yaml::read_json(json),
             Source::Yaml { text, start } => {
-                yaml::read_piece(text, start..text.len(), &mut Buffer::default())?
+                yaml::read_piece(text, start..text.len(), &mut Buffer::default())
             }
-        };
-        let root = tree.root();
-        let resources = root.map(|root| resources(&tree, root, &self.inherited));
-        let resources = resources.unwrap_or_default();
-        Ok(ReadPiece { tree, resources })
+        }
+    }
+
+    /// Returns the resources of the piece, which has been read as this tree.
+    pub(super) fn resources(&self, tree: &Tree<'_>) -> Vec<Resource> {
+        tree.root()
+            .map(|root| resources(tree, root, &self.inherited))
+            .unwrap_or_default()
     }
 }

@@ -121,8 +121,9 @@ impl PodState {
             Origin::ApiServer => restart,
             Origin::Unknown => {
                 let (change, restart) = (change("it"), restart.text());
-                let advice = format!("if its manifest has the agent, {change}; else {restart}");
-                NextStep::Advice(advice)
+                NextStep::Advice(format!(
+                    "if its manifest has the agent, {change}; else {restart}"
+                ))
             }
         };
         Self {

@@ -1,6 +1,7 @@
 //! The report as a table.
 
 use crate::diagnostic::visible;
+use crate::inject::totals::plural;
 use crate::status::cause::Cause;
 use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
@@ -32,9 +33,11 @@ pub(crate) fn text(report: &StatusReport) -> String {
         text.push('\n');
     }
     if !workloads.is_empty() {
-        let states = workloads.iter();
-        let states = states.map(|(state, count)| format!("{count} {}", state.words()));
-        text += &format!("\nworkloads: {}; ", states.collect::<Vec<_>>().join(", "));
+        let states: Vec<String> = workloads
+            .iter()
+            .map(|(state, count)| format!("{count} {}", state.words()))
+            .collect();
+        text += &format!("\nworkloads: {}; ", states.join(", "));
     }
     text + &format!("pods with a running agent: {running}\n")
 }
@@ -90,12 +93,4 @@ impl Line {
 /// Returns a text that neither breaks the line nor moves the cursor.
 fn shown(text: &str) -> String {
     visible(text).into_owned()
-}
-
-/// `1 pod`, `2 pods`
-fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    }
 }
