@@ -18,8 +18,10 @@ impl Evaluation<'_, '_> {
         }
         let mut missing: Vec<String> = Vec::new();
         for name in wanted.iter().map(|name| &**name) {
-            let mut existing = self.template.pull_secrets.iter();
-            let exists = existing.any(|secret| secret.name.as_ref() == Some(name));
+            let existing = &self.template.pull_secrets;
+            let exists = existing
+                .iter()
+                .any(|secret| secret.name.as_ref() == Some(name));
             if !exists && !missing.contains(name) {
                 missing.push(name.clone());
             }
