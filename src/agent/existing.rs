@@ -217,16 +217,15 @@ impl ExistingComponent {
 
     /// Returns true if it has another value than the record says.
     pub fn is_changed(&self) -> bool {
-        let record = self.record.as_ref().filter(|_| self.is_whole);
-        record.is_none_or(|record| {
-            let has_references = record.names.keys().any(ReplaceableName::is_reference);
-            let digest = if has_references {
-                self.form.digest
-            } else {
-                self.form.digest_with_references
-            };
-            record.value != digest && record.value != self.digest_without_default_lifetime()
-        })
+        let Some(record) = self.record.as_ref().filter(|_| self.is_whole) else {
+            return true;
+        };
+        let digest = if record.names.keys().any(ReplaceableName::is_reference) {
+            self.form.digest
+        } else {
+            self.form.digest_with_references
+        };
+        record.value != digest && record.value != self.digest_without_default_lifetime()
     }
 
     /// Returns the digest without the default lifetime of a token, which the API server fills in, and which one earlier version left out.

@@ -126,8 +126,10 @@ fn describe_change(
     edited: &ExistingComponent,
     wanted: Option<&Plan>,
 ) -> Option<DriftDescription> {
-    let new = wanted.and_then(|plan| plan.component(edited.kind));
-    let fields = new.map(|new| edited.fields_unlike(new)).unwrap_or_default();
+    let fields = wanted
+        .and_then(|plan| plan.component(edited.kind))
+        .map(|new| edited.fields_unlike(new))
+        .unwrap_or_default();
     let subject = ComponentKinds::from(edited.kind).subject();
     let mut message = format!("{subject} was modified after injection");
     if !fields.is_empty() {

@@ -262,10 +262,16 @@ impl<'a> Insertion<'a, '_> {
 
     /// Returns the names of the pull secrets to add, and records them after those that are recorded.
     fn pull_secrets(&mut self) -> Vec<&'a String> {
-        let recorded = self.record.pull_secrets.take();
-        let mut names = recorded.map_or_else(Vec::new, |recorded| recorded.names);
-        let mut added: Vec<&String> = self.plan.pull_secrets().collect();
-        added.retain(|name| !names.contains(name));
+        let mut names = self
+            .record
+            .pull_secrets
+            .take()
+            .map_or_else(Vec::new, |recorded| recorded.names);
+        let added: Vec<&String> = self
+            .plan
+            .pull_secrets()
+            .filter(|name| !names.contains(name))
+            .collect();
         names.extend(added.iter().copied().cloned());
         if !names.is_empty() {
             let after = self.target.template.pull_secrets.len();
