@@ -6,8 +6,11 @@ use crate::report::{Finding, Reason};
 impl Evaluation<'_, '_> {
     /// Finds a foreign agent. The view of the template has no injected agent.
     pub(super) fn existing_agent(&self) -> Option<Finding> {
-        let containers = &self.template.containers;
-        let agent = containers.iter().find(|container| container.is_agent)?;
+        let agent = self
+            .template
+            .containers
+            .iter()
+            .find(|container| container.is_agent)?;
         let name = agent.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent that this tool did not inject");
         Some(

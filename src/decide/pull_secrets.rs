@@ -18,8 +18,9 @@ impl Evaluation<'_, '_> {
         }
         let mut missing: Vec<String> = Vec::new();
         for name in wanted.iter().map(|name| &**name) {
-            let existing = &self.template.pull_secrets;
-            let exists = existing
+            let exists = self
+                .template
+                .pull_secrets
                 .iter()
                 .any(|secret| secret.name.as_ref() == Some(name));
             if !exists && !missing.contains(name) {

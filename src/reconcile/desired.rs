@@ -57,8 +57,9 @@ impl Reconciler<'_, '_> {
         if existing.is_some_and(|existing| self.renamed_agent(existing).is_some()) {
             return report;
         }
-        let containers = &self.template.containers;
-        let agents = containers
+        let agents = self
+            .template
+            .containers
             .iter()
             .filter(|container| container.is_agent)
             .count();

@@ -94,8 +94,11 @@ impl Reconciler<'_, '_> {
         if !was_injected || existing.container(ComponentKind::Agent).is_some() {
             return None;
         }
-        let containers = &self.template.containers;
-        let other = containers.iter().find(|container| container.is_agent)?;
+        let other = self
+            .template
+            .containers
+            .iter()
+            .find(|container| container.is_agent)?;
         Some(match other.name.as_deref() {
             Some(CONTAINER) => format!(
                 "if the container in `{}` is it, move it back",

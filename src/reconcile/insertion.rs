@@ -224,8 +224,9 @@ impl<'a> Insertion<'a, '_> {
 
     /// Returns the number of containers that the list has.
     fn count(&self, list: ContainerList) -> usize {
-        let containers = &self.target.template.containers;
-        containers
+        self.target
+            .template
+            .containers
             .iter()
             .filter(|container| container.list == list)
             .count()
@@ -254,8 +255,9 @@ impl<'a> Insertion<'a, '_> {
             return None;
         }
         let name = volume.name();
-        let volumes = &self.target.template.volumes;
-        volumes
+        self.target
+            .template
+            .volumes
             .iter()
             .find(|other| other.name.as_ref() == Some(&name))
     }
