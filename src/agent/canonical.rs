@@ -115,9 +115,10 @@ fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
         }
         Value::Array(items) => {
             let added = |item: &&Value| context == FieldContext::Mounts && is_token_mount(item);
-            let items = items.iter().filter(|item| !added(item));
             let items: Vec<Value> = items
-                .map(|item| canonical_at(item, FieldContext::Other).unwrap_or(Value::Null))
+                .iter()
+                .filter(|item| !added(item))
+                .map(canonicalize)
                 .collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
@@ -159,9 +160,10 @@ fn by_value(quantity: &str) -> Option<String> {
 
 /// Returns a container and its volumes as a list.
 fn list(container: &Value, volumes: &[Value]) -> Value {
-    let mut parts = vec![canonicalize(container)];
-    parts.extend(volumes.iter().map(canonicalize));
-    Value::Array(parts)
+    std::iter::once(container)
+        .chain(volumes)
+        .map(canonicalize)
+        .collect()
 }
 
 /// A container and its volumes in canonical form.
@@ -198,8 +200,8 @@ impl CanonicalForm {
     }
 
     pub fn name_digests(&self) -> BTreeMap<ReplaceableName, Digest> {
-        let names = self.names.iter();
-        names
+        self.names
+            .iter()
             .map(|(name, text)| (name.clone(), Digest::of(text)))
             .collect()
     }

@@ -64,15 +64,14 @@ impl Component {
             names: canonical.name_digests(),
             volumes: volumes.iter().map(|(volume, _)| volume.clone()).collect(),
         };
-        let mut shared = Vec::new();
-        for (volume, value) in volumes {
-            shared.push((volume, Arc::new(value)));
-        }
         Self {
             kind,
             container_list: Arc::new(Value::Array(vec![container.clone()])),
             container: Arc::new(container),
-            volumes: shared,
+            volumes: volumes
+                .into_iter()
+                .map(|(volume, value)| (volume, Arc::new(value)))
+                .collect(),
             volume_list: Arc::new(Value::Array(values)),
             pull_secrets: Vec::new(),
             canonical: Arc::new(canonical.value),
@@ -93,11 +92,9 @@ impl Component {
 
     /// Returns true if its container mounts this volume.
     pub fn mounts_volume(&self, name: &str) -> bool {
-        let mounts = self.container["volumeMounts"].as_array();
-        mounts
-            .into_iter()
-            .flatten()
-            .any(|mount| mount["name"] == name)
+        self.container["volumeMounts"]
+            .as_array()
+            .is_some_and(|mounts| mounts.iter().any(|mount| mount["name"] == name))
     }
 
     /// Returns true if it uses the token that Kubernetes mounts into every container of the pod.

@@ -108,22 +108,24 @@ const REFERENCES: [&str; 7] = [
 
 /// Returns the references of a variable, an item of `envFrom` or a volume.
 fn references(item: &Value) -> impl Iterator<Item = &Value> {
-    let sources = item["projected"]["sources"].as_array();
-    let items = sources.into_iter().flatten().chain([item]);
-    items.flat_map(|item| {
-        REFERENCES
-            .iter()
-            .filter_map(|pointer| item.pointer(pointer))
-    })
+    item["projected"]["sources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .chain([item])
+        .flat_map(|item| {
+            REFERENCES
+                .iter()
+                .filter_map(|pointer| item.pointer(pointer))
+        })
 }
 
 /// Makes references optional, unless the user says `optional: false`: if the object does not exist, the whole pod does not start;
 /// without it at most the agent fails.
 fn make_optional(item: &mut Value) {
-    let sources = item
-        .pointer_mut("/projected/sources")
-        .and_then(Value::as_array_mut);
-    sources.into_iter().flatten().for_each(make_optional);
+    if let Some(Value::Array(sources)) = item.pointer_mut("/projected/sources") {
+        sources.iter_mut().for_each(make_optional);
+    }
     for pointer in REFERENCES {
         if let Some(Value::Object(reference)) = item.pointer_mut(pointer) {
             reference.entry("optional").or_insert(true.into());
@@ -163,8 +165,9 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
     if shape.sidecar == Sidecar::Native {
         container["restartPolicy"] = json!("Always");
         for list in ["env", "envFrom"] {
-            let items = container.get_mut(list).and_then(Value::as_array_mut);
-            items.into_iter().flatten().for_each(make_optional);
+            if let Some(items) = container[list].as_array_mut() {
+                items.iter_mut().for_each(make_optional);
+            }
         }
     }
     if let Value::Object(fields) = &mut container {

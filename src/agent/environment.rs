@@ -58,9 +58,9 @@ pub(super) fn environment(config: &Config) -> Vec<Value> {
     }
     let given = &spec.agent.env;
     env.retain(|own| given.iter().all(|given| own["name"] != *given.name));
-    let key = &spec.api_key.secret_key_ref;
-    let key = json!({"secretKeyRef": {"name": key.name, "key": key.key}});
-    let mut key = json!({"name": API_KEY, "valueFrom": key});
+    let secret = &spec.api_key.secret_key_ref;
+    let reference = json!({"secretKeyRef": {"name": secret.name, "key": secret.key}});
+    let mut key = json!({"name": API_KEY, "valueFrom": reference});
     let mut configured = Vec::new();
     for (index, variable) in given.iter().enumerate() {
         if config.is_annotated(&format!("agent.env[{index}]")) {
@@ -99,8 +99,7 @@ fn value(
     if WITH_PROPERTIES.contains(&setting.path) {
         text = text.map(|text| properties.resolve(&text));
     }
-    let labels = (0..properties.labels.len()).map(label_variable);
-    let labels: Vec<String> = labels.collect();
+    let labels: Vec<String> = (0..properties.labels.len()).map(label_variable).collect();
     let mut kept = REFERABLE.to_vec();
     kept.extend(labels.iter().map(String::as_str));
     let annotated = match form {

@@ -72,9 +72,11 @@ impl EarlierReadings {
     }
 
     fn form(&self, source: &str) -> Option<Arc<CanonicalForm>> {
-        let forms = self.forms.borrow();
-        let known = forms.iter().find(|(known, _)| known == source);
-        known.map(|(_, form)| Arc::clone(form))
+        self.forms
+            .borrow()
+            .iter()
+            .find(|(known, _)| known == source)
+            .map(|(_, form)| Arc::clone(form))
     }
 
     fn keep_form(&self, source: String, form: &Arc<CanonicalForm>) {
@@ -88,19 +90,17 @@ impl EarlierReadings {
 impl ExistingInjection {
     /// Returns the recorded components, or those that are present if the record cannot be read.
     pub fn kinds(&self) -> ComponentKinds {
-        let mut components = self.components.iter();
         match &self.record {
             Ok(record) => record.kinds(),
-            Err(_) if components.all(|component| component.container.is_none()) => {
-                ComponentKind::Agent.into()
-            }
+            Err(_) if self.containers().next().is_none() => ComponentKind::Agent.into(),
             Err(_) => self.containers().map(|(kind, _)| kind).collect(),
         }
     }
 
     pub fn component(&self, kind: ComponentKind) -> Option<&ExistingComponent> {
-        let mut components = self.components.iter();
-        components.find(|component| component.kind == kind)
+        self.components
+            .iter()
+            .find(|component| component.kind == kind)
     }
 
     /// Returns the container of a component, if it is present.
@@ -110,22 +110,22 @@ impl ExistingInjection {
 
     /// Returns the containers that are present.
     pub fn containers(&self) -> impl Iterator<Item = (ComponentKind, &Container)> {
-        let components = self.components.iter();
-        components.filter_map(|component| Some((component.kind, component.container.as_ref()?)))
+        self.components
+            .iter()
+            .filter_map(|component| Some((component.kind, component.container.as_ref()?)))
     }
 
     /// Returns the recorded volumes.
     pub fn volumes(&self) -> impl Iterator<Item = &(Volume, Option<PodVolume>)> {
-        let components = self.components.iter();
-        components.flat_map(|component| &component.volumes)
+        self.components
+            .iter()
+            .flat_map(|component| &component.volumes)
     }
 
     /// Returns true if everything that the record names is present and can be read.
     pub fn is_complete(&self) -> bool {
-        let mut components = self.components.iter();
-        let mut pull_secrets = self.pull_secrets.iter();
-        components.all(|component| component.is_whole)
-            && pull_secrets.all(|(_, secret)| secret.is_some())
+        self.components.iter().all(|component| component.is_whole)
+            && self.pull_secrets.iter().all(|(_, secret)| secret.is_some())
     }
 
     /// Removes an existing injection from the view of a template, if there is a record.
@@ -134,9 +134,10 @@ impl ExistingInjection {
         tree: &Tree<'_>,
         earlier: &EarlierReadings,
     ) -> Option<Self> {
-        let mut annotations = template.annotations.iter();
-        let index =
-            annotations.rposition(|annotation| annotation.key == Annotation::Record.key())?;
+        let index = template
+            .annotations
+            .iter()
+            .rposition(|annotation| annotation.key == Annotation::Record.key())?;
         let annotation = template.annotations.remove(index);
         let record = match &annotation.value {
             Some(text) => earlier.record(text),
@@ -144,20 +145,20 @@ impl ExistingInjection {
         };
         let mut components = Vec::new();
         for kind in ComponentKind::ALL {
-            let component = ExistingComponent::take_from(template, kind, &record);
-            components.extend(component.map(|component| component.read(tree, earlier)));
+            if let Some(component) = ExistingComponent::take_from(template, kind, &record) {
+                components.push(component.read(tree, earlier));
+            }
         }
-        let added = match &record {
-            Ok(record) => record.pull_secrets.as_ref(),
-            Err(_) => None,
-        };
         let mut existing = Self {
             offset: annotation.offset,
             status: false,
             components,
-            pull_secrets: match added {
-                Some(added) => take_pull_secrets(added, &mut template.pull_secrets),
-                None => Vec::new(),
+            pull_secrets: match &record {
+                Ok(Record {
+                    pull_secrets: Some(added),
+                    ..
+                }) => take_pull_secrets(added, &mut template.pull_secrets),
+                _ => Vec::new(),
             },
             record,
         };
@@ -171,11 +172,10 @@ impl ExistingInjection {
 
 /// Removes the `status` annotation. Returns true if it says that there is an injection.
 fn take_status(annotations: &mut Vec<PodAnnotation>) -> bool {
-    let mut known = annotations.iter();
-    match known.position(|annotation| annotation.key == Annotation::Status.key()) {
-        Some(index) => annotations.remove(index).value.as_deref() == Some(INJECTED),
-        None => false,
-    }
+    annotations
+        .iter()
+        .position(|annotation| annotation.key == Annotation::Status.key())
+        .is_some_and(|index| annotations.remove(index).value.as_deref() == Some(INJECTED))
 }
 
 impl ExistingComponent {
@@ -195,9 +195,10 @@ impl ExistingComponent {
             Err(_) => (None, kind.lists(), None),
         };
         let container = take_container(template, lists, kind.container());
-        let volumes = match kind.has_volumes() {
-            true => take_volumes(template, names),
-            false => Vec::new(),
+        let volumes = if kind.has_volumes() {
+            take_volumes(template, names)
+        } else {
+            Vec::new()
         };
         Some(Self {
             kind,
@@ -216,15 +217,15 @@ impl ExistingComponent {
 
     /// Returns true if it has another value than the record says.
     pub fn is_changed(&self) -> bool {
-        let record = self.record.as_ref().filter(|_| self.is_whole);
-        record.is_none_or(|record| {
-            let has_references = record.names.keys().any(ReplaceableName::is_reference);
-            let digest = match has_references {
-                true => self.form.digest,
-                false => self.form.digest_with_references,
-            };
-            record.value != digest && record.value != self.digest_without_default_lifetime()
-        })
+        let Some(record) = self.record.as_ref().filter(|_| self.is_whole) else {
+            return true;
+        };
+        let digest = if record.names.keys().any(ReplaceableName::is_reference) {
+            self.form.digest
+        } else {
+            self.form.digest_with_references
+        };
+        record.value != digest && record.value != self.digest_without_default_lifetime()
     }
 
     /// Returns the digest without the default lifetime of a token, which the API server fills in, and which one earlier version left out.
@@ -246,16 +247,15 @@ impl ExistingComponent {
             self.form = form;
             return self;
         }
-        let container = self.container.as_ref();
-        let container = container.and_then(|container| to_json(tree, container.node).ok());
-        let mut volumes = Vec::new();
-        for (_, volume) in &self.volumes {
-            if let Some(volume) = volume
-                && let Ok(value) = to_json(tree, volume.node)
-            {
-                volumes.push(value);
-            }
-        }
+        let container = self
+            .container
+            .as_ref()
+            .and_then(|container| to_json(tree, container.node).ok());
+        let volumes: Vec<Value> = self
+            .volumes
+            .iter()
+            .filter_map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok())
+            .collect();
         self.is_whole = container.is_some() && volumes.len() == self.volumes.len();
         self.form = Arc::new(CanonicalForm::of(container.unwrap_or_default(), volumes));
         if let Some(source) = source.filter(|_| self.is_whole) {
@@ -285,8 +285,7 @@ fn take_container(
     lists: &[ContainerList],
     name: &str,
 ) -> Option<Container> {
-    let mut containers = template.containers.iter();
-    let index = containers.position(|container| {
+    let index = template.containers.iter().position(|container| {
         lists.contains(&container.list) && container.name.as_deref() == Some(name)
     })?;
     Some(template.containers.remove(index))
@@ -354,8 +353,11 @@ fn take_pull_secrets(
                     .as_ref()
                     .is_some_and(|other| other.contains(name.as_str()))
             };
-            let mut later = left.iter_mut().enumerate().skip(renamed);
-            let same = later.find(|(_, secret)| secret.as_ref().is_some_and(contains_name));
+            let same = left
+                .iter_mut()
+                .enumerate()
+                .skip(renamed)
+                .find(|(_, secret)| secret.as_ref().is_some_and(contains_name));
             // Where one is missing, nothing is known about the names of the others.
             renamed = same
                 .as_ref()

@@ -94,13 +94,12 @@ impl PodServiceAccount {
                 field: Some((key, tree.place(tree.member(pod_spec?, key)?).start)),
             })
         };
-        let default = || Self {
-            name: "default".to_owned(),
-            field: None,
-        };
         named("serviceAccountName")
             .or_else(|| named("serviceAccount"))
-            .unwrap_or_else(default)
+            .unwrap_or_else(|| Self {
+                name: "default".to_owned(),
+                field: None,
+            })
     }
 }
 

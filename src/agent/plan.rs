@@ -15,13 +15,16 @@ pub struct Plan {
 
 impl Plan {
     pub fn kinds(&self) -> ComponentKinds {
-        let kinds = self.components.iter().map(|component| component.kind);
-        kinds.collect()
+        self.components
+            .iter()
+            .map(|component| component.kind)
+            .collect()
     }
 
     pub fn component(&self, kind: ComponentKind) -> Option<&Arc<Component>> {
-        let mut components = self.components.iter();
-        components.find(|component| component.kind == kind)
+        self.components
+            .iter()
+            .find(|component| component.kind == kind)
     }
 
     pub fn agent(&self) -> Option<&Arc<Component>> {
@@ -34,23 +37,24 @@ impl Plan {
 
     /// Returns the components to add to one list of containers.
     pub fn of_list(&self, list: ContainerList) -> impl Iterator<Item = &Arc<Component>> {
-        let components = self.components.iter();
-        components.filter(move |component| component.record.list == list)
+        self.components
+            .iter()
+            .filter(move |component| component.record.list == list)
     }
 
     /// Returns the volumes to add.
     pub fn volumes(&self) -> impl Iterator<Item = &Volume> {
-        let volumes = self
-            .components
+        self.components
             .iter()
-            .flat_map(|component| &component.volumes);
-        volumes.map(|(volume, _)| volume)
+            .flat_map(|component| &component.volumes)
+            .map(|(volume, _)| volume)
     }
 
     /// Returns the names of the pull secrets that the pod lacks.
     pub fn pull_secrets(&self) -> impl Iterator<Item = &String> {
-        let components = self.components.iter();
-        components.flat_map(|component| &component.pull_secrets)
+        self.components
+            .iter()
+            .flat_map(|component| &component.pull_secrets)
     }
 
     /// Returns the record, as yet without pull secrets and parents.

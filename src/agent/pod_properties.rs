@@ -38,11 +38,14 @@ impl PodProperties {
             return Some(NAMESPACE.to_owned());
         }
         let key = label_reference(reference)?;
-        let known = self.labels.iter().position(|label| *label == *key);
-        let index = known.unwrap_or_else(|| {
-            self.labels.push(key.to_string());
-            self.labels.len() - 1
-        });
+        let index = self
+            .labels
+            .iter()
+            .position(|label| *label == *key)
+            .unwrap_or_else(|| {
+                self.labels.push(key.to_string());
+                self.labels.len() - 1
+            });
         Some(label_variable(index))
     }
 }

@@ -21,6 +21,16 @@ pub struct KeyRef {
     pub key: Option<String>,
 }
 
+impl KeyRef {
+    fn new(source: Source, name: &str, key: Option<&str>) -> Self {
+        Self {
+            source,
+            name: name.to_owned(),
+            key: key.map(str::to_owned),
+        }
+    }
+}
+
 impl fmt::Display for KeyRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.source.kind(), self.name)?;
@@ -71,8 +81,7 @@ impl Prerequisites {
                 if let (Some(name), Some(key)) =
                     (reference["name"].as_str(), reference["key"].as_str())
                 {
-                    let (name, key) = (name.to_owned(), Some(key.to_owned()));
-                    let need = KeyRef { source, name, key };
+                    let need = KeyRef::new(source, name, Some(key));
                     if variable["name"] == API_KEY {
                         self.api_key = Some(need.clone());
                     }
@@ -84,8 +93,7 @@ impl Prerequisites {
             if let Some(name) = name.as_str()
                 && self.optional.iter().all(|marked| marked != of)
             {
-                let (name, key) = (name.to_owned(), None);
-                push(&mut objects, KeyRef { source, name, key });
+                push(&mut objects, KeyRef::new(source, name, None));
             }
         };
         let env_from = container["envFrom"].as_array();
@@ -112,13 +120,10 @@ impl Prerequisites {
             }
         }
         self.agent_config = agent_config.as_str().map(|name| {
-            let file = value_of(container, AGENT_CONFIG);
-            let key = file.and_then(|file| file.strip_prefix(CONFIG_FOLDER));
-            KeyRef {
-                source: Source::ConfigMap,
-                name: name.to_owned(),
-                key: key.map(|key| key.trim_start_matches('/').to_owned()),
-            }
+            let key = value_of(container, AGENT_CONFIG)
+                .and_then(|file| file.strip_prefix(CONFIG_FOLDER))
+                .map(|key| key.trim_start_matches('/'));
+            KeyRef::new(Source::ConfigMap, name, key)
         });
         if let Some(need) = &self.agent_config {
             push(&mut objects, need.clone());
@@ -134,8 +139,11 @@ pub fn env_from_item(index: usize) -> String {
 
 /// Returns the value of a variable.
 fn value_of<'v>(container: &'v Value, variable: &str) -> Option<&'v str> {
-    let mut variables = container["env"].as_array()?.iter();
-    variables.find(|known| known["name"] == variable)?["value"].as_str()
+    container["env"]
+        .as_array()?
+        .iter()
+        .find(|known| known["name"] == variable)?["value"]
+        .as_str()
 }
 
 fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {

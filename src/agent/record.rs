@@ -163,10 +163,7 @@ impl ReplacedParent {
 }
 
 fn is_null(text: &str) -> bool {
-    let Some(tree) = read_line(text) else {
-        return false;
-    };
-    tree.root().is_none_or(|root| is_null_node(&tree, root))
+    read_line(text).is_some_and(|tree| tree.root().is_none_or(|root| is_null_node(&tree, root)))
 }
 
 /// Returns true for a null as the value of a member in brackets, and nothing more.
@@ -178,11 +175,12 @@ fn is_null_in_brackets(text: &str) -> bool {
     let Some(root) = tree.root() else {
         return false;
     };
-    let null = tree.member(root, "null");
     // A comment in the text would take the next member along.
     tree.entries(root).count() == 2
         && tree.member(root, "next").is_some()
-        && null.is_some_and(|null| is_null_node(&tree, null))
+        && tree
+            .member(root, "null")
+            .is_some_and(|null| is_null_node(&tree, null))
 }
 
 fn read_line(text: &str) -> Option<Tree<'_>> {
@@ -257,8 +255,8 @@ impl Record {
     }
 
     pub fn kinds(&self) -> ComponentKinds {
-        let kinds = ComponentKind::ALL.into_iter();
-        kinds
+        ComponentKind::ALL
+            .into_iter()
             .filter(|kind| self.component(*kind).is_some())
             .collect()
     }
@@ -272,10 +270,9 @@ impl Record {
 
     /// Returns the position of the init containers. An agent alone goes after the others.
     pub fn position(&self) -> WaitForPosition {
-        match &self.wait_for {
-            Some(wait_for) => wait_for.position,
-            None => WaitForPosition::Last,
-        }
+        self.wait_for
+            .as_ref()
+            .map_or(WaitForPosition::Last, |wait_for| wait_for.position)
     }
 
     /// Returns true if a `status` annotation was added. It goes with an agent: the original injector then leaves the pod alone.

@@ -65,12 +65,13 @@ impl ReplaceableName {
 
     /// Returns the setting that gives it.
     pub fn setting(&self) -> &'static str {
-        let annotated = self.annotation().and_then(Annotation::setting);
-        annotated.unwrap_or_else(|| match self.field() {
-            field if field.starts_with("envFrom") => "agent.envFrom",
-            field if field.starts_with("env") => "agent.env",
-            _ => "agent.volumes",
-        })
+        self.annotation()
+            .and_then(Annotation::setting)
+            .unwrap_or_else(|| match self.field() {
+                field if field.starts_with("envFrom") => "agent.envFrom",
+                field if field.starts_with("env") => "agent.env",
+                _ => "agent.volumes",
+            })
     }
 
     /// Returns the annotation that overrides the setting.
@@ -150,11 +151,11 @@ pub fn for_each_name(
                     let field = ReplaceableName::Reference(format!("{name}.{kind}"));
                     visit_in(volume, &[pointer], field);
                 }
-                let projected = volume.get_mut("projected").into_iter();
-                let sources = projected.flat_map(|projected| items(projected, "sources"));
-                for (index, source) in sources.enumerate() {
-                    let field = format!("{name}.projected[{index}]");
-                    let field = ReplaceableName::Reference(field);
+                let Some(projected) = volume.get_mut("projected") else {
+                    continue;
+                };
+                for (index, source) in items(projected, "sources").enumerate() {
+                    let field = ReplaceableName::Reference(format!("{name}.projected[{index}]"));
                     visit_in(source, &["/configMap/name", "/secret/name"], field);
                 }
             }
@@ -163,8 +164,11 @@ pub fn for_each_name(
 }
 
 fn items<'v>(value: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> {
-    let items = value.get_mut(list).and_then(Value::as_array_mut);
-    items.into_iter().flatten()
+    value
+        .get_mut(list)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
 }
 
 fn text<'v>(value: &'v Value, field: &str) -> &'v str {

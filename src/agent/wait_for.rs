@@ -9,16 +9,6 @@ use crate::manifest::pod_template::ContainerList;
 use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
 use serde_json::{Value, json};
 
-/// The properties that do not come from the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitForShape {
-    pub image: String,
-    pub endpoints: Vec<Endpoint>,
-    pub amounts: WaitForResources,
-    /// Empty beside an agent, which has its own.
-    pub pull_secrets: Vec<String>,
-}
-
 /// Its requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitForResources {
@@ -28,34 +18,45 @@ pub enum WaitForResources {
     OfThePod,
 }
 
-/// Makes the init container of one shape.
-pub fn wait_for(config: &Config, shape: WaitForShape) -> Component {
-    let container = container(config, &shape);
+/// Makes the init container. `pull_secrets` are empty beside an agent, which has its own.
+pub fn wait_for(
+    config: &Config,
+    image: &str,
+    endpoints: Vec<Endpoint>,
+    amounts: WaitForResources,
+    pull_secrets: Vec<String>,
+) -> Component {
+    let container = container(config, image, &endpoints, amounts);
     let position = config.spec.wait_for.position;
-    let plan = json!([position, container, shape.pull_secrets]);
+    let plan = json!([position, container, pull_secrets]);
     let list = ContainerList::InitContainers;
     let mut component = Component::new(ComponentKind::WaitFor, list, container, Vec::new(), &plan);
     component.record.position = position;
-    component.pull_secrets = shape.pull_secrets;
-    component.endpoints = shape.endpoints;
+    component.pull_secrets = pull_secrets;
+    component.endpoints = endpoints;
     component
 }
 
-fn container(config: &Config, shape: &WaitForShape) -> Value {
+fn container(
+    config: &Config,
+    image: &str,
+    endpoints: &[Endpoint],
+    amounts: WaitForResources,
+) -> Value {
     let agent = &config.spec.agent;
     let mut args = vec!["wait-for".to_owned()];
-    args.extend(shape.endpoints.iter().map(ToString::to_string));
+    args.extend(endpoints.iter().map(ToString::to_string));
     let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
     args.extend(["--timeout".to_owned(), timeout]);
     let mut container = json!({
         "name": WAIT_FOR_CONTAINER,
-        "image": shape.image,
+        "image": image,
         "args": args,
         // The API server would fill in its own default, which would look like drift.
         "imagePullPolicy": agent.image_pull_policy,
     });
     let resources = &config.spec.wait_for.resources;
-    if shape.amounts == WaitForResources::Own && *resources != ResourceRequirements::default() {
+    if amounts == WaitForResources::Own && *resources != ResourceRequirements::default() {
         container["resources"] = json!(resources);
     }
     if agent.security_context != SecurityContext::default() {

@@ -34,13 +34,11 @@ pub(super) fn allowed<'t>(template: &'t PodTemplate, config: &Config) -> Cow<'t,
 
 /// Returns the annotations of a template whose values are strings.
 pub(super) fn given(template: &PodTemplate) -> Vec<Given<'_>> {
-    let mut given = Vec::new();
-    for annotation in &template.annotations {
-        if let Some(value) = &annotation.value {
-            given.push((&*annotation.key, &**value, annotation.value_offset));
-        }
-    }
-    given
+    template
+        .annotations
+        .iter()
+        .filter_map(|one| Some((&*one.key, one.value.as_deref()?, one.value_offset)))
+        .collect()
 }
 
 /// Returns the message about an annotation that the configuration does not allow.
@@ -71,10 +69,9 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the configuration with the template's annotations applied.
     pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
-        let mut annotations = self.template.annotations.iter();
         let is_no_string =
             |one: &&PodAnnotation| one.value.is_none() && Annotation::of(&one.key).is_some();
-        if let Some(annotation) = annotations.find(is_no_string) {
+        if let Some(annotation) = self.template.annotations.iter().find(is_no_string) {
             return Err(self.not_a_string(annotation));
         }
         annotations::overlay(self.config, &self.given()).map_err(|invalid| {
@@ -114,20 +111,19 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the advice for `roles: [a, b]`.
     fn list_help(&self, list: NodeId) -> String {
-        let mut items = Vec::new();
-        for item in self.tree.items(list) {
-            let Some(text) = self.tree.scalar(item) else {
-                return "use one string, with commas between its items".to_owned();
-            };
-            items.push(text);
+        let items = self.tree.items(list).map(|item| self.tree.scalar(item));
+        match items.collect::<Option<Vec<_>>>() {
+            Some(items) => format!("use one string: `\"{}\"`", items.join(",")),
+            None => "use one string, with commas between its items".to_owned(),
         }
-        format!("use one string: `\"{}\"`", items.join(","))
     }
 
     /// Returns the value of an annotation as the user wrote it, whatever its type; empty for a list or mapping.
     fn written_value(&self, annotation: &PodAnnotation) -> Cow<'_, str> {
-        let value = annotation.node.and_then(|node| self.tree.scalar(node));
-        value.unwrap_or_default()
+        annotation
+            .node
+            .and_then(|node| self.tree.scalar(node))
+            .unwrap_or_default()
     }
 
     /// Returns a finding about the key of an annotation.
@@ -142,16 +138,15 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
-        let mut found = Vec::new();
-        for annotation in &self.written.annotations {
-            if let Some(message) = not_allowed(self.config, &annotation.key) {
-                found.push((message, annotation));
-            }
-        }
+        let found: Vec<(String, &PodAnnotation)> = self
+            .written
+            .annotations
+            .iter()
+            .filter_map(|annotation| Some((not_allowed(self.config, &annotation.key)?, annotation)))
+            .collect();
         let findings = of_each(&found, |(message, annotation)| {
-            let reason = Reason::AnnotationNotAllowed;
-            let finding = self.finding_at_key(reason, message.clone(), annotation);
-            finding.with_help(ALLOW)
+            self.finding_at_key(Reason::AnnotationNotAllowed, message.clone(), annotation)
+                .with_help(ALLOW)
         });
         self.warnings.extend(findings);
     }
@@ -167,19 +162,25 @@ impl<'a> Evaluation<'a, '_> {
                 names.push(format!("`{}`", annotation.key));
             }
         }
+        let first = first?;
         let have = if names.len() == 1 { "has" } else { "have" };
         let message = format!(
             "{} {have} no effect: the template does not request injection",
             names.join(", ")
         );
-        let finding = self.finding_at_key(Reason::IdleAnnotation, message, first?);
-        Some(finding.with_help(request_help()))
+        Some(
+            self.finding_at_key(Reason::IdleAnnotation, message, first)
+                .with_help(request_help()),
+        )
     }
 
     /// Returns the refusal of a template with a misspelt `inject`, which may be an attempt to opt out.
     pub(super) fn misspelt_request(&self) -> Option<Finding> {
-        let mut annotations = self.template.annotations.iter();
-        let misspelt = annotations.find(|one| annotations::is_misspelt_request(&one.key))?;
+        let misspelt = self
+            .template
+            .annotations
+            .iter()
+            .find(|one| annotations::is_misspelt_request(&one.key))?;
         let help = format!(
             "write `{}: \"true\"` or `\"false\"`",
             Annotation::Inject.key()
@@ -197,16 +198,16 @@ impl<'a> Evaluation<'a, '_> {
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         let wait_for = &self.config.spec.wait_for.annotations;
-        let mut unknown = Vec::new();
-        for annotation in &self.template.annotations {
-            let key = &annotation.key;
-            if annotations::is_unknown(key)
-                && !annotations::is_misspelt_request(key)
-                && !wait_for.iter().any(|name| **name == *key)
-            {
-                unknown.push(annotation);
-            }
-        }
+        let unknown: Vec<&PodAnnotation> = self
+            .template
+            .annotations
+            .iter()
+            .filter(|PodAnnotation { key, .. }| {
+                annotations::is_unknown(key)
+                    && !annotations::is_misspelt_request(key)
+                    && !wait_for.iter().any(|name| **name == *key)
+            })
+            .collect();
         let findings = of_each(&unknown, |annotation| {
             let finding = self.unknown(Reason::UnknownAnnotation, annotation);
             match annotations::meant(&annotation.key) {

@@ -14,11 +14,9 @@ pub fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
         field("name")
     );
     let pointer = format!("/metadata/ownerReferences/{index}");
-    let finding = Finding::new(
-        Reason::ControllerOwned,
-        message,
-        tree.place(owner).start,
-        &pointer,
-    );
-    Some(finding.with_help("inject the topmost owner instead, for example the Deployment"))
+    let offset = tree.place(owner).start;
+    Some(
+        Finding::new(Reason::ControllerOwned, message, offset, &pointer)
+            .with_help("inject the topmost owner instead, for example the Deployment"),
+    )
 }

@@ -6,12 +6,16 @@ use crate::report::{Finding, Reason};
 impl Evaluation<'_, '_> {
     /// Finds a foreign agent. The view of the template has no injected agent.
     pub(super) fn existing_agent(&self) -> Option<Finding> {
-        let mut containers = self.template.containers.iter();
-        let agent = containers.find(|container| container.is_agent)?;
+        let agent = self
+            .template
+            .containers
+            .iter()
+            .find(|container| container.is_agent)?;
         let name = agent.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent that this tool did not inject");
-        let pointer = agent.pointer();
-        let finding = self.finding_at(Reason::AgentPresent, message, agent.node, &pointer);
-        Some(finding.with_help("to adopt it, use `inject --adopt`"))
+        Some(
+            self.finding_at(Reason::AgentPresent, message, agent.node, &agent.pointer())
+                .with_help("to adopt it, use `inject --adopt`"),
+        )
     }
 }

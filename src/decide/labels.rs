@@ -16,19 +16,22 @@ impl Evaluation<'_, '_> {
         let is_refused = self
             .namespace()
             .is_some_and(|namespace| !Role::is_name(&namespace));
-        let mut left = roles.clone();
-        left.retain(|role| {
-            !(is_refused && role.names_namespace())
-                && self.lacking(role.labels(), Role::is_name).is_empty()
-        });
+        let left: Vec<Role> = roles
+            .iter()
+            .filter(|role| {
+                !(is_refused && role.names_namespace())
+                    && self.lacking(role.labels(), Role::is_name).is_empty()
+            })
+            .cloned()
+            .collect();
         if left.is_empty() && !roles.is_empty() {
             let message = format!(
                 "the agent gets no role: the pod lacks a label, or Mackerel does not take a value, of {}",
                 listed(roles)
             );
             let help = "add a label, or a role without references to `agent.roles`; Mackerel takes 2 to 63 letters, digits, `-` and `_`";
-            let finding = self.finding(Reason::RolesMissing, message);
-            self.warnings.push(finding.with_help(help));
+            self.warnings
+                .push(self.finding(Reason::RolesMissing, message).with_help(help));
         }
         left
     }
@@ -49,10 +52,10 @@ impl Evaluation<'_, '_> {
                     annotation.setting().unwrap_or_default(),
                     listed(&missing)
                 );
-                let finding =
-                    self.at_request(self.finding(Reason::LabelMissing, message), annotation);
-                let help = "add the label to the pod template";
-                self.warnings.push(finding.with_help(help));
+                let finding = self
+                    .finding(Reason::LabelMissing, message)
+                    .with_help("add the label to the pod template");
+                self.warnings.push(self.at_request(finding, annotation));
             }
         }
     }
@@ -61,8 +64,7 @@ impl Evaluation<'_, '_> {
     fn lacking(&self, keys: impl Iterator<Item = String>, takes: fn(&str) -> bool) -> Vec<String> {
         let mut lacking = Vec::new();
         for key in keys {
-            let mut labels = self.template.labels.iter();
-            let label = labels.find(|(known, _)| *known == key);
+            let label = self.template.labels.iter().find(|(known, _)| *known == key);
             if !label.is_some_and(|(_, value)| takes(value)) && !lacking.contains(&key) {
                 lacking.push(key);
             }

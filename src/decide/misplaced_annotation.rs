@@ -31,11 +31,12 @@ impl Unread<'_, '_> {
     fn keys(&self, holder: NodeId, at: &str, fields: &[&str]) -> Vec<Finding> {
         let (tree, config) = (self.tree, self.config);
         let mut findings = Vec::new();
+        let Some(metadata) = tree.member(holder, "metadata") else {
+            return findings;
+        };
         for field in fields {
-            let metadata = tree.member(holder, "metadata").into_iter();
-            let entries = metadata.flat_map(|metadata| tree.member_entries(metadata, field));
             let mut keys = Vec::new();
-            for (node, _) in entries {
+            for (node, _) in tree.member_entries(metadata, field) {
                 let key = tree.scalar(tree.alias_target(node)).unwrap_or_default();
                 let is_ours = key.starts_with(PREFIX) || config.not_allowed(&key).is_some();
                 if is_ours && !self.read.contains(&*key) {

@@ -272,9 +272,10 @@ impl<'a> Evaluation<'a, '_> {
         let agent = requested.and_then(|cause| Ok((self.agent()?, cause)));
         let Some(request) = wait_for else {
             let (agent, cause) = agent?;
-            let components = vec![agent];
             return Ok(Additions {
-                plan: Plan { components },
+                plan: Plan {
+                    components: vec![agent],
+                },
                 cause,
                 wait_for_cause: None,
             });
@@ -349,8 +350,11 @@ impl<'a> Evaluation<'a, '_> {
         if let Some(windows) = self.windows(wanted) {
             return Err(NoAgent::skip(windows));
         }
-        let mut containers = self.template.containers.iter();
-        let has_containers = containers.any(|one| one.list == ContainerList::Containers);
+        let has_containers = self
+            .template
+            .containers
+            .iter()
+            .any(|one| one.list == ContainerList::Containers);
         // The value of a duplicate key that is not used may have them.
         if !has_containers && self.template.second_key(self.tree).is_none() {
             let finding = self.finding_without_details(Reason::NoContainers);

@@ -11,16 +11,16 @@ impl Evaluation<'_, '_> {
     /// agree.
     pub(super) fn native_sidecar(&mut self, config: &Config) -> Result<Sidecar, NoAgent> {
         let completes = self.template.completes;
-        let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
         let version = config.spec.kubernetes_version;
+        let old = version < KubernetesVersion::NATIVE_SIDECARS;
         match config.spec.sidecar {
             SidecarKind::Container if completes => {
-                let finding = self.finding(
-                    Reason::NeverCompletes,
-                    "the pod runs to completion, but the agent as a regular container prevents that",
+                let message = "the pod runs to completion, but the agent as a regular container prevents that";
+                let help = "set `sidecar: auto` to inject the agent as a native sidecar, which terminates with the other containers";
+                self.warnings.push(
+                    self.finding(Reason::NeverCompletes, message)
+                        .with_help(help),
                 );
-                self.warnings
-                    .push(finding.with_help("set `sidecar: auto` to inject the agent as a native sidecar, which terminates with the other containers"));
                 Ok(Sidecar::Container)
             }
             SidecarKind::Container => Ok(Sidecar::Container),
@@ -31,19 +31,16 @@ impl Evaluation<'_, '_> {
                     "the pod runs to completion and needs a native sidecar, which Kubernetes {version} does not support"
                 );
                 let finding = self.finding(Reason::NativeUnsupported, message);
-                let setting = "kubernetesVersion";
-                Err(NoAgent::skip(finding).caused_by_setting(setting))
+                Err(NoAgent::skip(finding).caused_by_setting("kubernetesVersion"))
             }
             SidecarKind::Native => {
                 let message = format!("`sidecar: native` is not supported by Kubernetes {version}");
                 let help = "raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`";
                 let finding = self.finding(Reason::NativeRefused, message).with_help(help);
+                let refusal = NoAgent::refuse(self.at_request(finding, Annotation::Sidecar));
                 match self.template.annotation(Annotation::Sidecar.key()) {
-                    Some(_) => {
-                        let finding = self.at_request(finding, Annotation::Sidecar);
-                        Err(NoAgent::refuse(finding))
-                    }
-                    None => Err(NoAgent::refuse(finding).caused_by_setting("sidecar")),
+                    Some(_) => Err(refusal),
+                    None => Err(refusal.caused_by_setting("sidecar")),
                 }
             }
         }

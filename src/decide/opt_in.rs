@@ -27,9 +27,10 @@ impl Evaluation<'_, '_> {
             Ok(InjectRequest::None) => self.requested_by_default(),
             Ok(InjectRequest::Inject) => Ok(cause),
             Ok(InjectRequest::OptOut) => {
-                let finding = self.finding(Reason::OptedOut, "annotation `inject` is \"false\"");
-                let offset = Some(annotation.offset);
-                let finding = Finding { offset, ..finding };
+                let finding = Finding {
+                    offset: Some(annotation.offset),
+                    ..self.finding(Reason::OptedOut, "annotation `inject` is \"false\"")
+                };
                 Err(NoAgent::skip(finding).caused_by(cause))
             }
         }
@@ -45,7 +46,9 @@ impl Evaluation<'_, '_> {
             self.supported(ComponentKind::Agent.into())?;
             self.warnings.push(idle);
         }
-        let finding = self.finding_without_details(Reason::NotRequested);
-        Err(NoAgent::skip(finding.with_help(request_help())).caused_by_setting(setting))
+        let finding = self
+            .finding_without_details(Reason::NotRequested)
+            .with_help(request_help());
+        Err(NoAgent::skip(finding).caused_by_setting(setting))
     }
 }

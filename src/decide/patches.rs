@@ -16,19 +16,24 @@ impl Evaluation<'_, '_> {
             return Ok(());
         };
         let message = format!("{} uses this file as a patch", patch.place);
-        let finding = self.finding(Reason::KustomizePatch, message);
+        let finding = self
+            .finding(Reason::KustomizePatch, message)
+            .with_help(HELP);
         let cause = Cause::Kustomization {
             place: patch.place.clone(),
             pointer: patch.pointer.clone(),
         };
-        Err(NoAgent::skip(finding.with_help(HELP)).caused_by(cause))
+        Err(NoAgent::skip(finding).caused_by(cause))
     }
 
     /// Returns true if `podTemplates` names the kind.
     pub(super) fn is_configured(&self) -> bool {
         let (group, kind) = (self.group(), &self.resource.identity.kind);
-        let mut configured = self.config.spec.pod_templates.iter();
-        configured.any(|path| *path.group == group && *path.kind == *kind)
+        self.config
+            .spec
+            .pod_templates
+            .iter()
+            .any(|path| *path.group == group && *path.kind == *kind)
     }
 
     /// Returns a finding if the text itself shows that it is a patch.

@@ -26,17 +26,15 @@ pub fn findings(
     };
     let mut findings = Vec::new();
     for container in template.containers.iter().filter(|one| one.is_agent) {
-        let Some(env) = tree.member(container.node, "env") else {
-            continue;
-        };
-        let mut variables = tree.items(tree.alias_target(env)).enumerate();
-        let key = variables.find_map(|(index, variable)| Some((index, plain_key(tree, variable)?)));
+        let key = tree
+            .member_items(container.node, "env")
+            .enumerate()
+            .find_map(|(index, variable)| Some((index, plain_key(tree, variable)?)));
         if let Some((index, name)) = key {
-            let container = container.pointer();
-            let pointer = format!("{at}{container}/env/{index}/value");
+            let pointer = format!("{at}{}/env/{index}/value", container.pointer());
             let start = tree.place(name).start;
-            let finding = Finding::new(Reason::PlainApiKey, message, start, &pointer);
-            findings.push(finding.with_help(help));
+            findings
+                .push(Finding::new(Reason::PlainApiKey, message, start, &pointer).with_help(help));
         }
     }
     findings

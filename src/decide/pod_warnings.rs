@@ -15,13 +15,17 @@ const RETIREMENT: u64 = 10;
 /// Returns the seconds that a hook sleeps, by `sleep` or a command: `{sleep: {seconds: 5}}`, `[sh, -c, "sleep 5"]`
 fn sleep(hook: &str) -> u64 {
     let between = |c: char| !c.is_ascii_alphanumeric() || "seconds".contains(c);
-    let seconds = hook.split("sleep").skip(1).filter_map(|rest| {
-        let mut numbers = rest
-            .trim_start_matches(between)
-            .split(|c: char| !c.is_ascii_digit());
-        numbers.next()?.parse::<u32>().ok()
-    });
-    seconds.map(u64::from).sum()
+    hook.split("sleep")
+        .skip(1)
+        .filter_map(|rest| {
+            rest.trim_start_matches(between)
+                .split(|c: char| !c.is_ascii_digit())
+                .next()?
+                .parse::<u32>()
+                .ok()
+        })
+        .map(u64::from)
+        .sum()
 }
 
 impl Evaluation<'_, '_> {
@@ -39,8 +43,10 @@ impl Evaluation<'_, '_> {
         if self.template.pod_resources {
             let message = "the pod has `spec.resources`, so no requests and limits of the configuration were added; if a LimitRange has defaults for containers, the API server may still reject the pod";
             let help = "leave room for such defaults in `spec.resources`";
-            let finding = self.finding_in_spec(Reason::PodResources, message, "resources");
-            self.warnings.push(finding.with_help(help));
+            let finding = self
+                .finding_in_spec(Reason::PodResources, message, "resources")
+                .with_help(help);
+            self.warnings.push(finding);
         }
     }
 
@@ -54,8 +60,10 @@ impl Evaluation<'_, '_> {
         if value == Ok(ScalarValue::Bool(true)) {
             let message = "the containers of the pod share their processes: those that run as root or as the user of the agent can read its environment, which has the API key";
             let help = "remove `shareProcessNamespace`; if you trust the containers, add `share-process-namespace` to the annotation `ignore-warnings`";
-            let finding = self.finding_in_spec(Reason::ShareProcessNamespace, message, field);
-            self.warnings.push(finding.with_help(help));
+            let finding = self
+                .finding_in_spec(Reason::ShareProcessNamespace, message, field)
+                .with_help(help);
+            self.warnings.push(finding);
         }
     }
 
@@ -63,15 +71,18 @@ impl Evaluation<'_, '_> {
     /// agent those of the other containers.
     pub(super) fn warn_of_short_termination(&mut self, config: &Config, sidecar: Sidecar) {
         let field = "terminationGracePeriodSeconds";
-        let seconds = self.template.spec;
-        let seconds = seconds.and_then(|spec| self.tree.member_text(spec, field)?.parse().ok());
-        let seconds: u64 = seconds.unwrap_or(30);
+        let seconds: u64 = self
+            .template
+            .spec
+            .and_then(|spec| self.tree.member_text(spec, field)?.parse().ok())
+            .unwrap_or(30);
         let mut taken = sleep(&json!(config.spec.agent.lifecycle)["preStop"].to_string());
         if sidecar == Sidecar::Native {
-            let containers = self.template.containers.iter();
-            let hooks = containers
-                .filter_map(|one| self.tree.member_at(one.node, ["lifecycle", "preStop"]));
-            taken += hooks
+            taken += self
+                .template
+                .containers
+                .iter()
+                .filter_map(|one| self.tree.member_at(one.node, ["lifecycle", "preStop"]))
                 .map(|hook| sleep(self.tree.raw(hook)))
                 .max()
                 .unwrap_or(0);
@@ -89,8 +100,10 @@ impl Evaluation<'_, '_> {
                 "set it to at least {}; the default is 30",
                 taken + RETIREMENT
             );
-            let finding = self.finding_in_spec(Reason::ShortTermination, message, field);
-            self.warnings.push(finding.with_help(help));
+            let finding = self
+                .finding_in_spec(Reason::ShortTermination, message, field)
+                .with_help(help);
+            self.warnings.push(finding);
         }
     }
 
@@ -100,16 +113,18 @@ impl Evaluation<'_, '_> {
             return;
         }
         let message = "the agent does not verify the certificate of the kubelet, so an impostor could get the token of the agent";
-        let finding = self.finding(Reason::InsecureTls, message);
-        let finding = self.at_request(finding, Annotation::KubeletInsecureTls);
         let help = "use kubelet certificates that the cluster CA has signed (`serverTLSBootstrap`), and remove `insecureTLS`";
         // The author of the configuration knows of a setting for all templates.
         let is_configured = !matches!(
             config.origin("kubelet.insecureTLS"),
             Origin::Annotation { .. }
         );
+        let finding = self
+            .finding(Reason::InsecureTls, message)
+            .with_help(help)
+            .acknowledged_if(is_configured);
         self.warnings
-            .push(finding.with_help(help).acknowledged_if(is_configured));
+            .push(self.at_request(finding, Annotation::KubeletInsecureTls));
     }
 
     fn spec_field(&self, field: &str) -> Option<NodeId> {
@@ -123,8 +138,10 @@ impl Evaluation<'_, '_> {
         message: impl Into<String>,
         field: &str,
     ) -> Finding {
-        let node = self.spec_field(field).or(self.template.spec);
-        let node = node.unwrap_or(self.template.node);
+        let node = self
+            .spec_field(field)
+            .or(self.template.spec)
+            .unwrap_or(self.template.node);
         self.finding_at(reason, message, node, &format!("/spec/{field}"))
     }
 }

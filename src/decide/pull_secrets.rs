@@ -18,8 +18,11 @@ impl Evaluation<'_, '_> {
         }
         let mut missing: Vec<String> = Vec::new();
         for name in wanted.iter().map(|name| &**name) {
-            let mut existing = self.template.pull_secrets.iter();
-            let exists = existing.any(|secret| secret.name.as_ref() == Some(name));
+            let exists = self
+                .template
+                .pull_secrets
+                .iter()
+                .any(|secret| secret.name.as_ref() == Some(name));
             if !exists && !missing.contains(name) {
                 missing.push(name.clone());
             }

@@ -24,9 +24,11 @@ impl Evaluation<'_, '_> {
             Qos::Keep => Ok(AgentResources::Guaranteed),
             Qos::Warn | Qos::Allow => {
                 let message = "the agent changes the pod's QoS class from Guaranteed to Burstable";
-                let warning = self.finding(Reason::QosChanged, message).with_help(help);
-                self.warnings
-                    .push(warning.acknowledged_if(config.spec.qos == Qos::Allow));
+                let warning = self
+                    .finding(Reason::QosChanged, message)
+                    .with_help(help)
+                    .acknowledged_if(config.spec.qos == Qos::Allow);
+                self.warnings.push(warning);
                 Ok(AgentResources::Configured)
             }
             Qos::Refuse => {

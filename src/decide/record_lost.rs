@@ -19,12 +19,13 @@ pub fn finding(
     // The original injector, which sets the same status, gives no pattern.
     let pattern = format!("^{CONTAINER}$");
     let is_ours = |variable| {
-        let value = tree.member_text(variable, "value");
-        value.is_some_and(|value| value.starts_with(&pattern))
+        tree.member_text(variable, "value")
+            .is_some_and(|value| value.starts_with(&pattern))
     };
-    let mut containers = template.containers.iter();
-    let agent =
-        containers.find(|one| one.is_agent && tree.member_items(one.node, "env").any(is_ours))?;
+    let containers = &template.containers;
+    let agent = containers
+        .iter()
+        .find(|one| one.is_agent && tree.member_items(one.node, "env").any(is_ours))?;
     let status = template.annotation(Annotation::Status.key());
     // Users who delete the record often delete the status, too.
     let (offset, pointer) = match status.filter(|one| one.value.as_deref() == Some(INJECTED)) {
@@ -37,12 +38,14 @@ pub fn finding(
         }
         None => return None,
     };
-    let mut containers = template.containers.iter();
-    let waits = containers.any(|container| container.name.as_deref() == Some(WAIT_FOR_CONTAINER));
+    let waits = containers
+        .iter()
+        .any(|container| container.name.as_deref() == Some(WAIT_FOR_CONTAINER));
     // `--adopt` takes over an agent, never an init container that waits.
-    let first = match waits {
-        true => "remove the container mackerel-wait-for and ",
-        false => "",
+    let first = if waits {
+        "remove the container mackerel-wait-for and "
+    } else {
+        ""
     };
     let adopt =
         format!("restore the annotation, or {first}run `inject --adopt` to write a new one");

@@ -1,7 +1,9 @@
 //! `local-config`, `mirror-pod`, `disabled`, `namespace-excluded`, `not-selected`, `hook`: templates that are never injected, or
 //! that `select` and `hooks` leave out.
 
-use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
+use crate::config::{
+    Exclusion, Hooks, InjectionMode, KindPattern, NamespacePattern, is_system_namespace,
+};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::release_tools::hook;
@@ -51,10 +53,10 @@ impl Evaluation<'_, '_> {
             None if !select.namespaces.is_empty() => {
                 let setting = "select.namespaces";
                 let message = format!("`{setting}` is set, but the resource has no namespace");
-                let warning = self.finding(Reason::NamespaceUnknown, message);
-                self.warnings.push(warning.with_help(
+                let warning = self.finding(Reason::NamespaceUnknown, message).with_help(
                     "set `--namespace`; if a kustomization sets the namespace, use `-k`, a configuration in its directory, or `select.podSelector`",
-                ));
+                );
+                self.warnings.push(warning);
                 return Err(self.not_selected(setting, "its namespace is unknown"));
             }
             None => {}
@@ -79,8 +81,9 @@ impl Evaluation<'_, '_> {
         if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = hook(self.tree, self.resource)
         {
-            let finding = self.finding(Reason::Hook, hook);
-            let finding = finding.with_help("to inject hooks, set `hooks: inject`");
+            let finding = self
+                .finding(Reason::Hook, hook)
+                .with_help("to inject hooks, set `hooks: inject`");
             return Err(NoAgent::skip(finding).caused_by_setting("hooks"));
         }
         Ok(())
@@ -91,20 +94,22 @@ impl Evaluation<'_, '_> {
         if !select.system_namespaces && is_system_namespace(namespace) {
             let setting = "select.systemNamespaces";
             let message = format!("namespace {namespace} is a system namespace");
-            let finding = self.finding(Reason::NamespaceExcluded, message);
             let help = format!("to include system namespaces, set `{setting}: true`");
-            let finding = finding.with_help(help);
+            let finding = self
+                .finding(Reason::NamespaceExcluded, message)
+                .with_help(help);
             return Err(NoAgent::skip(finding).caused_by_setting(setting));
         }
-        let mut excluded = select.exclude_namespaces.iter();
-        if excluded.any(|pattern| pattern.matches(namespace)) {
+        let matches = |patterns: &[NamespacePattern]| {
+            patterns.iter().any(|pattern| pattern.matches(namespace))
+        };
+        if matches(&select.exclude_namespaces) {
             let setting = "select.excludeNamespaces";
             let message = format!("namespace {namespace} is in `{setting}`");
             let finding = self.finding(Reason::NamespaceExcluded, message);
             return Err(NoAgent::skip(finding).caused_by_setting(setting));
         }
-        let mut namespaces = select.namespaces.iter();
-        if !select.namespaces.is_empty() && !namespaces.any(|pattern| pattern.matches(namespace)) {
+        if !select.namespaces.is_empty() && !matches(&select.namespaces) {
             let setting = "select.namespaces";
             let message = format!("namespace {namespace} is not in `{setting}`");
             return Err(self.not_selected(setting, message));
@@ -127,8 +132,10 @@ impl Evaluation<'_, '_> {
     }
 
     pub(super) fn group(&self) -> &str {
-        let gvk = self.resource.gvk.as_ref();
-        gvk.map_or("", |gvk| gvk.group.as_str())
+        self.resource
+            .gvk
+            .as_ref()
+            .map_or("", |gvk| gvk.group.as_str())
     }
 
     fn is_kind(&self, pattern: &KindPattern) -> bool {
@@ -138,7 +145,9 @@ impl Evaluation<'_, '_> {
     /// Returns true if an exclusion matches. One by kind or group is about manifests: a pod with a controller comes from the
     /// manifest of another kind.
     fn is_excluded(&self, exclusion: &Exclusion, namespace: Option<&str>) -> bool {
-        let Exclusion { group, kind, .. } = exclusion;
+        let Exclusion {
+            group, kind, name, ..
+        } = exclusion;
         let identity = &self.resource.identity;
         let names_kind = kind.is_some() || group.is_some();
         if names_kind && identity.kind == "Pod" && owned(self.tree, self.resource).is_some() {
@@ -151,8 +160,7 @@ impl Evaluation<'_, '_> {
         };
         let is_group = group.as_deref().is_none_or(|group| group == self.group());
         let is_kind = kind.as_deref().is_none_or(|kind| *kind == identity.kind);
-        let name = exclusion.name.as_deref();
-        let is_name = name.is_none_or(|name| *name == identity.name);
+        let is_name = name.as_deref().is_none_or(|name| *name == identity.name);
         is_group
             && is_kind
             && in_namespace

@@ -12,9 +12,10 @@ impl Evaluation<'_, '_> {
             return Token::Mounted;
         }
         if self.template.automount != Some(false) {
-            return match config.spec.agent.token.is_always_mounted() {
-                true => Token::Projected,
-                false => Token::Mounted,
+            return if config.spec.agent.token.is_always_mounted() {
+                Token::Projected
+            } else {
+                Token::Mounted
             };
         }
         let message = "the pod disables the token of its ServiceAccount; the agent gets a separate projected token";

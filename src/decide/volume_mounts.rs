@@ -31,26 +31,29 @@ impl Evaluation<'_, '_> {
             if let Some(device) = self.device(name).filter(|_| !is_configured) {
                 let message =
                     format!("the volume `{name}` of the pod is a block device, {consequence}");
-                let finding =
-                    self.finding_at(Reason::VolumeMissing, message, device.node, &device.pointer);
-                let help = format!("remove `{item}`");
-                self.warnings.push(finding.with_help(help));
+                let finding = self
+                    .finding_at(Reason::VolumeMissing, message, device.node, &device.pointer)
+                    .with_help(format!("remove `{item}`"));
+                self.warnings.push(finding);
                 continue;
             }
             if !is_configured && !self.has_volume(name) {
                 let message = format!("the pod has no volume `{name}`, {consequence}");
                 // Without a volume of its own, the pod may still have those of an earlier injection.
-                let field = match self.template.volumes.is_empty() {
-                    true => "containers",
-                    false => "volumes",
+                let field = if self.template.volumes.is_empty() {
+                    "containers"
+                } else {
+                    "volumes"
                 };
-                let finding = self.finding_in_spec(Reason::VolumeMissing, message, field);
                 let help = format!(
                     "add the volume to the pod, or remove `{item}`; if the agent does not need it in this pod, add `{}` to the \
                      annotation `ignore-warnings`",
                     Reason::VolumeMissing.id(),
                 );
-                self.warnings.push(finding.with_help(help));
+                let finding = self
+                    .finding_in_spec(Reason::VolumeMissing, message, field)
+                    .with_help(help);
+                self.warnings.push(finding);
                 continue;
             }
             // Only an annotation that names a ConfigMap can cause this: `config` refuses it in the configuration.
@@ -72,12 +75,11 @@ impl Evaluation<'_, '_> {
 
     fn warn_of_unused_volumes(&mut self, agent: &AgentSettings) {
         for AgentVolume { name, .. } in &agent.volumes {
-            let mut mounts = agent.volume_mounts.iter();
-            if !mounts.any(|mount| mount.name == *name) {
+            if agent.volume_mounts.iter().all(|mount| mount.name != *name) {
                 let message = format!("nothing mounts the volume `{name}` of `agent.volumes`");
-                let finding = self.finding(Reason::VolumeUnused, message);
                 let help = "add a mount to `agent.volumeMounts`, or remove the volume";
-                self.warnings.push(finding.with_help(help));
+                self.warnings
+                    .push(self.finding(Reason::VolumeUnused, message).with_help(help));
             }
         }
     }
@@ -100,17 +102,22 @@ impl Evaluation<'_, '_> {
 
     /// Returns true if the pods have a volume of this name.
     fn has_volume(&self, name: &str) -> bool {
-        let mut volumes = self.template.volumes.iter();
-        if volumes.any(|volume| volume.name.as_deref() == Some(name)) {
+        let volumes = &self.template.volumes;
+        if volumes
+            .iter()
+            .any(|volume| volume.name.as_deref() == Some(name))
+        {
             return true;
         }
         // The controller of a StatefulSet adds a volume for each claim template. The webhook sees the pod with these volumes.
         let Some(spec) = self.tree.member(self.resource.node, "spec") else {
             return false;
         };
-        let mut claims = self.tree.member_items(spec, "volumeClaimTemplates");
         self.at == "/spec/template"
-            && claims.any(|claim| self.claim_name(claim).as_deref() == Some(name))
+            && self
+                .tree
+                .member_items(spec, "volumeClaimTemplates")
+                .any(|claim| self.claim_name(claim).as_deref() == Some(name))
     }
 
     fn claim_name(&self, claim: NodeId) -> Option<String> {

@@ -2,9 +2,7 @@
 
 use crate::agent::Component;
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
-use crate::agent::wait_for::{
-    WaitForResources, WaitForShape, asks_for_nothing, endpoints, wait_for,
-};
+use crate::agent::wait_for::{WaitForResources, asks_for_nothing, endpoints, wait_for};
 use crate::annotations::too_long;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
@@ -82,47 +80,44 @@ impl Evaluation<'_, '_> {
         let key = &request.key;
         let Some(value) = &request.value else {
             let message = format!("the value of annotation `{key}` is not a string");
-            let finding = request.finding(Reason::InvalidAnnotation, message);
-            return Err(finding.with_help("put the value in quotes"));
+            return Err(request
+                .finding(Reason::InvalidAnnotation, message)
+                .with_help("put the value in quotes"));
         };
         if let Some(refusal) = too_long((key, value, request.offset)) {
-            let pointer = request.pointer.clone();
             return Err(Finding {
-                pointer,
+                pointer: request.pointer.clone(),
                 ..self.invalid(refusal)
             });
         }
         let endpoints = endpoints(value).map_err(|error| {
             let message = format!("annotation `{key}` {error}");
-            let finding = request.finding(Reason::InvalidAnnotation, message);
-            finding.with_help("for example `\"db:5432,cache:6379\"`")
+            request
+                .finding(Reason::InvalidAnnotation, message)
+                .with_help("for example `\"db:5432,cache:6379\"`")
         })?;
         let config = self.config;
-        let Some(image) = config.spec.wait_for.image.clone() else {
+        let Some(image) = &config.spec.wait_for.image else {
             let setting = "waitFor.image";
             let message =
                 format!("annotation `{key}` requests wait-for, but `{setting}` is not set");
             let help = format!(
                 "set `{setting}` to an image of mackerel-agent-injector, or remove the annotation"
             );
-            let finding = request.finding(Reason::WaitForImage, message);
-            return Err(finding.with_help(help));
+            return Err(request
+                .finding(Reason::WaitForImage, message)
+                .with_help(help));
         };
-        let amounts = match self.template.pod_resources {
-            true => WaitForResources::OfThePod,
-            false => WaitForResources::Own,
+        let amounts = if self.template.pod_resources {
+            WaitForResources::OfThePod
+        } else {
+            WaitForResources::Own
         };
         let pull_secrets = match agent {
             Some(_) => Vec::new(),
             None => self.pull_secrets(config),
         };
-        let shape = WaitForShape {
-            image: image.to_string(),
-            endpoints,
-            amounts,
-            pull_secrets,
-        };
-        let component = wait_for(config, shape);
+        let component = wait_for(config, image, endpoints, amounts, pull_secrets);
         match self.container_conflict(WAIT_FOR_CONTAINER, component.record.list.field()) {
             Some(conflict) => Err(conflict),
             None => Ok(Arc::new(component)),

@@ -18,7 +18,7 @@ use crate::manifest::pod_template::{
 use crate::options::ForeignAgents;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::differing::{Differing, Side, differing, listed};
-use crate::reconcile::kept_settings::{KeptSetting, Replacement, text};
+use crate::reconcile::kept_settings::{KeptSetting, Replacement, find, text};
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler};
 use crate::report::{Finding, Reason};
@@ -47,8 +47,7 @@ impl Adoptable {
         if existing.is_some_and(|existing| existing.kinds().contains(ComponentKind::Agent)) {
             return None;
         }
-        let mut containers = template.containers.iter();
-        let index = containers.position(|container| {
+        let index = template.containers.iter().position(|container| {
             container.is_agent && container.list != ContainerList::EphemeralContainers
         })?;
         let mut without = template.clone();
@@ -106,8 +105,11 @@ impl Reconciler<'_, '_> {
         adoption: &Adoptable,
         agent: &'a Component,
     ) -> Replacement<'a> {
-        let volumes = self.template.volumes.iter();
-        let volumes = volumes.filter_map(|volume| to_json(self.tree, volume.node).ok());
+        let volumes = self
+            .template
+            .volumes
+            .iter()
+            .filter_map(|volume| to_json(self.tree, volume.node).ok());
         Replacement {
             old: to_json(self.tree, adoption.old.node).unwrap_or_default(),
             old_list: adoption.old.list,
@@ -126,8 +128,9 @@ impl Reconciler<'_, '_> {
         let old = &adoption.old;
         if self.tree.kind(old.node) == Kind::Alias {
             let message = "the agent is an alias; an edit would change every alias of its anchor";
-            let refusal = self.finding_at(old, Reason::AdoptRefused, message.to_owned());
-            let refusal = refusal.with_help("replace the alias `*name` with the container");
+            let refusal = self
+                .finding_at(old, Reason::AdoptRefused, message)
+                .with_help("replace the alias `*name` with the container");
             return Reconciled::of(refusal, report.warnings);
         }
         let mut warnings = report.warnings;
@@ -137,19 +140,23 @@ impl Reconciler<'_, '_> {
             let lost = listed(&differences.lost);
             if self.options.foreign_agents != ForeignAgents::AdoptLossy {
                 let message = format!("the adopted container {name} would lose {lost}");
-                let refusal = self.finding_at(old, Reason::AdoptRefused, message);
-                let refusal = refusal.with_help("to adopt the agent without them, use `inject --adopt=lossy`; to keep them, set those that have a setting first");
+                let help = "to adopt the agent without them, use `inject --adopt=lossy`; to keep them, set those that have a setting first";
+                let refusal = self
+                    .finding_at(old, Reason::AdoptRefused, message)
+                    .with_help(help);
                 return Reconciled::of(refusal, warnings);
             }
             let message = format!("the adopted container {name} loses {lost}");
-            warnings.push(self.finding_at(old, Reason::AdoptLosesSettings, message).with_help(
-                "if the agent needs them, set those that have a setting, or do not adopt it",
-            ));
+            let help = "if the agent needs them, set those that have a setting, or do not adopt it";
+            let warning = self
+                .finding_at(old, Reason::AdoptLosesSettings, message)
+                .with_help(help);
+            warnings.push(warning);
         }
         let mut message = self.adoption_message(adoption, agent, &differences);
         if plan.wait_for().is_some() && self.existing.is_none() {
-            let kinds = ComponentKinds::from(ComponentKind::WaitFor);
-            message += &format!("; {}", kinds.passive(self.options.tense, "added"));
+            let waits = ComponentKinds::from(ComponentKind::WaitFor);
+            message += &format!("; {}", waits.passive(self.options.tense, "added"));
         }
         let target = self.patch_target();
         let mut first = target.kept_annotations(&adoption.kept);
@@ -173,16 +180,18 @@ impl Reconciler<'_, '_> {
 
     /// Returns the place of the old agent after the removal of the existing injection.
     fn place_of(&self, old: &Container) -> AgentPlace {
-        let others = self.template.containers.iter();
-        let before = others.filter(|other| other.list == old.list && other.index < old.index);
-        AgentPlace::Adopted {
-            list: old.list,
-            index: before.count(),
-        }
+        let list = old.list;
+        let index = self
+            .template
+            .containers
+            .iter()
+            .filter(|other| other.list == list && other.index < old.index)
+            .count();
+        AgentPlace::Adopted { list, index }
     }
 
     /// Returns a finding at the place of the old agent.
-    fn finding_at(&self, old: &Container, reason: Reason, message: String) -> Finding {
+    fn finding_at(&self, old: &Container, reason: Reason, message: impl Into<String>) -> Finding {
         let pointer = [self.at, &old.pointer()].concat();
         let offset = self.tree.place(old.node).start;
         Finding::new(reason, message, offset, &pointer)
@@ -257,10 +266,8 @@ impl Replacement<'_> {
                 new.push(added);
             }
         }
-        let [old, new] = [old, new].map(|parts| {
-            let parts = parts.into_iter().map(canonicalize);
-            Value::Array(parts.collect())
-        });
+        let [old, new]: [Value; 2] =
+            [old, new].map(|parts| parts.into_iter().map(canonicalize).collect());
         let equal = self.equal_in_meaning();
         let mut found = AdoptionDifferences::default();
         for Differing { name, side } in differing(&old, &new) {
@@ -295,11 +302,11 @@ impl Replacement<'_> {
 
     /// Returns true if the old agent has an empty folder at a path.
     fn is_scratch(&self, path: &str) -> bool {
-        let mounts = self.old.get("volumeMounts").and_then(Value::as_array);
-        let mut mounts = mounts.into_iter().flatten();
-        let mount = mounts.find(|mount| text(mount, "mountPath") == Some(path));
-        let volume = mount.and_then(|mount| self.volume(text(mount, "name")?));
-        volume.is_some_and(|volume| volume.get("emptyDir").is_some())
+        self.old["volumeMounts"]
+            .as_array()
+            .and_then(|mounts| find(mounts, "mountPath", path))
+            .and_then(|mount| self.volume(text(mount, "name")?))
+            .is_some_and(|volume| volume.get("emptyDir").is_some())
     }
 }
 
@@ -307,24 +314,23 @@ impl Replacement<'_> {
 fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
     let Range { start, end } = tree.place(node);
     let after = tree.source().get(end..).unwrap_or_default();
-    let rest_of_line = after.lines().next().unwrap_or_default();
-    if rest_of_line.trim_start().starts_with('#') {
+    if after
+        .lines()
+        .next()
+        .is_some_and(|rest_of_line| rest_of_line.trim_start().starts_with('#'))
+    {
         return true;
     }
     let text = tree.source().get(start..end).unwrap_or_default();
     // They are in the order of the text.
     let scalars = scalars(tree, node);
-    for (offset, _) in text.match_indices('#') {
+    text.match_indices('#').any(|(offset, _)| {
         let offset = start + offset;
         let next = scalars.partition_point(|scalar| scalar.end <= offset);
-        if !scalars
+        scalars
             .get(next)
-            .is_some_and(|scalar| scalar.contains(&offset))
-        {
-            return true;
-        }
-    }
-    false
+            .is_none_or(|scalar| !scalar.contains(&offset))
+    })
 }
 
 /// Returns the spans of the scalars at a node and below it.

@@ -40,8 +40,7 @@ impl Action {
     pub(super) fn remove(first: TemplatePatch) -> Self {
         Self {
             first,
-            then: None,
-            unwanted: None,
+            ..Self::default()
         }
     }
 }
@@ -99,10 +98,7 @@ pub fn apply_changes(
         .collect();
     let (removed, intermediate) = splice_and_verify(tree, changes, first, cache)?;
     let intermediate = match &intermediate {
-        Some(text) => {
-            let read = cache.read_edited(tree, &removed, text);
-            Some(read.map_err(invalid)?)
-        }
+        Some(text) => Some(cache.read_edited(tree, &removed, text).map_err(invalid)?),
         None => None,
     };
     let mut nodes = intermediate.as_ref().map(Nodes::of);
@@ -145,8 +141,9 @@ pub fn apply_changes(
 fn in_original(mut failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
     if let ApplyError::Refused(refused) = &mut failure {
         for (index, refusal) in refused {
-            let change = changes.get(*index);
-            refusal.offset = change.map_or(0, |change| tree.place(change.view.node).start);
+            refusal.offset = changes
+                .get(*index)
+                .map_or(0, |change| tree.place(change.view.node).start);
         }
     }
     failure
@@ -185,8 +182,9 @@ fn insertion_for(
     };
     // The user never sees the intermediate text.
     let offset = tree.place(change.view.node).start;
-    let inserted = target.insertion(plan, *place, records);
-    inserted.map_err(|refusal| UneditableChange { offset, ..refusal })
+    target
+        .insertion(plan, *place, records)
+        .map_err(|refusal| UneditableChange { offset, ..refusal })
 }
 
 /// A cache for lookups of many nodes of a tree.
@@ -226,8 +224,7 @@ fn splice_and_verify(
     if operations.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let spliced = splice(tree, operations, cache);
-    let spliced = spliced.map_err(|uneditable| {
+    let spliced = splice(tree, operations, cache).map_err(|uneditable| {
         ApplyError::Refused(refused_changes(tree, changes, patches, &uneditable, cache))
     })?;
     let text = edit::apply(tree.text(), &spliced.edits);

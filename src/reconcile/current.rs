@@ -32,10 +32,10 @@ impl ExistingInjection {
     /// Returns true if an injection would add byte for byte what the record says, and image, Secret and ConfigMap have the wanted
     /// names. Positions do not count.
     pub(super) fn is_current(&self, plan: &Plan) -> bool {
-        let mut changes = ComponentKind::ALL
+        ComponentKind::ALL
             .into_iter()
-            .filter_map(|kind| self.change(kind, plan));
-        changes.all(|change| change == ComponentChange::Kept)
+            .filter_map(|kind| self.change(kind, plan))
+            .all(|change| change == ComponentChange::Kept)
     }
 
     /// Returns the change of one component; none if it is neither present nor wanted.
@@ -54,10 +54,10 @@ impl ExistingInjection {
         let Some(old) = self.component(new.kind) else {
             return false;
         };
-        let same_plan = match &old.record {
-            Some(record) => record.plan == new.record.plan,
-            None => false,
-        };
+        let same_plan = old
+            .record
+            .as_ref()
+            .is_some_and(|record| record.plan == new.record.plan);
         // The `status` goes with the agent.
         let has_status = new.kind != ComponentKind::Agent
             || self.status
@@ -78,9 +78,10 @@ impl ExistingInjection {
             ComponentChange::Updated,
             ComponentChange::Removed,
         ] {
-            let kinds = ComponentKind::ALL.into_iter();
-            let kinds = kinds.filter(|kind| self.change(*kind, plan) == Some(change));
-            let kinds: ComponentKinds = kinds.collect();
+            let kinds: ComponentKinds = ComponentKind::ALL
+                .into_iter()
+                .filter(|kind| self.change(*kind, plan) == Some(change))
+                .collect();
             if !kinds.is_empty() {
                 changes.push(kinds.passive(tense, change.participle()));
             }
@@ -133,8 +134,11 @@ impl ExistingInjection {
 impl ExistingComponent {
     /// Returns the names of the fields that differ from the new component, but for the names that other tools may change.
     pub(super) fn fields_unlike(&self, new: &Component) -> Vec<String> {
-        let fields = self.value().map(|value| differing(value, &new.canonical));
-        let fields = fields.into_iter().flatten();
-        fields.map(|field| field.name).collect()
+        self.value()
+            .map(|value| differing(value, &new.canonical))
+            .into_iter()
+            .flatten()
+            .map(|field| field.name)
+            .collect()
     }
 }

@@ -57,8 +57,12 @@ impl Reconciler<'_, '_> {
         if existing.is_some_and(|existing| self.renamed_agent(existing).is_some()) {
             return report;
         }
-        let containers = self.template.containers.iter();
-        let agents = containers.filter(|container| container.is_agent).count();
+        let agents = self
+            .template
+            .containers
+            .iter()
+            .filter(|container| container.is_agent)
+            .count();
         let is_injected =
             existing.is_some_and(|existing| existing.kinds().contains(ComponentKind::Agent));
         let (message, help) = if is_injected {

@@ -73,16 +73,18 @@ fn fields(component: &Value) -> Fields<'_> {
 fn below<'v>(name: &str, value: &'v Value) -> Option<Fields<'v>> {
     match (name, value) {
         ("env" | "volumeMounts", Value::Array(items)) => {
-            let items = items.iter();
-            let named = items.map(|item| (format!("{name}: {}", item_name(item)), item));
+            let named = items
+                .iter()
+                .map(|item| (format!("{name}: {}", item_name(item)), item));
             Some(named.collect())
         }
         (
             "resources" | "resources.limits" | "resources.requests" | "securityContext",
             Value::Object(members),
         ) => {
-            let members = members.iter();
-            let named = members.map(|(member, value)| (format!("{name}.{member}"), value));
+            let named = members
+                .iter()
+                .map(|(member, value)| (format!("{name}.{member}"), value));
             Some(named.collect())
         }
         _ => None,
@@ -91,8 +93,10 @@ fn below<'v>(name: &str, value: &'v Value) -> Option<Fields<'v>> {
 
 /// Returns the key of a list's item: the path of a mount, the name of anything else.
 fn item_name(item: &Value) -> &str {
-    let key = item.get("mountPath").or_else(|| item.get("name"));
-    key.and_then(Value::as_str).unwrap_or_default()
+    item.get("mountPath")
+        .or_else(|| item.get("name"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Lists all names, of what is lost or refused: `` `env: TZ`, `image` ``

@@ -59,9 +59,11 @@ impl Drift {
         if !existing.is_complete() {
             return Some(Drift::Gone);
         }
-        let mut components = existing.components.iter();
-        let is_changed = components.any(ExistingComponent::is_changed);
-        is_changed.then_some(Drift::Changed)
+        existing
+            .components
+            .iter()
+            .any(ExistingComponent::is_changed)
+            .then_some(Drift::Changed)
     }
 
     /// Describes the drift. The message names the fields that differ from `wanted`, the plan of today, if there is one: the record
@@ -82,8 +84,10 @@ impl Drift {
                 None => "the `record` annotation lists something that cannot be read".to_owned(),
             },
             Drift::Changed => {
-                let mut edited = existing.components.iter().filter(|old| old.is_changed());
-                let unwanted = edited.find(|old| wanted.is_none_or(|plan| !old.is_wanted(plan)));
+                let unwanted = existing
+                    .components
+                    .iter()
+                    .find(|old| old.is_changed() && wanted.is_none_or(|plan| !old.is_wanted(plan)));
                 match unwanted.and_then(|edited| describe_change(tree, edited, wanted)) {
                     Some(description) => return description,
                     None => "the agent cannot be read".to_owned(),
@@ -99,8 +103,11 @@ impl Drift {
 
     /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit.
     pub fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
-        let mut edited = existing.components.iter().filter(|old| old.is_changed());
-        self == Drift::Changed && edited.all(|old| old.is_wanted(plan))
+        self == Drift::Changed
+            && existing
+                .components
+                .iter()
+                .all(|old| !old.is_changed() || old.is_wanted(plan))
     }
 
     pub(super) fn help(self, direction: Direction) -> String {
@@ -119,15 +126,19 @@ fn describe_change(
     edited: &ExistingComponent,
     wanted: Option<&Plan>,
 ) -> Option<DriftDescription> {
-    let new = wanted.and_then(|plan| plan.component(edited.kind));
-    let fields = new.map(|new| edited.fields_unlike(new)).unwrap_or_default();
+    let fields = wanted
+        .and_then(|plan| plan.component(edited.kind))
+        .map(|new| edited.fields_unlike(new))
+        .unwrap_or_default();
     let subject = ComponentKinds::from(edited.kind).subject();
     let mut message = format!("{subject} was modified after injection");
     if !fields.is_empty() {
         message += &format!("; it differs from the configuration in {}", listed(&fields));
     }
-    let mut places = fields.iter().filter_map(|field| edited.place(tree, field));
-    let (node, pointer) = places.next().or_else(|| edited.place(tree, ""))?;
+    let (node, pointer) = fields
+        .iter()
+        .find_map(|field| edited.place(tree, field))
+        .or_else(|| edited.place(tree, ""))?;
     Some(DriftDescription {
         message,
         offset: tree.place(node).start,
@@ -137,8 +148,8 @@ fn describe_change(
 
 impl ExistingComponent {
     fn is_wanted(&self, plan: &Plan) -> bool {
-        let new = plan.component(self.kind);
-        new.is_some_and(|new| self.fields_unlike(new).is_empty())
+        plan.component(self.kind)
+            .is_some_and(|new| self.fields_unlike(new).is_empty())
     }
 
     /// Returns the node of the field that a name leads to, as far as it exists, and its JSON Pointer from the template; the
@@ -175,8 +186,9 @@ fn below_node(tree: &Tree<'_>, node: NodeId, pointer: String, name: &str) -> (No
     for (index, item) in tree.items(node).enumerate() {
         let key = tree
             .member(item, "mountPath")
-            .or_else(|| tree.member(item, "name"));
-        if key.and_then(|key| tree.scalar(key)).as_deref() == Some(name) {
+            .or_else(|| tree.member(item, "name"))
+            .and_then(|key| tree.scalar(key));
+        if key.as_deref() == Some(name) {
             return (item, format!("{pointer}/{index}"));
         }
     }
@@ -185,8 +197,11 @@ fn below_node(tree: &Tree<'_>, node: NodeId, pointer: String, name: &str) -> (No
 
 /// Describes the first part that is absent.
 fn gone(existing: &ExistingInjection) -> Option<String> {
-    let mut components = existing.components.iter();
-    if let Some(component) = components.find(|component| component.container.is_none()) {
+    if let Some(component) = existing
+        .components
+        .iter()
+        .find(|component| component.container.is_none())
+    {
         let name = component.kind.container();
         return Some(format!(
             "the container `{name}` was removed, renamed or moved"
@@ -198,7 +213,9 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
             volume.name()
         ));
     }
-    let mut pull_secrets = existing.pull_secrets.iter();
-    let (name, _) = pull_secrets.find(|(_, secret)| secret.is_none())?;
+    let (name, _) = existing
+        .pull_secrets
+        .iter()
+        .find(|(_, secret)| secret.is_none())?;
     Some(format!("the pull secret `{name}` was removed or renamed"))
 }

@@ -7,7 +7,7 @@ use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::mounted_volumes;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
-use crate::reconcile::drift::Drift;
+use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::report::{Finding, Reason};
 use std::collections::HashMap;
 
@@ -28,7 +28,11 @@ impl Reconciler<'_, '_> {
         wanted: Option<&Plan>,
     ) -> Finding {
         let direction = self.options.direction;
-        let description = drift.describe(self.tree, existing, wanted);
+        let DriftDescription {
+            message,
+            offset,
+            pointer,
+        } = drift.describe(self.tree, existing, wanted);
         let renamed = match drift {
             Drift::Gone => self.renamed_agent(existing),
             Drift::NewerRecord | Drift::BrokenRecord | Drift::Changed => None,
@@ -42,8 +46,7 @@ impl Reconciler<'_, '_> {
             }
             (None, _) => drift.help(direction),
         };
-        let pointer = format!("{}{}", self.at, description.pointer);
-        let (message, offset) = (description.message, description.offset);
+        let pointer = [self.at, &pointer].concat();
         Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help)
     }
 
@@ -78,8 +81,9 @@ impl Reconciler<'_, '_> {
                 Some(renamed) => format!("{renamed}; otherwise, {separate}"),
                 None => separate.to_owned(),
             };
-            let refusal = Finding::new(Reason::HandEdited, message, offset, &pointer);
-            return Some(refusal.with_help(help));
+            return Some(
+                Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help),
+            );
         }
         None
     }
@@ -90,8 +94,11 @@ impl Reconciler<'_, '_> {
         if !was_injected || existing.container(ComponentKind::Agent).is_some() {
             return None;
         }
-        let mut containers = self.template.containers.iter();
-        let other = containers.find(|container| container.is_agent)?;
+        let other = self
+            .template
+            .containers
+            .iter()
+            .find(|container| container.is_agent)?;
         Some(match other.name.as_deref() {
             Some(CONTAINER) => format!(
                 "if the container in `{}` is it, move it back",

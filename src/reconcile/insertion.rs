@@ -83,23 +83,16 @@ impl<'a> PatchTarget<'a, '_> {
     /// the agent is added.
     pub(super) fn kept_annotations(self, kept: &[KeptSetting]) -> TemplatePatch {
         let mut builder = PatchBuilder::new(self.path);
-        let states = (
-            self.state(Parent::Metadata),
-            self.state(Parent::Annotations),
-        );
-        if let (Ok(metadata), Ok(annotations)) = states
-            && !kept.is_empty()
+        if !kept.is_empty()
+            && let Ok(metadata) = self.state(Parent::Metadata)
+            && let Ok(annotations) = self.state(Parent::Annotations)
         {
-            let mut each = Vec::new();
-            for KeptSetting { key, value, .. } in kept {
-                each.push((key.clone(), Value::from(value.as_str())));
-            }
-            add_annotations(
-                &mut builder,
-                &metadata,
-                &annotations,
-                &OwnAnnotations::of(each),
-            );
+            let each = kept
+                .iter()
+                .map(|kept| (kept.key.clone(), Value::from(&*kept.value)))
+                .collect();
+            let added = OwnAnnotations::of(each);
+            add_annotations(&mut builder, &metadata, &annotations, &added);
         }
         builder.finish()
     }
@@ -176,11 +169,10 @@ impl<'a> Insertion<'a, '_> {
     /// Returns true if a field of `holder` is a list in brackets. The editor may write a new list like it.
     fn has_list_in_brackets(&self, holder: Option<NodeId>) -> bool {
         let tree = self.target.tree;
-        let mut fields = holder
-            .into_iter()
-            .flat_map(|holder| tree.entries(tree.alias_target(holder)));
-        fields.any(|(_, value)| {
-            tree.style(value) == Style::Flow && tree.items(value).next().is_some()
+        holder.is_some_and(|holder| {
+            tree.entries(tree.alias_target(holder)).any(|(_, value)| {
+                tree.style(value) == Style::Flow && tree.items(value).next().is_some()
+            })
         })
     }
 
@@ -232,8 +224,10 @@ impl<'a> Insertion<'a, '_> {
 
     /// Returns the number of containers that the list has.
     fn count(&self, list: ContainerList) -> usize {
-        let containers = self.target.template.containers.iter();
-        containers
+        self.target
+            .template
+            .containers
+            .iter()
             .filter(|container| container.list == list)
             .count()
     }
@@ -260,17 +254,26 @@ impl<'a> Insertion<'a, '_> {
         if !matches!(self.place, AgentPlace::Adopted { .. }) {
             return None;
         }
-        let mut volumes = self.target.template.volumes.iter();
         let name = volume.name();
-        volumes.find(|other| other.name.as_ref() == Some(&name))
+        self.target
+            .template
+            .volumes
+            .iter()
+            .find(|other| other.name.as_ref() == Some(&name))
     }
 
     /// Returns the names of the pull secrets to add, and records them after those that are recorded.
     fn pull_secrets(&mut self) -> Vec<&'a String> {
-        let recorded = self.record.pull_secrets.take();
-        let mut names = recorded.map_or_else(Vec::new, |recorded| recorded.names);
-        let mut added: Vec<&String> = self.plan.pull_secrets().collect();
-        added.retain(|name| !names.contains(name));
+        let mut names = self
+            .record
+            .pull_secrets
+            .take()
+            .map_or_else(Vec::new, |recorded| recorded.names);
+        let added: Vec<&String> = self
+            .plan
+            .pull_secrets()
+            .filter(|name| !names.contains(name))
+            .collect();
         names.extend(added.iter().copied().cloned());
         if !names.is_empty() {
             let after = self.target.template.pull_secrets.len();
@@ -307,12 +310,12 @@ impl<'a> Insertion<'a, '_> {
         }
         let list = match &change.components[..] {
             [component] => Arc::clone(&component.container_list),
-            components => {
-                let containers = components
+            components => Arc::new(
+                components
                     .iter()
-                    .map(|component| Value::clone(&component.container));
-                Arc::new(containers.collect())
-            }
+                    .map(|component| Value::clone(&component.container))
+                    .collect(),
+            ),
         };
         builder.add(&["/spec/", field].concat(), list);
     }
@@ -330,10 +333,11 @@ impl<'a> Insertion<'a, '_> {
     }
 
     fn add_volumes(&self, builder: &mut PatchBuilder<'_>, state: &ParentState) {
-        let components = self.plan.components.iter();
-        let with_volumes = components.filter(|component| !component.volumes.is_empty());
-        // Only one kind of component has volumes.
-        for component in with_volumes {
+        for component in &self.plan.components {
+            if component.volumes.is_empty() {
+                continue;
+            }
+            // Only one kind of component has volumes.
             if !state.takes_members() {
                 builder.add("/spec/volumes", Arc::clone(&component.volume_list));
                 continue;
@@ -341,8 +345,7 @@ impl<'a> Insertion<'a, '_> {
             for (volume, value) in &component.volumes {
                 match self.replaced_volume(volume) {
                     Some(old) => {
-                        let path = format!("/spec/volumes/{}", old.index);
-                        builder.replace(&path, Arc::clone(value));
+                        builder.replace(&item_pointer("volumes", old.index), Arc::clone(value));
                     }
                     None => builder.add("/spec/volumes/-", Arc::clone(value)),
                 }

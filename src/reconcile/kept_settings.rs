@@ -84,17 +84,18 @@ impl Replacement<'_> {
     }
 
     fn is_valid(&self, kept: &[KeptSetting]) -> bool {
-        let mut given: Vec<Given<'_>> = Vec::new();
-        for KeptSetting { key, value, .. } in kept {
-            given.push((key, value, 0));
-        }
+        let given: Vec<Given<'_>> = kept
+            .iter()
+            .map(|kept| (&*kept.key, &*kept.value, 0))
+            .collect();
         overlay(self.config, &given).is_ok()
     }
 
     /// Returns the annotations of the template, those with another name by the one that is written.
     fn given(&self) -> BTreeSet<&str> {
-        let given = self.template.annotations.iter();
-        given
+        self.template
+            .annotations
+            .iter()
             .filter_map(|given| match Annotation::of(&given.key)? {
                 Annotation::Env => Some(&*given.key),
                 annotation => Some(annotation.key()),
@@ -126,11 +127,9 @@ impl Replacement<'_> {
             };
             match setting {
                 Some(setting) => {
-                    kept.extend(
-                        setting
-                            .annotation
-                            .map(|annotation| KeptSetting::new(annotation, value)),
-                    );
+                    if let Some(annotation) = setting.annotation {
+                        kept.push(KeptSetting::new(annotation, value));
+                    }
                 }
                 None => kept.push(KeptSetting {
                     annotation: Annotation::Env,
@@ -165,20 +164,17 @@ impl Replacement<'_> {
 
     fn agent_config(&self) -> Vec<KeptSetting> {
         let configured = &self.config.spec.agent.config;
+        let reference = &configured.config_map_key_ref;
         let mut kept = Vec::new();
         if let Some(mounted) = self.config_map() {
-            let name = configured
-                .config_map_key_ref
-                .name
-                .as_deref()
-                .map(String::as_str);
+            let name = reference.name.as_deref().map(String::as_str);
             if configured.location.is_some() || name != Some(mounted.name) {
                 kept.push(KeptSetting::new(
                     Annotation::AgentConfigMapName,
                     mounted.name,
                 ));
             }
-            if *configured.config_map_key_ref.key != mounted.key {
+            if *reference.key != mounted.key {
                 kept.push(KeptSetting::new(Annotation::AgentConfigMapKey, mounted.key));
             }
         } else if let Some(location) =
@@ -278,9 +274,12 @@ impl Replacement<'_> {
 
     /// Returns true if an annotation of the template gives this setting.
     pub(super) fn has_annotation_of(&self, setting: &Setting) -> bool {
-        let mut given = self.template.annotations.iter();
         setting.annotation.is_some()
-            && given.any(|given| Annotation::of(&given.key) == setting.annotation)
+            && self
+                .template
+                .annotations
+                .iter()
+                .any(|given| Annotation::of(&given.key) == setting.annotation)
     }
 
     /// Returns the pod's volume of this name.
@@ -291,8 +290,8 @@ impl Replacement<'_> {
     /// Returns the ConfigMap of the old agent's configuration, if it is one.
     fn config_map(&self) -> Option<MountedConfigMap<'_>> {
         let path = value(&self.old, AGENT_CONFIG)?;
-        let mut mounts = self.old.get("volumeMounts")?.as_array()?.iter();
-        mounts.find_map(|mount| {
+        let mounts = self.old["volumeMounts"].as_array()?;
+        mounts.iter().find_map(|mount| {
             let mount_path = text(mount, "mountPath")?;
             let below = path.strip_prefix(mount_path.trim_end_matches('/'))?;
             let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
@@ -301,7 +300,7 @@ impl Replacement<'_> {
                 _ => return None,
             };
             let config_map = self.volume(text(mount, "name")?)?.get("configMap")?;
-            let key = match config_map.get("items").and_then(Value::as_array) {
+            let key = match config_map["items"].as_array() {
                 Some(items) => text(find(items, "path", file)?, "key")?,
                 None => file,
             };
@@ -325,22 +324,25 @@ pub(super) fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field)?.as_str()
 }
 
-fn find<'a>(items: &'a [Value], field: &str, wanted: &str) -> Option<&'a Value> {
+pub(super) fn find<'a>(items: &'a [Value], field: &str, wanted: &str) -> Option<&'a Value> {
     items.iter().find(|item| text(item, field) == Some(wanted))
 }
 
 /// Returns the variables by name; of two with one name the last counts.
 fn variables(container: &Value) -> BTreeMap<&str, &Value> {
-    let variables = container.get("env").and_then(Value::as_array);
-    let variables = variables.into_iter().flatten();
-    variables
+    container["env"]
+        .as_array()
+        .into_iter()
+        .flatten()
         .filter_map(|variable| Some((text(variable, "name")?, variable)))
         .collect()
 }
 
 fn variable<'a>(container: &'a Value, name: &str) -> Option<&'a Value> {
-    let mut variables = container.get("env")?.as_array()?.iter();
-    variables.rfind(|variable| text(variable, "name") == Some(name))
+    container["env"]
+        .as_array()?
+        .iter()
+        .rfind(|variable| text(variable, "name") == Some(name))
 }
 
 fn value<'a>(container: &'a Value, name: &str) -> Option<&'a str> {
@@ -365,8 +367,8 @@ fn meaning(container: &Value, variable: Option<&Value>, form: VariableForm) -> O
 
 /// `a:b, c:d` -> `a:b,c:d`
 fn items(list: &str) -> String {
-    let items = list.split(',').map(str::trim);
-    items
+    list.split(',')
+        .map(str::trim)
         .filter(|item| !item.is_empty())
         .collect::<Vec<_>>()
         .join(",")

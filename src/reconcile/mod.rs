@@ -82,7 +82,7 @@ impl Reconciled {
 
     /// Adds the components that the template has afterwards.
     fn with_components(mut self, plan: &Plan, wait_for_cause: Option<Cause>) -> Self {
-        self.agent = plan.agent().map(Arc::clone);
+        self.agent = plan.agent().cloned();
         if let (Some(wait_for), Some(cause)) = (plan.wait_for(), wait_for_cause) {
             let wait_for = Arc::clone(wait_for);
             self.wait_for = Some(Waiting { wait_for, cause });
@@ -166,12 +166,11 @@ impl Reconciler<'_, '_> {
             reconciled.decision.message += &format!("; no agent: {}", skip.message);
         }
         reconciled.action = Some(Action {
-            first: TemplatePatch::default(),
             then: Some(Addition {
                 plan,
                 place: AgentPlace::Last,
             }),
-            unwanted: None,
+            ..Action::default()
         });
         reconciled
     }

@@ -31,8 +31,10 @@ impl TemplatePatch {
         let mut operations = Vec::with_capacity(self.operations.len());
         for operation in self.operations {
             let whole = operation.path();
-            let below = whole.as_str().strip_prefix(prefix);
-            let path = below.map_or_else(|| whole.clone(), pointer);
+            let path = whole
+                .as_str()
+                .strip_prefix(prefix)
+                .map_or_else(|| whole.clone(), pointer);
             operations.push(match operation {
                 Operation::Add { value, .. } | Operation::InsertBefore { value, .. } => {
                     let value = Arc::unwrap_or_clone(value);
@@ -198,13 +200,15 @@ impl PatchTarget<'_, '_> {
 /// Refuses a field that is neither null nor the mapping or list that it must be.
 fn wrong_kind(tree: &Tree<'_>, node: NodeId, wanted: Kind, name: &str) -> UneditableChange {
     let offset = tree.place(node).start;
-    let rest = tree.source().get(offset..).unwrap_or_default();
-    let line = rest.lines().next().unwrap_or_default();
     // A mapping with `key:value` as its only line is a string to YAML.
-    let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
-        !key.contains(['"', '\'', ' '])
-            && value.starts_with(|next: char| !next.is_ascii_whitespace())
-    });
+    let lacks_blank = tree
+        .source()
+        .get(offset..)
+        .and_then(|rest| rest.lines().next()?.split_once(':'))
+        .is_some_and(|(key, value)| {
+            !key.contains(['"', '\'', ' '])
+                && value.starts_with(|next: char| !next.is_ascii_whitespace())
+        });
     let help = match wanted {
         Kind::Mapping if lacks_blank => "write a blank after the `:`",
         _ => "correct the field; the API server rejects it as well",

@@ -25,23 +25,27 @@ impl PatchTarget<'_, '_> {
         };
         removal.remove_annotations(kept);
         for list in [ContainerList::Containers, ContainerList::InitContainers] {
-            let containers = existing.containers();
-            let of_list = containers.filter(|(_, container)| container.list == list);
-            let indices = of_list.map(|(_, container)| container.index).collect();
+            let indices = existing
+                .containers()
+                .filter(|(_, container)| container.list == list)
+                .map(|(_, container)| container.index)
+                .collect();
             let parent = match list {
                 ContainerList::InitContainers => Some(Parent::InitContainers),
                 ContainerList::Containers | ContainerList::EphemeralContainers => None,
             };
             removal.remove_items(list.field(), indices, parent);
         }
-        let volumes = existing.volumes().filter_map(|(_, volume)| volume.as_ref());
-        let indices = volumes.map(|volume| volume.index).collect();
+        let indices = existing
+            .volumes()
+            .filter_map(|(_, volume)| Some(volume.as_ref()?.index))
+            .collect();
         removal.remove_items("volumes", indices, Some(Parent::Volumes));
-        let secrets = existing
+        let indices: Vec<usize> = existing
             .pull_secrets
             .iter()
-            .filter_map(|(_, secret)| secret.as_ref());
-        let indices: Vec<usize> = secrets.map(|secret| secret.index).collect();
+            .filter_map(|(_, secret)| Some(secret.as_ref()?.index))
+            .collect();
         // At the injection there were others before them; if a user has removed those since, the list goes.
         if !indices.is_empty() && self.template.pull_secrets.is_empty() {
             removal.builder.remove("/spec/imagePullSecrets");
@@ -88,15 +92,16 @@ impl Removal<'_, '_> {
             }
         }
         for key in keys {
-            let path = format!("/metadata/annotations/{}", escape(key));
-            self.builder.remove(&path);
+            self.builder
+                .remove(&format!("/metadata/annotations/{}", escape(key)));
         }
     }
 
     /// Returns true if a merge key brings the member.
     fn is_merged(&self, mapping: Option<NodeId>, key: &str) -> bool {
-        let json = mapping.and_then(|node| to_json(self.target.tree, node).ok());
-        json.is_some_and(|json| json.get(key).is_some())
+        mapping
+            .and_then(|node| to_json(self.target.tree, node).ok())
+            .is_some_and(|json| json.get(key).is_some())
     }
 
     /// Returns the number of members of a mapping.
@@ -115,16 +120,17 @@ impl Removal<'_, '_> {
             return;
         }
         // From the last to the first, so that each index stays true.
-        indices.sort_unstable_by(|a, b| b.cmp(a));
-        for index in indices {
+        indices.sort_unstable();
+        for index in indices.into_iter().rev() {
             self.builder.remove(&item_pointer(field, index));
         }
     }
 
     fn items(&self, parent: Parent) -> usize {
         let tree = self.target.tree;
-        let node = self.target.node(parent);
-        node.map_or(0, |node| tree.items(tree.alias_target(node)).count())
+        self.target
+            .node(parent)
+            .map_or(0, |node| tree.items(tree.alias_target(node)).count())
     }
 
     fn has_created(&self, parent: Parent) -> bool {

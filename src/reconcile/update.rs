@@ -197,8 +197,10 @@ impl Reconciler<'_, '_> {
         warnings: &mut Vec<Finding>,
     ) -> Plan {
         let old = existing.component(ComponentKind::Agent);
-        let mut components = plan.components.iter_mut();
-        let new = components.find(|component| component.kind == ComponentKind::Agent);
+        let new = plan
+            .components
+            .iter_mut()
+            .find(|component| component.kind == ComponentKind::Agent);
         let (Some(old), Some(new)) = (old, new) else {
             return plan;
         };
@@ -235,11 +237,13 @@ impl Reconciler<'_, '_> {
         let setting = name.setting();
         let message =
             format!("keeping `{setting}` at {current}, which was changed after injection");
-        let help = match self.is_explicit(name) {
-            true => "if kustomize has not added the prefix or suffix, restore the configured name",
-            false => &format!(
+        let help = if self.is_explicit(name) {
+            "if kustomize has not added the prefix or suffix, restore the configured name"
+                .to_owned()
+        } else {
+            format!(
                 "set `{setting}` in the configuration: to this value to accept it, to another one to override it"
-            ),
+            )
         };
         self.finding(Reason::ValueKept, message).with_help(help)
     }
@@ -247,14 +251,14 @@ impl Reconciler<'_, '_> {
     /// Returns true if the configuration or an annotation sets the name.
     fn is_explicit(&self, name: &ReplaceableName) -> bool {
         let config = self.context.config;
-        if config.is_explicit(name.setting()) {
-            return true;
-        }
-        let Some(annotation) = name.annotation() else {
-            return false;
-        };
-        let mut given = self.template.annotations.iter();
-        config.allows(annotation)
-            && given.any(|given| Annotation::of(&given.key) == Some(annotation))
+        config.is_explicit(name.setting())
+            || name.annotation().is_some_and(|annotation| {
+                config.allows(annotation)
+                    && self
+                        .template
+                        .annotations
+                        .iter()
+                        .any(|given| Annotation::of(&given.key) == Some(annotation))
+            })
     }
 }
