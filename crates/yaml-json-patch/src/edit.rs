@@ -2,6 +2,7 @@
 
 use crate::read::Unchanged;
 use crate::tree::Tree;
+use memchr::{memchr, memrchr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -219,6 +220,9 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Bytes that are compared at once.
+const BLOCK: usize = 16;
+
 /// Leaves out the lines at both ends that stay.
 fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>) {
     let old = &original[range.clone()];
@@ -229,25 +233,38 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
         edits.push(Edit::replace(range, new));
         return;
     }
-    let head = common_lines(old.split_inclusive('\n'), new.split_inclusive('\n'));
+    let head = common_head(old.as_bytes(), new.as_bytes());
     let (old, new) = (&old[head..], &new[head..]);
-    let tail = common_lines(
-        old.split_inclusive('\n').rev(),
-        new.split_inclusive('\n').rev(),
-    );
+    let tail = common_tail(old.as_bytes(), new.as_bytes());
     let changed = range.start + head..range.end - tail;
     edits.push(Edit::replace(changed, &new[..new.len() - tail]));
 }
 
 /// The bytes of the lines that both begin with.
-fn common_lines<'l>(
-    old: impl Iterator<Item = &'l str>,
-    new: impl Iterator<Item = &'l str>,
-) -> usize {
-    old.zip(new)
-        .take_while(|(old, new)| old == new)
-        .map(|(line, _)| line.len())
-        .sum()
+fn common_head(old: &[u8], new: &[u8]) -> usize {
+    // A block is compared at once.
+    let blocks = old.chunks_exact(BLOCK).zip(new.chunks_exact(BLOCK));
+    let mut head = blocks.take_while(|(old, new)| old == new).count() * BLOCK;
+    let bytes = old[head..].iter().zip(&new[head..]);
+    head += bytes.take_while(|(old, new)| old == new).count();
+    memrchr(b'\n', &old[..head]).map_or(0, |feed| feed + 1)
+}
+
+/// The bytes of the lines that both end with.
+fn common_tail(old: &[u8], new: &[u8]) -> usize {
+    let blocks = old.rchunks_exact(BLOCK).zip(new.rchunks_exact(BLOCK));
+    let mut tail = blocks.take_while(|(old, new)| old == new).count() * BLOCK;
+    let bytes = old.iter().rev().skip(tail).zip(new.iter().rev().skip(tail));
+    tail += bytes.take_while(|(old, new)| old == new).count();
+    let begins_line = |text: &[u8]| {
+        text[..text.len() - tail]
+            .last()
+            .is_none_or(|last| *last == b'\n')
+    };
+    if begins_line(old) && begins_line(new) {
+        return tail;
+    }
+    memchr(b'\n', &old[old.len() - tail..]).map_or(0, |feed| tail - feed - 1)
 }
 
 impl Tree<'_> {
@@ -263,7 +280,55 @@ impl Tree<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Edit, apply, compose, origins};
+    use super::{Edit, apply, common_head, common_tail, compose, origins};
+
+    /// All texts of up to four of three characters.
+    fn short_texts() -> Vec<String> {
+        let mut texts = vec![String::new()];
+        for start in 0..40 {
+            for next in ["a", "b", "\n"] {
+                texts.push(format!("{}{next}", texts[start]));
+            }
+        }
+        texts
+    }
+
+    fn bytes_of_common_lines<'l>(
+        old: impl Iterator<Item = &'l str>,
+        new: impl Iterator<Item = &'l str>,
+    ) -> usize {
+        let lines = old.zip(new).take_while(|(old, new)| old == new);
+        lines.map(|(line, _)| line.len()).sum()
+    }
+
+    #[test]
+    fn whole_lines_are_common() {
+        let texts = short_texts();
+        for (old, new) in texts
+            .iter()
+            .flat_map(|old| texts.iter().map(move |new| (old, new)))
+        {
+            // Shorter than a block, and longer.
+            for around in ["", "a line of a text that stays"] {
+                let [old, new] = [old, new].map(|text| format!("{around}{text}{around}"));
+                if old == new {
+                    continue;
+                }
+                let (old_lines, new_lines) =
+                    (|| old.split_inclusive('\n'), || new.split_inclusive('\n'));
+                assert_eq!(
+                    common_head(old.as_bytes(), new.as_bytes()),
+                    bytes_of_common_lines(old_lines(), new_lines()),
+                    "{old:?} {new:?}"
+                );
+                assert_eq!(
+                    common_tail(old.as_bytes(), new.as_bytes()),
+                    bytes_of_common_lines(old_lines().rev(), new_lines().rev()),
+                    "{old:?} {new:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_place_of_the_edited_text_stood_somewhere() {
