@@ -73,7 +73,7 @@ fn notes(config: &Config) -> Vec<String> {
             spec.kubernetes_version
         ));
     }
-    if spec.wait_for.image.is_some() {
+    if config.is_explicit("waitFor.image") {
         notes.push("warning: `waitFor.image` has no effect: pods that request wait-for are left alone and reported".to_owned());
     }
     if config.is_explicit("namespace") {

@@ -246,9 +246,25 @@ impl Messages {
 
     /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
     fn rows_of<'e>(&'e self, end: Option<&'e RunEnd<'_>>) -> impl Iterator<Item = Row<'e>> {
+        self.rows_of_texts(end, |text| text.text)
+    }
+
+    /// Returns all findings of a run without their places in the texts, which takes much less time.
+    fn rows_without_places<'e>(
+        &'e self,
+        end: Option<&'e RunEnd<'_>>,
+    ) -> impl Iterator<Item = Row<'e>> {
+        self.rows_of_texts(end, |_| "")
+    }
+
+    fn rows_of_texts<'e>(
+        &'e self,
+        end: Option<&'e RunEnd<'_>>,
+        text_of: fn(&ProcessedText<'e>) -> &'e str,
+    ) -> impl Iterator<Item = Row<'e>> {
         let of_texts = end.into_iter().flat_map(move |end| {
             let texts = end.texts.iter();
-            let rows = texts.flat_map(|text| text.injection.rows(text.name, text.text));
+            let rows = texts.flat_map(move |text| text.injection.rows(text.name, text_of(text)));
             // A function call has no list of changes on stdout.
             rows.map(move |row| match (self.is_call, end.options.tense) {
                 (true, Tense::Conditional) => row.for_check().of_call(),
@@ -322,7 +338,7 @@ impl Messages {
             lines.push(self.summary(end));
         }
         if !self.is_call && self.verbosity != Verbosity::Errors {
-            lines.extend(reason_line(self.rows_of(end)));
+            lines.extend(reason_line(self.rows_without_places(end)));
         }
         if !lines.is_empty() {
             let text = lines.join("\n") + "\n";

@@ -58,7 +58,7 @@ impl Messages {
     fn result(&self, end: &RunEnd<'_>) -> String {
         let counted = |tense| {
             let without_template = end.kinds_without_template().total();
-            let parts = totals(self.rows_of(Some(end)), without_template, tense);
+            let parts = totals(self.rows_without_places(Some(end)), without_template, tense);
             match parts.is_empty() {
                 true => "no resources".to_owned(),
                 false => parts.join(", "),
@@ -94,7 +94,7 @@ impl Messages {
 
     /// `1 error; no file was changed; to skip what failed, use …`
     fn failure(&self, end: &RunEnd<'_>, consequence: &str) -> String {
-        let rows = self.rows_of(Some(end));
+        let rows = self.rows_without_places(Some(end));
         let errors: Vec<Row<'_>> = rows.filter(|row| row.severity == Severity::Error).collect();
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
@@ -120,6 +120,7 @@ impl Messages {
     }
 
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {
-        self.rows_of(Some(end)).any(|row| row.is_change())
+        self.rows_without_places(Some(end))
+            .any(|row| row.is_change())
     }
 }

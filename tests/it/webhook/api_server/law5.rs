@@ -72,7 +72,9 @@ fn the_api_server_makes_the_pods_of_each_case() {
         let hides = explicit
             .into_iter()
             .any(|path| path.starts_with("select.") || path.starts_with("waitFor.annotations"));
-        if case.options != INJECT || hides || carries_record(&case.text) {
+        // The pods are created in a namespace with a longer name.
+        let is_elsewhere = case.name == "roles/namespace-of-one-letter";
+        if case.options != INJECT || hides || is_elsewhere || carries_record(&case.text) {
             continue;
         }
         let key = (

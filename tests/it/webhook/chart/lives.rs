@@ -294,13 +294,17 @@ fn its_notes_say_what_must_exist_and_what_to_restart() {
             "\nin the namespaces with the label chart-test=",
             "\n1. In each of their namespaces, create the Secret team-key",
             "\n2. For the ServiceAccounts of the pods",
-            " | mackerel-agent-injector rbac -\n",
+            "\n   kubectl get configmap mackerel-agent-injector --namespace=",
+            " -o jsonpath='{.data.agent-injector\\.yaml}' > injector.yaml\n",
+            " | mackerel-agent-injector rbac --config injector.yaml - | kubectl apply -f -\n",
             "\n3. Pods that run already have no agent.",
             "kubectl rollout restart deployment,statefulset,daemonset",
             "\n   kubectl get pods,namespaces -A -o json | \
-             mackerel-agent-injector status --set injection=annotated --namespace-selector chart-test=",
+             mackerel-agent-injector status --config injector.yaml --namespace-selector chart-test=",
         ] {
             assert!(notes.contains(part), "{part}, in:\n{notes}");
         }
+        let configuration = release.get("configmap", NAME).unwrap();
+        assert!(configuration["data"]["agent-injector.yaml"].is_string());
     });
 }
