@@ -5,7 +5,7 @@ use crate::cli::ignore_files::IgnoreFiles;
 use crate::cli::input::{canonical, failed};
 use crate::cli::messages::Messages;
 use crate::inject::totals::plural;
-use crate::manifest::kustomization::is_kustomization;
+use crate::manifest::kustomization::NAMES;
 use ignore::{Match, WalkBuilder};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -208,9 +208,7 @@ pub fn is_manifest(path: &Path) -> bool {
 }
 
 pub fn has_name_of_kustomization(path: &Path) -> bool {
-    path.file_name()
-        .and_then(OsStr::to_str)
-        .is_some_and(is_kustomization)
+    NAMES.iter().any(|name| path.ends_with(name))
 }
 
 #[cfg(test)]

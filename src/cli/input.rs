@@ -110,6 +110,11 @@ pub fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     })
 }
 
+/// Reads the text of a file.
+pub fn read_text(path: &Path) -> Result<String, Unreadable> {
+    Ok(read_file(path)?.text)
+}
+
 /// Reads stdin to its end.
 pub fn read_stdin() -> Result<String, Unreadable> {
     text(read_all(stdin_file()?, 0)?)

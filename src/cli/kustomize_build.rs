@@ -4,7 +4,7 @@
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::input::{canonical, io_message, text};
-use crate::cli::kustomizations::{Injectors, Kustomizations};
+use crate::cli::kustomizations::Kustomizations;
 use crate::cli::mend::{build_command, kustomize_options};
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{RunContext, RunRequest};
@@ -49,10 +49,12 @@ pub fn run(
             kustomizations.push((folder, kustomization_of(folder)?));
         }
     }
-    let found = Kustomizations::of_folders(known.iter().map(PathBuf::as_path));
-    let injectors = Injectors::of(&found);
+    let mut discovered = DiscoveredFiles::default();
+    discovered.folders.extend(known);
+    let found = Kustomizations::of_input(&discovered);
     for folder in folders {
-        let injector = injectors.of_build(&canonical(folder));
+        let canonical = canonical(folder);
+        let injector = found.build(&canonical).and_then(|build| build.injector);
         if injector.is_some() {
             let (verb, arguments) = (request.mode.command(), &build.kustomize_args);
             let command = build_command(verb, folder, injector, arguments, common);
@@ -62,7 +64,6 @@ pub fn run(
             );
         }
     }
-    let discovered = DiscoveredFiles::default();
     let config = configuration::of_paths(folders, &discovered, common, messages)?;
     let run = RunContext::new(request, common, &config);
     let mut session = Session::new(run, messages);
