@@ -5,9 +5,8 @@
 
 use crate::cli::input::{Unreadable, canonical, read_text};
 use crate::config::{API_VERSION, Config, KIND};
-use std::borrow::Cow;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// Name of a configuration file that is found.
@@ -24,33 +23,34 @@ const MAX_FOUND: u64 = 1 << 20;
 pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = root(&folder, &current);
-    for ancestor in folder.ancestors() {
+    let shown = |file: &Path| relative(file, &current);
+    for folder in folder
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root))
+    {
         let mut files = Vec::new();
-        for file in FILE_NAMES.map(|name| ancestor.join(name)) {
+        for file in FILE_NAMES.map(|name| folder.join(name)) {
             if file.is_dir() || file.symlink_metadata().is_err() {
                 continue;
             }
             let is_meant = is_meant(read_found(&file, root)).map_err(|error| {
-                let file = relative(&file, &current);
                 anyhow::anyhow!(
                     "{}: {error}; use `--config FILE`, or `--no-config` for the defaults",
-                    file.display()
+                    shown(&file).display()
                 )
             })?;
             if is_meant {
                 files.push(file);
             }
         }
-        let first = files
-            .first()
-            .map(|file| relative(&canonical(file), &current));
-        if let (Some(first), Some(other)) = (&first, files.get(1)) {
-            let (one, other) = (first.display(), relative(other, &current));
-            let other = other.display();
-            anyhow::bail!("two configurations in one directory: {one}, {other}; remove one");
-        }
-        if first.is_some() || ancestor == root {
-            return Ok(first);
+        match &*files {
+            [] => {}
+            [file] => return Ok(Some(shown(&canonical(file)))),
+            [one, other, ..] => anyhow::bail!(
+                "two configurations in one directory: {}, {}; remove one",
+                shown(&canonical(one)).display(),
+                shown(other).display()
+            ),
         }
     }
     Ok(None)
@@ -130,9 +130,11 @@ fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
 
 /// Returns true for settings without the `spec` around them.
 fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
-    let mut keys = tree.entries(root).map(|(key, _)| tree.scalar(key));
-    let is_setting = |key: Option<Cow<'_, str>>| key.is_some_and(|name| Config::has_setting(&name));
-    keys.next().is_some_and(is_setting) && keys.all(is_setting)
+    let mut keys = tree
+        .entries(root)
+        .map(|(key, _)| tree.scalar(key))
+        .peekable();
+    keys.peek().is_some() && keys.all(|key| key.is_some_and(|name| Config::has_setting(&name)))
 }
 
 /// Returns the folder of a file.
@@ -146,13 +148,15 @@ pub fn parent(path: &Path) -> &Path {
 pub fn relative(path: &Path, current: &Path) -> PathBuf {
     let current = canonical(current);
     let mut relative = PathBuf::new();
-    for folder in current.ancestors() {
-        if let Ok(rest) = path.strip_prefix(folder)
-            && folder.parent().is_some()
-        {
+    // The root of the file system has all paths below it.
+    for folder in current
+        .ancestors()
+        .filter(|folder| folder.parent().is_some())
+    {
+        if let Ok(rest) = path.strip_prefix(folder) {
             return relative.join(rest);
         }
-        relative.push(Component::ParentDir);
+        relative.push("..");
     }
     path.to_owned()
 }

@@ -164,8 +164,7 @@ fn built(
             .iter()
             .find(|argument| argument.contains(char::is_whitespace))
         {
-            let words = several.split_whitespace().map(str::to_owned);
-            let options = kustomize_options(&words.collect::<Vec<_>>());
+            let options = kustomize_options(several.split_whitespace());
             help = format!("; for several arguments, write `{}`", options.trim());
         } else if error.contains("--enable-helm") {
             help = "; add `--kustomize-args=--enable-helm`".to_owned();

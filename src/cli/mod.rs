@@ -299,7 +299,9 @@ fn read_and_run(
     // `uninject` needs no settings, so it must not fail for those of a file that it finds.
     let config = match request.options.direction {
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
-        Direction::Uninject => configuration::base(ConfigReader::Manifests, common, messages)?,
+        Direction::Uninject => {
+            configuration::of_file(None, ConfigReader::Manifests, common, messages)?
+        }
     };
     let run = RunContext::new(request, common, &config);
     files::run(paths, &discovered, run, messages)

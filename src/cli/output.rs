@@ -136,7 +136,7 @@ impl Session<'_> {
         }
         let changes = self.changes(printers)?;
         if let (Some(mend), true) = (mend(self.run), !changes.is_empty()) {
-            let command = with_paths(&mend, self.path_names());
+            let command = with_paths(&mend, self.run.paths);
             self.messages
                 .add_last(&format!("to change the files: `{command}`"))?;
         }
@@ -171,12 +171,6 @@ impl Session<'_> {
         Ok(exit.after_check(self.check_fails()))
     }
 
-    /// Returns the files and folders of the command line.
-    fn path_names(&self) -> Vec<&str> {
-        let paths = self.run.paths.iter();
-        paths.filter_map(|path| path.to_str()).collect()
-    }
-
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(&mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
         let request = ExplainRequest {
@@ -195,7 +189,7 @@ impl Session<'_> {
         }
         // With an error, the command would change nothing.
         let mend = mend.filter(|_| !self.has_errors());
-        let mend = mend.map(|mend| with_paths(&mend, self.path_names()));
+        let mend = mend.map(|mend| with_paths(&mend, self.run.paths));
         let report = formatted(&explanation, format, mend.as_deref())?;
         let (ending, exit) = if self.has_errors() {
             (Ending::DryRunFailed, Exit::Trouble)

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Place, visible_json};
 use crate::krm_fn::is_call;
 use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A text of the input.
 struct NamedText {
@@ -59,10 +59,10 @@ impl Input {
         if texts.iter().any(|named| is_call(&named.text)) {
             anyhow::bail!("`status` reads the pods of a cluster, not a ResourceList");
         }
-        if let Some(file) = configuration::unused(common)? {
+        if let Some(file) = configuration::find(Path::new("."), common)? {
             configuration::note_unused(&file, messages)?;
         }
-        let config = configuration::base(ConfigReader::Manifests, common, messages)?;
+        let config = configuration::of_file(None, ConfigReader::Manifests, common, messages)?;
         Ok(Self { texts, config })
     }
 

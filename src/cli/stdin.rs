@@ -43,7 +43,7 @@ pub fn run(
     }
     let mut unused = None;
     if entry_point != EntryPoint::LegacyPlugin && request.options.direction == Direction::Inject {
-        unused = configuration::unused(common)?;
+        unused = configuration::find(Path::new("."), common)?;
     }
     if let (EntryPoint::Helm, Some(file)) = (entry_point, &unused) {
         // Helm hides warnings.
@@ -53,7 +53,7 @@ pub fn run(
             "{name} is not used for a stream without a command; add `{option}`, in Helm as `--post-renderer-args={option}`, or `--no-config` for the defaults"
         );
     }
-    let config = configuration::base(ConfigReader::Manifests, common, messages)?;
+    let config = configuration::of_file(None, ConfigReader::Manifests, common, messages)?;
     let run = RunContext::new(request, common, &config);
     let mut injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options_for(&text)),
