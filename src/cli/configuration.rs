@@ -109,8 +109,9 @@ fn parts<'p>(
             path, canonical, ..
         } in &discovered.files
         {
-            let folders = canonical.ancestors().skip(1);
-            let levels = folders
+            let levels = canonical
+                .ancestors()
+                .skip(1)
                 .take_while(|folder| !above.contains(*folder))
                 .count();
             if let Some(part) = path.ancestors().nth(levels)

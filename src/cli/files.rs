@@ -278,9 +278,10 @@ impl FileReader<'_> {
             self.session.report_configuration(&file.path, &text)?;
         }
         help_with_other_file(file, &text, &mut injection.findings);
-        let mut findings = injection.findings.iter();
-        let unreadable = findings.find(|finding| finding.reason == Reason::Uneditable);
-        if let Some(unreadable) = unreadable
+        if let Some(unreadable) = injection
+            .findings
+            .iter()
+            .find(|finding| finding.reason == Reason::Uneditable)
             && may_be_other(file, &text)
         {
             self.skip(&file.path, &unreadable.message)?;
@@ -327,11 +328,10 @@ fn help_with_other_file(file: &InputFile, text: &str, findings: &mut [Finding]) 
         .iter_mut()
         .filter(|finding| is_template || finding.has_general_help)
         .peekable();
-    let help = match is_template {
-        true => {
-            "the file is a template of a Helm chart; render it first, for example with `helm template`"
-        }
-        false => "if the file is a manifest, correct it",
+    let help = if is_template {
+        "the file is a template of a Helm chart; render it first, for example with `helm template`"
+    } else {
+        "if the file is a manifest, correct it"
     };
     // Whether a file looks like a manifest is asked once: it may be long, and each of its documents unreadable.
     let is_other = || !(discover::is_manifest(&file.path) && looks_like_manifest(text));

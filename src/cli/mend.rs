@@ -33,9 +33,11 @@ fn command(words: &str, common: &Common) -> String {
 /// Returns the options that change settings, each behind a blank.
 fn settings(common: &Common) -> String {
     let set = common.set.iter().map(|setting| option("--set", setting));
-    let namespace = common.namespace.as_ref();
-    set.chain(namespace.map(|name| option("--namespace", name)))
-        .collect()
+    let namespace = common
+        .namespace
+        .iter()
+        .map(|name| option("--namespace", name));
+    set.chain(namespace).collect()
 }
 
 fn option(name: &str, value: &str) -> String {

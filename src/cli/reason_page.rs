@@ -37,8 +37,8 @@ fn is_japanese(variable: impl Fn(&str) -> Option<OsString>) -> bool {
 
 /// Returns the part of a page below the heading of an id, up to the next heading.
 fn section<'p>(page: &'p str, id: &str) -> &'p str {
-    let start = page.find(&format!("### `{id}`\n"));
-    let section = &page[start.unwrap_or(page.len())..];
+    let heading = format!("### `{id}`\n");
+    let section = &page[page.find(&heading).unwrap_or(page.len())..];
     let end = section.find("\n\n##").map_or(section.len(), |end| end + 1);
     &section[..end]
 }

@@ -29,13 +29,7 @@ pub fn run(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let text = match read_stdin() {
-        Ok(text) => text,
-        Err(error) => {
-            messages.unreadable(STDIN, &error)?;
-            return Err(AlreadyReported.into());
-        }
-    };
+    let text = messages.readable(STDIN, read_stdin())?;
     if entry_point != EntryPoint::LegacyPlugin
         && let Some(document) = krm_fn::document_of_call(&text)
     {
@@ -104,10 +98,11 @@ fn report_unused(
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> io::Result<()> {
-    let mut outcomes = injection.outcomes.iter();
-    let is_agent_changed = outcomes
-        .any(|outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed));
-    if !is_agent_changed || matches!(run.mode, OutputMode::Permissions) {
+    let is_agent_changed =
+        |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed);
+    if !injection.outcomes.iter().any(is_agent_changed)
+        || matches!(run.mode, OutputMode::Permissions)
+    {
         return configuration::note_unused(file, messages);
     }
     let name = file.to_string_lossy();

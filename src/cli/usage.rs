@@ -42,9 +42,10 @@ fn with_examples_of(command: Command, name: &str) -> Command {
     let program = concat!(env!("CARGO_PKG_NAME"), " ");
     let help = command
         .get_after_help()
-        .map(|help| help.to_string().replace(program, &format!("{name} ")));
+        .map(|help| help.to_string().replace(program, &format!("{name} ")))
+        .unwrap_or_default();
     command
-        .after_help(help.unwrap_or_default())
+        .after_help(help)
         .mut_subcommands(|subcommand| with_examples_of(subcommand, name))
 }
 

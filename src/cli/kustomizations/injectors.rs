@@ -41,12 +41,14 @@ impl Kustomizations {
 
     /// Returns the configuration that a kustomization gives this program.
     pub(super) fn injector(&self, file: &KustomizationFile) -> Option<Injector> {
-        let mut entries = file.content.transformers.iter();
-        if entries.any(|entry| entry.contains(API_VERSION)) {
+        let is_ours = |entry: &String| entry.contains(API_VERSION);
+        if file.content.transformers.iter().any(is_ours) {
             return Some(Injector::Inline);
         }
-        let mut files = file.transformers.iter();
-        let named = files.find(|named| self.configurations.contains(*named))?;
+        let named = file
+            .transformers
+            .iter()
+            .find(|named| self.configurations.contains(*named))?;
         Some(match self.files.get(named) {
             Some(_) => Injector::Folder(named.clone()),
             None => Injector::File(named.clone()),
