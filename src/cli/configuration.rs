@@ -260,10 +260,7 @@ fn validate(
 ) -> anyhow::Result<String> {
     let path = match path {
         Some(path) if !path.is_dir() => Some(path),
-        folder => match file(common) {
-            None => find(&folder.unwrap_or_else(|| ".".into()), common)?,
-            named => named,
-        },
+        folder => file(common).or(find(&folder.unwrap_or_else(|| ".".into()), common)?),
     };
     let name = match &path {
         Some(path) if path.as_os_str() == "-" => {
