@@ -45,10 +45,11 @@ pub fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
         return false;
     }
-    let last = yaml_json_patch::documents(text)
+    yaml::documents(text)
         .last()
-        .and_then(|document| text.get(document.span));
-    last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
+        .and_then(|document| text.get(document.span))
+        .and_then(|last| yaml::read(last).ok())
+        .is_some_and(|tree| ends_in_open_block_scalar(&tree))
 }
 
 /// Returns the pieces of a text for the stream; `index` is the number of texts before it.
@@ -67,8 +68,10 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Returns the first line that is neither blank nor a comment.
 fn first_line(text: &str) -> Option<&str> {
-    let mut lines = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).lines();
-    lines.find(|line| !matches!(line.trim_start().as_bytes(), [] | [b'#', ..]))
+    text.strip_prefix(BYTE_ORDER_MARK)
+        .unwrap_or(text)
+        .lines()
+        .find(|line| !matches!(line.trim_start().as_bytes(), [] | [b'#', ..]))
 }
 
 /// Returns true for `---`, alone or before a document. `...` does not count, since tools that split streams by lines ignore it.

@@ -5,7 +5,7 @@ use crate::cli::ignore_files::IgnoreFiles;
 use crate::cli::input::{canonical, failed};
 use crate::cli::messages::Messages;
 use crate::inject::totals::plural;
-use crate::manifest::kustomization::is_kustomization;
+use crate::manifest::kustomization::NAMES;
 use ignore::{Match, WalkBuilder};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -130,11 +130,12 @@ impl DiscoveredFiles {
         }
         self.folders.push(folder.to_owned());
         self.ignore_files.enter(folder)?;
-        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let mut entries = entries.unwrap_or_else(|error| {
-            self.errors.push(failed(shown, &error));
-            Vec::new()
-        });
+        let mut entries = fs::read_dir(folder)
+            .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+            .unwrap_or_else(|error| {
+                self.errors.push(failed(shown, &error));
+                Vec::new()
+            });
         entries.sort_by_cached_key(DirEntry::file_name);
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
@@ -182,9 +183,12 @@ pub fn files(paths: &[PathBuf]) -> DiscoveredFiles {
 
 /// Returns the number of manifests of a file or folder.
 fn count_manifests(path: &Path) -> usize {
-    let mut walk = WalkBuilder::new(path);
-    let entries = walk.standard_filters(false).build().flatten();
-    entries.filter(|entry| is_manifest(entry.path())).count()
+    WalkBuilder::new(path)
+        .standard_filters(false)
+        .build()
+        .flatten()
+        .filter(|entry| is_manifest(entry.path()))
+        .count()
 }
 
 /// Returns true for the folder `templates` beside a `Chart.yaml`. Without a chart, such a folder may have manifests.
@@ -208,9 +212,7 @@ pub fn is_manifest(path: &Path) -> bool {
 }
 
 pub fn has_name_of_kustomization(path: &Path) -> bool {
-    path.file_name()
-        .and_then(OsStr::to_str)
-        .is_some_and(is_kustomization)
+    NAMES.iter().any(|name| path.ends_with(name))
 }
 
 #[cfg(test)]

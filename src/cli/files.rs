@@ -7,9 +7,7 @@ use crate::cli::Exit;
 use crate::cli::discover::{self, DiscoveredFiles, FoundBy, InputFile, has_name_of_kustomization};
 use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
-use crate::cli::kustomizations::{
-    Build, Builds, Functions, Injectors, Kustomizations, set_annotations,
-};
+use crate::cli::kustomizations::{Build, Kustomizations, set_annotations};
 use crate::cli::mend::build_command;
 use crate::cli::messages::Messages;
 use crate::cli::run::{OutputMode, RunContext};
@@ -32,11 +30,8 @@ pub fn run(
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     discovered.report(messages)?;
-    let kustomizations = Kustomizations::of_input(discovered);
-    let injectors = Injectors::of(&kustomizations);
     let mut reader = FileReader {
-        kustomizations: &kustomizations,
-        functions: Functions::of(&kustomizations),
+        kustomizations: Kustomizations::of_input(discovered),
         session: Session::new(run, messages),
         shared: SharedWork::default(),
         has_resources: false,
@@ -55,15 +50,15 @@ pub fn run(
         reader.read(file)?;
     }
     let FileReader {
+        kustomizations,
         mut session,
         has_resources,
         with_templates,
         ..
     } = reader;
     if run.options.direction == Direction::Inject {
-        report_annotations(&kustomizations, &injectors, &mut session)?;
-        let builds = Builds::of(&kustomizations, &injectors, names_count(run));
-        report_builds(&builds, &injectors, &with_templates, &mut session)?;
+        report_annotations(&kustomizations, &mut session)?;
+        report_builds(&kustomizations, &with_templates, &mut session)?;
     }
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
@@ -80,7 +75,6 @@ pub fn run(
 /// Reports annotations of this program that kustomize sets after the injection, such as `inject: "false"`.
 fn report_annotations(
     kustomizations: &Kustomizations,
-    injectors: &Injectors<'_>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
     let message = "kustomize sets this annotation after injection, so it has no effect";
@@ -90,7 +84,7 @@ fn report_annotations(
     let label = Finding::about_input(Reason::MisplacedAnnotation, message)
         .with_help("set it as an annotation of the pod template");
     let policy = session.run.severity_policy();
-    for at in set_annotations(kustomizations, injectors) {
+    for at in set_annotations(kustomizations) {
         let finding = if at.is_label { &label } else { &finding };
         session.messages.add(Row {
             place: Some(at.place),
@@ -111,54 +105,65 @@ fn names_count(run: RunContext<'_>) -> bool {
 /// Reports kustomizations whose builds differ from the files: a warning where the user named the folder and it has no pod template, else
 /// one note for all. `with_templates` are the canonical folders with pod templates.
 fn report_builds(
-    builds: &Builds<'_>,
-    injectors: &Injectors<'_>,
+    kustomizations: &Kustomizations,
     with_templates: &BTreeSet<PathBuf>,
     session: &mut Session<'_>,
 ) -> io::Result<()> {
-    let mut roots = builds.roots();
-    let paths = session.run.paths.iter();
-    for folder in paths.map(|path| canonical(path)).collect::<BTreeSet<_>>() {
+    let run = session.run;
+    let differing = kustomizations.differing(names_count(run));
+    let named: BTreeSet<_> = run.paths.iter().map(|path| canonical(path)).collect();
+    let users = kustomizations.users();
+    let mut roots: BTreeSet<&Path> = differing.iter().copied().collect();
+    roots.retain(|folder| !users.contains_key(folder));
+    for folder in &named {
         // A folder stands right before what is below it.
-        let mut from_folder = with_templates.range(folder.clone()..);
-        let has_template = from_folder
+        let has_template = with_templates
+            .range(folder.clone()..)
             .next()
-            .is_some_and(|one| one.starts_with(&folder));
-        let build = builds.build(&folder).filter(|_| builds.differs(&folder));
-        if let Some(build) = build
-            && !has_template
-            && builds.may_have_templates(&folder)
+            .is_some_and(|one| one.starts_with(folder));
+        if !has_template
+            && differing.contains(&**folder)
+            && kustomizations.may_have_templates(folder)
+            && let Some(build) = kustomizations.build(folder)
         {
-            roots.remove(build.folder);
-            let message = match build.missing {
-                Some(missing) => format!("no pod template: `{missing}` does not exist"),
-                None => "no pod template: kustomize takes the workloads from elsewhere".to_owned(),
+            roots.remove(&**folder);
+            let shown = build.shown.to_string_lossy();
+            let (message, help) = match build.missing {
+                Some(missing) => (
+                    format!("no pod template: `{missing}` does not exist"),
+                    "correct the path".to_owned(),
+                ),
+                None => (
+                    "no pod template: kustomize takes the workloads from elsewhere".to_owned(),
+                    format!("use `{}`", command_of(build, run)),
+                ),
             };
-            let help = format!("use `{}`", of_build(build, injectors, session));
-            let finding = Finding::about_input(Reason::RenderedElsewhere, message);
-            let finding = finding.with_help(
-                build
-                    .missing
-                    .map_or(help, |_| "correct the path".to_owned()),
-            );
-            session.add_about(&build.shown.to_string_lossy(), finding)?;
+            let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(help);
+            session.add_about(&shown, finding)?;
         }
     }
+    let broken = kustomizations.broken();
     let (broken, roots): (Vec<&Path>, Vec<&Path>) = roots
         .into_iter()
-        .partition(|folder| builds.broken.contains(folder));
-    if let Some(first) = roots.first().and_then(|folder| builds.build(folder)) {
+        .partition(|folder| broken.contains(folder));
+    if let Some(first) = roots
+        .first()
+        .and_then(|folder| kustomizations.build(folder))
+    {
         let line = format!(
             "info: what kustomize builds differs from these files: {}; use `{}`",
-            folders(&roots, builds),
-            of_build(first, injectors, session)
+            shown(&roots, kustomizations),
+            command_of(first, run)
         );
         session.messages.note_line(&line)?;
     }
-    if let Some(first) = broken.first().and_then(|folder| builds.build(folder)) {
+    if let Some(first) = broken
+        .first()
+        .and_then(|folder| kustomizations.build(folder))
+    {
         let line = format!(
             "info: kustomize cannot build {}: `{}` does not exist",
-            folders(&broken, builds),
+            shown(&broken, kustomizations),
             first.missing.unwrap_or_default()
         );
         session.messages.note_line(&line)?;
@@ -167,12 +172,13 @@ fn report_builds(
 }
 
 /// `a, b, c and 2 more`
-fn folders(folders: &[&Path], builds: &Builds<'_>) -> String {
-    let shown = folders
+fn shown(folders: &[&Path], kustomizations: &Kustomizations) -> String {
+    let mut names: Vec<_> = folders
         .iter()
-        .filter_map(|folder| builds.build(folder))
-        .take(3);
-    let mut names = Vec::from_iter(shown.map(|build| build.shown.to_string_lossy().into_owned()));
+        .filter_map(|folder| kustomizations.build(folder))
+        .take(3)
+        .map(|build| build.shown.to_string_lossy().into_owned())
+        .collect();
     if folders.len() > names.len() {
         names.push(format!("{} more", folders.len() - names.len()));
     }
@@ -180,14 +186,14 @@ fn folders(folders: &[&Path], builds: &Builds<'_>) -> String {
 }
 
 /// Returns the command for what kustomize builds.
-fn of_build(build: Build<'_>, injectors: &Injectors<'_>, session: &Session<'_>) -> String {
+fn command_of(build: Build<'_>, run: RunContext<'_>) -> String {
     let arguments = build.needs_helm.then(|| "--enable-helm".to_owned());
     build_command(
-        session.run.mode.command(),
+        run.mode.command(),
         build.shown,
-        injectors.of_build(build.folder),
+        build.injector,
         arguments.as_slice(),
-        session.run.common,
+        run.common,
     )
 }
 
@@ -206,8 +212,7 @@ fn without_resources(folder: &PathBuf, discovered: &DiscoveredFiles) -> &'static
 
 /// Reads files into a session.
 struct FileReader<'r> {
-    kustomizations: &'r Kustomizations,
-    functions: Functions<'r>,
+    kustomizations: Kustomizations,
     session: Session<'r>,
     shared: SharedWork,
     /// True if a file has a resource, or a document that cannot be read.
@@ -250,7 +255,7 @@ impl FileReader<'_> {
         let run = self.session.run;
         let input = Input {
             text: &text,
-            patch: self.kustomizations.patch_entry(file),
+            patch: self.kustomizations.patches.get(&file.canonical),
             cut: None,
         };
         let options = run.options_for(&text);
@@ -268,14 +273,15 @@ impl FileReader<'_> {
                 .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
         }
         if injection.kinds_without_template.has(KIND)
-            && !self.functions.are_configured_by(&file.canonical)
+            && !self.kustomizations.configure_function(&file.canonical)
         {
             self.session.report_configuration(&file.path, &text)?;
         }
         help_with_other_file(file, &text, &mut injection.findings);
-        let mut findings = injection.findings.iter();
-        let unreadable = findings.find(|finding| finding.reason == Reason::Uneditable);
-        if let Some(unreadable) = unreadable
+        if let Some(unreadable) = injection
+            .findings
+            .iter()
+            .find(|finding| finding.reason == Reason::Uneditable)
             && may_be_other(file, &text)
         {
             self.skip(&file.path, &unreadable.message)?;
@@ -322,11 +328,10 @@ fn help_with_other_file(file: &InputFile, text: &str, findings: &mut [Finding]) 
         .iter_mut()
         .filter(|finding| is_template || finding.has_general_help)
         .peekable();
-    let help = match is_template {
-        true => {
-            "the file is a template of a Helm chart; render it first, for example with `helm template`"
-        }
-        false => "if the file is a manifest, correct it",
+    let help = if is_template {
+        "the file is a template of a Helm chart; render it first, for example with `helm template`"
+    } else {
+        "if the file is a manifest, correct it"
     };
     // Whether a file looks like a manifest is asked once: it may be long, and each of its documents unreadable.
     let is_other = || !(discover::is_manifest(&file.path) && looks_like_manifest(text));

@@ -3,11 +3,10 @@
 //!
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
-use crate::cli::input::{FileText, Unreadable, canonical, read_file};
+use crate::cli::input::{Unreadable, canonical, read_text};
 use crate::config::{API_VERSION, Config, KIND};
-use std::borrow::Cow;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// Name of a configuration file that is found.
@@ -24,36 +23,34 @@ const MAX_FOUND: u64 = 1 << 20;
 pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (folder, current) = (canonical(folder), canonical(current));
     let root = root(&folder, &current);
-    for ancestor in folder.ancestors() {
+    let shown = |file: &Path| relative(file, &current);
+    for folder in folder
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root))
+    {
         let mut files = Vec::new();
-        for file in FILE_NAMES.map(|name| ancestor.join(name)) {
+        for file in FILE_NAMES.map(|name| folder.join(name)) {
             if file.is_dir() || file.symlink_metadata().is_err() {
                 continue;
             }
-            match is_meant(read_found(&file, root)) {
-                Ok(true) => files.push(file),
-                Ok(false) => {}
-                Err(error) => {
-                    let file = relative(&file, &current);
-                    anyhow::bail!(
-                        "{}: {error}; use `--config FILE`, or `--no-config` for the defaults",
-                        file.display()
-                    );
-                }
+            let is_meant = is_meant(read_found(&file, root)).map_err(|error| {
+                anyhow::anyhow!(
+                    "{}: {error}; use `--config FILE`, or `--no-config` for the defaults",
+                    shown(&file).display()
+                )
+            })?;
+            if is_meant {
+                files.push(file);
             }
         }
-        let mut files = files.into_iter();
-        if let Some(file) = files.next() {
-            let file = canonical(&file);
-            if let Some(other) = files.next() {
-                let (one, other) = (relative(&file, &current), relative(&other, &current));
-                let (one, other) = (one.display(), other.display());
-                anyhow::bail!("two configurations in one directory: {one}, {other}; remove one");
-            }
-            return Ok(Some(relative(&file, &current)));
-        }
-        if ancestor == root {
-            break;
+        match &*files {
+            [] => {}
+            [file] => return Ok(Some(shown(&canonical(file)))),
+            [one, other, ..] => anyhow::bail!(
+                "two configurations in one directory: {}, {}; remove one",
+                shown(&canonical(one)).display(),
+                shown(other).display()
+            ),
         }
     }
     Ok(None)
@@ -62,25 +59,28 @@ pub fn in_or_above(folder: &Path, current: &Path) -> anyhow::Result<Option<PathB
 /// Returns the folder with all files that are found from a folder: the root of the Git repository; without one, the current folder, or
 /// the folder itself if it is elsewhere. All paths are canonical.
 pub fn root<'p>(folder: &'p Path, current: &'p Path) -> &'p Path {
-    let mut ancestors = folder.ancestors();
-    let repository = ancestors.find(|ancestor| ancestor.join(".git").exists());
-    repository.unwrap_or(if folder.starts_with(current) {
+    let outside_of_git = if folder.starts_with(current) {
         current
     } else {
         folder
-    })
+    };
+    folder
+        .ancestors()
+        .find(|ancestor| ancestor.join(".git").exists())
+        .unwrap_or(outside_of_git)
 }
 
 /// Reads a file that the user has not named, in a canonical folder, below a root that is a canonical path. A link may lead to a device,
 /// which has no end, or to the secrets of the user.
-pub fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
-    let target = match path.symlink_metadata()?.is_symlink() {
-        true => path.canonicalize()?,
-        false => path.to_owned(),
+pub fn read_found(path: &Path, root: &Path) -> Result<String, Unreadable> {
+    let target = if path.symlink_metadata()?.is_symlink() {
+        path.canonicalize()?
+    } else {
+        path.to_owned()
     };
     let metadata = target.metadata()?;
     if target.starts_with(root) && metadata.is_file() && metadata.len() <= MAX_FOUND {
-        return read_file(&target);
+        return read_text(&target);
     }
     Err(io::Error::other("not a regular file of the repository with at most 1 MiB").into())
 }
@@ -88,18 +88,15 @@ pub fn read_found(path: &Path, root: &Path) -> Result<FileText, Unreadable> {
 /// Returns true for a configuration file with a name that is looked for. A Helm chart's values or a manifest may have the same
 /// name. A file that cannot be read counts, so that the run does not continue with the defaults.
 pub fn is_configuration(path: &Path) -> bool {
-    let name = path.file_name();
-    let has_name = FILE_NAMES.iter().any(|known| name == Some(known.as_ref()));
-    if !has_name || !path.is_file() {
-        return false;
-    }
-    is_meant(read_file(path)).unwrap_or(true)
+    FILE_NAMES.iter().any(|name| path.ends_with(name))
+        && path.is_file()
+        && is_meant(read_text(path)).unwrap_or(true)
 }
 
 /// Returns true for the text of a configuration.
-fn is_meant(file: Result<FileText, Unreadable>) -> Result<bool, Unreadable> {
-    match file {
-        Ok(file) => Ok(has_configuration(&file.text)),
+fn is_meant(text: Result<String, Unreadable>) -> Result<bool, Unreadable> {
+    match text {
+        Ok(text) => Ok(has_configuration(&text)),
         // PowerShell writes UTF-16.
         Err(Unreadable::NotText(binary)) => Ok(has_configuration(&binary.ascii())),
         Err(error) => Err(error),
@@ -111,22 +108,16 @@ fn is_meant(file: Result<FileText, Unreadable>) -> Result<bool, Unreadable> {
 ///
 /// A text that is not valid YAML is taken for a manifest only if it has a `kind`, and for a template of a chart only with braces.
 fn has_configuration(text: &str) -> bool {
-    let mut is_empty = true;
-    for document in yaml::documents(text) {
-        let text = &text[document.span];
-        let is_meant = match yaml::read(text) {
-            Ok(tree) => match tree.root() {
-                Some(root) => is_meant_as_configuration(&tree, root),
-                None => continue,
-            },
-            Err(_) => text.contains(KIND) || !(text.contains("kind:") || text.contains("{{")),
-        };
-        if is_meant {
-            return true;
-        }
-        is_empty = false;
-    }
-    is_empty
+    let mut documents = yaml::documents(text)
+        .filter_map(|document| {
+            let text = &text[document.span];
+            Some(match yaml::read(text) {
+                Ok(tree) => is_meant_as_configuration(&tree, tree.root()?),
+                Err(_) => text.contains(KIND) || !(text.contains("kind:") || text.contains("{{")),
+            })
+        })
+        .peekable();
+    documents.peek().is_none() || documents.any(|is_meant| is_meant)
 }
 
 fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
@@ -139,30 +130,33 @@ fn is_meant_as_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
 
 /// Returns true for settings without the `spec` around them.
 fn has_only_settings(tree: &Tree<'_>, root: NodeId) -> bool {
-    let mut keys = tree.entries(root).map(|(key, _)| tree.scalar(key));
-    let is_setting = |key: Option<Cow<'_, str>>| key.is_some_and(|name| Config::has_setting(&name));
-    keys.next().is_some_and(is_setting) && keys.all(is_setting)
+    let mut keys = tree
+        .entries(root)
+        .map(|(key, _)| tree.scalar(key))
+        .peekable();
+    keys.peek().is_some() && keys.all(|key| key.is_some_and(|name| Config::has_setting(&name)))
 }
 
 /// Returns the folder of a file.
 pub fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Returns a canonical path as seen from the current folder: `deploy/agent-injector.yaml`, `../agent-injector.yaml`.
 pub fn relative(path: &Path, current: &Path) -> PathBuf {
     let current = canonical(current);
     let mut relative = PathBuf::new();
-    for folder in current.ancestors() {
-        if let Ok(rest) = path.strip_prefix(folder)
-            && folder.parent().is_some()
-        {
+    // The root of the file system has all paths below it.
+    for folder in current
+        .ancestors()
+        .filter(|folder| folder.parent().is_some())
+    {
+        if let Ok(rest) = path.strip_prefix(folder) {
             return relative.join(rest);
         }
-        relative.push(Component::ParentDir);
+        relative.push("..");
     }
     path.to_owned()
 }

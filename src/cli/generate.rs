@@ -26,7 +26,7 @@ pub fn manual(command_path: &[String]) -> anyhow::Result<()> {
     let mut command = &program;
     for name in command_path {
         let Some(subcommand) = command.find_subcommand(name) else {
-            let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            let known = Vec::from_iter(command.get_subcommands().map(Command::get_name));
             anyhow::bail!(
                 "unknown command `{}`; the commands are {}",
                 command_path.join(" "),
@@ -42,10 +42,10 @@ pub fn manual(command_path: &[String]) -> anyhow::Result<()> {
 
 /// Writes every page into a directory, which is created if it does not exist.
 pub fn manuals(directory: &Path) -> anyhow::Result<()> {
-    let written = fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), directory));
-    written.map_err(|error| {
-        let (directory, error) = (directory.display(), io_message(&error));
-        anyhow::anyhow!("cannot write the pages to {directory}: {error}")
-    })
+    fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
+        .map_err(|error| {
+            let (directory, error) = (directory.display(), io_message(&error));
+            anyhow::anyhow!("cannot write the pages to {directory}: {error}")
+        })
 }

@@ -38,14 +38,15 @@ impl IgnoreFiles {
     pub fn enter(&mut self, folder: &Path) -> Result<(), String> {
         self.folders
             .retain(|known| folder.starts_with(&known.folder));
-        let path: Vec<&Path> = folder.ancestors().collect();
-        for folder in path.into_iter().rev().skip(self.folders.len()) {
+        let from_root = Vec::from_iter(folder.ancestors()).into_iter().rev();
+        for folder in from_root.skip(self.folders.len()) {
             let is_repository = folder.join(".git").exists();
             let is_inside = is_repository || self.folders.iter().any(|above| above.is_repository);
             // The later pattern wins.
-            let of_git: &[&str] = match is_inside {
-                true => &[".git/info/exclude", ".gitignore"],
-                false => &[],
+            let of_git: &[&str] = if is_inside {
+                &[".git/info/exclude", ".gitignore"]
+            } else {
+                &[]
             };
             let patterns = Patterns {
                 folder: folder.to_owned(),
@@ -100,8 +101,10 @@ impl IgnoreFiles {
         }
         let mut text = Vec::new();
         File::open(file)?.take(MAX_FILE).read_to_end(&mut text)?;
-        let text = String::from_utf8_lossy(&text);
-        for line in text.trim_start_matches('\u{feff}').lines() {
+        for line in String::from_utf8_lossy(&text)
+            .trim_start_matches('\u{feff}')
+            .lines()
+        {
             if !line.starts_with('#') {
                 // Even the shortest pattern takes some memory.
                 self.length += line.len() + 7;

@@ -54,15 +54,15 @@ pub fn prepare<'t>(
     refuse_hard_links(&metadata)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     // Only its owner can read it, until it has the mode of its target: a manifest may have secrets.
-    let temporary = tempfile::Builder::new()
+    let (file, temporary) = tempfile::Builder::new()
         .prefix(".mackerel-agent-injector-")
         .suffix(".tmp")
-        .tempfile_in(folder);
-    let temporary = temporary.map_err(|error| {
-        let error = io_message(&error);
-        io::Error::other(format!("cannot create a file in its directory: {error}"))
-    })?;
-    let (file, temporary) = temporary.into_parts();
+        .tempfile_in(folder)
+        .map_err(|error| {
+            let error = io_message(&error);
+            io::Error::other(format!("cannot create a file in its directory: {error}"))
+        })?
+        .into_parts();
     let mut writer = BufWriter::new(&file);
     for piece in pieces {
         writer.write_all(piece.as_bytes())?;
@@ -93,8 +93,9 @@ impl Replacement {
     /// Renames the temporary file, if the target has not changed.
     fn rename(self) -> Result<(), String> {
         self.refuse_change()?;
-        let renamed = self.temporary.persist(&self.target);
-        renamed.map_err(|error| failed(&self.path, &error.error))
+        self.temporary
+            .persist(&self.target)
+            .map_err(|error| failed(&self.path, &error.error))
     }
 }
 

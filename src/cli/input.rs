@@ -54,8 +54,9 @@ pub fn looks_like_manifest(text: &str) -> bool {
     if text.contains("\"apiVersion\"") && text.contains("\"kind\"") {
         return true;
     }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.lines()
+    text.strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .lines()
         .any(|line| line.starts_with("apiVersion:") || line.starts_with("kind:"))
 }
 
@@ -108,6 +109,11 @@ pub fn read_file(path: &Path) -> Result<FileText, Unreadable> {
         text: text(bytes)?,
         state: FileState::of(&metadata),
     })
+}
+
+/// Reads the text of a file.
+pub fn read_text(path: &Path) -> Result<String, Unreadable> {
+    Ok(read_file(path)?.text)
 }
 
 /// Reads stdin to its end.
@@ -191,12 +197,12 @@ pub fn failed(path: &Path, error: &io::Error) -> String {
 /// `No such file or directory (os error 2)` -> `no such file or directory`.
 pub fn io_message(error: &io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => String::new(),
-    }
+    let mut characters = text.split(" (os error").next().unwrap_or_default().chars();
+    let first = characters.next().into_iter();
+    first
+        .flat_map(char::to_lowercase)
+        .chain(characters)
+        .collect()
 }
 
 #[cfg(test)]

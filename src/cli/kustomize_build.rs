@@ -4,7 +4,7 @@
 use crate::cli::args::{BuildArgs, Common};
 use crate::cli::discover::DiscoveredFiles;
 use crate::cli::input::{canonical, io_message, text};
-use crate::cli::kustomizations::{Injectors, Kustomizations};
+use crate::cli::kustomizations::Kustomizations;
 use crate::cli::mend::{build_command, kustomize_options};
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::run::{RunContext, RunRequest};
@@ -15,6 +15,7 @@ use crate::diagnostic::visible;
 use crate::inject::{Input, SharedWork, inject_templates};
 use crate::manifest::kustomization::NAMES;
 use crate::report::Reason;
+use anyhow::Context as _;
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -49,10 +50,12 @@ pub fn run(
             kustomizations.push((folder, kustomization_of(folder)?));
         }
     }
-    let found = Kustomizations::of_folders(known.iter().map(PathBuf::as_path));
-    let injectors = Injectors::of(&found);
+    let mut discovered = DiscoveredFiles::default();
+    discovered.folders.extend(known);
+    let found = Kustomizations::of_input(&discovered);
     for folder in folders {
-        let injector = injectors.of_build(&canonical(folder));
+        let canonical = canonical(folder);
+        let injector = found.build(&canonical).and_then(|build| build.injector);
         if injector.is_some() {
             let (verb, arguments) = (request.mode.command(), &build.kustomize_args);
             let command = build_command(verb, folder, injector, arguments, common);
@@ -62,7 +65,6 @@ pub fn run(
             );
         }
     }
-    let discovered = DiscoveredFiles::default();
     let config = configuration::of_paths(folders, &discovered, common, messages)?;
     let run = RunContext::new(request, common, &config);
     let mut session = Session::new(run, messages);
@@ -96,15 +98,17 @@ pub fn run(
 
 /// Returns the kustomization of a folder.
 fn kustomization_of(folder: &Path) -> anyhow::Result<PathBuf> {
-    let mut files = NAMES.iter().map(|name| folder.join(name));
-    let file = files.find(|file| file.is_file());
-    file.ok_or_else(|| {
-        anyhow::anyhow!(
-            "{}: not a directory with a {}, which `-k` needs",
-            folder.display(),
-            NAMES[0]
-        )
-    })
+    NAMES
+        .iter()
+        .map(|name| folder.join(name))
+        .find(|file| file.is_file())
+        .ok_or_else(|| {
+            anyhow::anyhow!(
+                "{}: not a directory with a {}, which `-k` needs",
+                folder.display(),
+                NAMES[0]
+            )
+        })
 }
 
 /// Returns what kustomize prints for a folder; kubectl, if there is no kustomize. Nothing is returned for a build that fails, whose error
@@ -120,13 +124,6 @@ fn built(
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let path = std::env::join_paths(folders)?;
     let is_quiet = messages.verbosity() == Verbosity::Errors;
-    let programs = [("kustomize", "build"), ("kubectl", "kustomize")].into_iter();
-    let programs = programs.filter(|_| !path.is_empty());
-    let mut outputs = programs.map(|(program, command)| {
-        let mut build = Command::new(program);
-        build.arg(command).args(arguments).arg(local(folder));
-        output(build.env("PATH", &path), (!is_quiet).then_some(&name))
-    });
     // Where a directory of the PATH cannot be read, a program that is in none is "permission denied".
     let is_there = |output: &io::Result<Output>| {
         let error = output.as_ref().err().map(io::Error::kind);
@@ -135,20 +132,28 @@ fn built(
             Some(ErrorKind::NotFound | ErrorKind::PermissionDenied)
         )
     };
-    let Some(output) = outputs.find(is_there) else {
-        anyhow::bail!("`-k` needs `kustomize` or `kubectl` in the PATH");
-    };
-    let output = output.map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
+    let output = [("kustomize", "build"), ("kubectl", "kustomize")]
+        .into_iter()
+        .filter(|_| !path.is_empty())
+        .map(|(program, command)| {
+            let mut build = Command::new(program);
+            build.arg(command).args(arguments).arg(local(folder));
+            output(build.env("PATH", &path), (!is_quiet).then_some(&name))
+        })
+        .find(is_there)
+        .context("`-k` needs `kustomize` or `kubectl` in the PATH")?
+        .map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let mut words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
     words.dedup();
     // Warnings are above an error, which may have several lines.
-    let start = match output.status.success() {
-        true => words.len(),
-        false => words
+    let start = if output.status.success() {
+        words.len()
+    } else {
+        words
             .iter()
             .rposition(|line| line.starts_with("Error:"))
-            .unwrap_or_default(),
+            .unwrap_or_default()
     };
     let mut error = words.split_off(start).join(" ");
     for line in words {
@@ -163,9 +168,10 @@ fn built(
             .iter()
             .find(|argument| argument.contains(char::is_whitespace))
         {
-            let words = several.split_whitespace().map(str::to_owned);
-            let options = kustomize_options(&words.collect::<Vec<_>>());
-            help = format!("; for several arguments, write `{}`", options.trim());
+            help = format!(
+                "; for several arguments, write `{}`",
+                kustomize_options(several.split_whitespace()).trim()
+            );
         } else if error.contains("--enable-helm") {
             help = "; add `--kustomize-args=--enable-helm`".to_owned();
         }
@@ -183,17 +189,22 @@ fn built(
 
 /// Returns the output of a build. If it takes long and has a name, a line on stderr says so.
 fn output(build: &mut Command, name: Option<&String>) -> io::Result<Output> {
-    let build = build.stdin(Stdio::null()).stderr(Stdio::piped());
-    let mut child = build.stdout(Stdio::piped()).spawn()?;
+    let mut child = build
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
     let output = read(child.stdout.take(), MAX_OUTPUT);
     let errors = read(child.stderr.take(), MAX_MESSAGES);
-    let stdout = output.recv_timeout(PATIENCE).or_else(|_| {
-        if let Some(name) = name {
-            anstream::eprintln!("waiting for {}", visible(name));
-        }
-        output.recv()
-    });
-    let stdout = stdout.map_err(io::Error::other)??;
+    let stdout = output
+        .recv_timeout(PATIENCE)
+        .or_else(|_| {
+            if let Some(name) = name {
+                anstream::eprintln!("waiting for {}", visible(name));
+            }
+            output.recv()
+        })
+        .map_err(io::Error::other)??;
     if stdout.len() as u64 > MAX_OUTPUT {
         return Err(io::Error::other("the output has more than 1 GiB"));
     }
@@ -209,8 +220,8 @@ fn read(pipe: Option<impl Read + Send + 'static>, max: u64) -> Receiver<io::Resu
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let pipe = pipe.map(|pipe| pipe.take(max + 1).read_to_end(&mut bytes));
-        sender.send(pipe.transpose().map(|_| bytes))
+        let end = pipe.map(|pipe| pipe.take(max + 1).read_to_end(&mut bytes));
+        sender.send(end.transpose().map(|_| bytes))
     });
     receiver
 }

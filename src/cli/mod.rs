@@ -299,7 +299,9 @@ fn read_and_run(
     // `uninject` needs no settings, so it must not fail for those of a file that it finds.
     let config = match request.options.direction {
         Direction::Inject => configuration::of_paths(paths, &discovered, common, messages)?,
-        Direction::Uninject => configuration::base(ConfigReader::Manifests, common, messages)?,
+        Direction::Uninject => {
+            configuration::of_file(None, ConfigReader::Manifests, common, messages)?
+        }
     };
     let run = RunContext::new(request, common, &config);
     files::run(paths, &discovered, run, messages)
@@ -307,14 +309,13 @@ fn read_and_run(
 
 /// Returns true if the paths of a command are `-` or none.
 fn reads_stdin(paths: &[PathBuf]) -> anyhow::Result<bool> {
-    let stdin_arguments = paths.iter().filter(|path| path.as_os_str() == "-");
-    match (stdin_arguments.count(), paths.len()) {
-        (0, 0) | (1, 1) => Ok(true),
-        (0, _) => Ok(false),
-        _ => anyhow::bail!(
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if paths.len() > 1 && paths.iter().any(is_stdin) {
+        anyhow::bail!(
             "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"
-        ),
+        );
     }
+    Ok(paths.iter().all(is_stdin))
 }
 
 /// Returns the configuration file if kustomize runs the program as a legacy exec plugin: it sets a variable, and passes the
@@ -335,14 +336,12 @@ fn run_with_messages(
     common: &Common,
     command: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
 ) -> ExitCode {
-    let exit = match Messages::new(verbosity, log_file(common).as_deref()) {
-        Ok(mut messages) => match catch_panic(|| command(&mut messages)) {
-            Ok(exit) => exit,
-            Err(error) => report_error(&error, &mut messages),
-        },
+    match Messages::new(verbosity, log_file(common).as_deref()) {
+        Ok(mut messages) => catch_panic(|| command(&mut messages))
+            .unwrap_or_else(|error| report_error(&error, &mut messages)),
         Err(error) => report_error(&error, &mut Messages::default()),
-    };
-    exit.into()
+    }
+    .into()
 }
 
 /// Converts a panic of a command, or of one of its threads, to an error.

@@ -53,11 +53,12 @@ impl Session<'_> {
         };
         let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
         let separators = concatenate::separators(&texts);
-        let files = self.files.iter().zip(&separators).enumerate();
-        let pieces = files.flat_map(|(index, (file, separator))| {
-            let pieces = concatenate::joined(index, pieces(&file.text, file.edits()));
-            std::iter::once(separator.as_str()).chain(pieces)
-        });
+        let pieces = self.files.iter().zip(&separators).enumerate().flat_map(
+            |(index, (file, separator))| {
+                let pieces = concatenate::joined(index, pieces(&file.text, file.edits()));
+                std::iter::once(separator.as_str()).chain(pieces)
+            },
+        );
         self.end_with(ending, || Ok(stdout::write(pieces)?))?;
         Ok(Exit::Done)
     }
@@ -136,7 +137,7 @@ impl Session<'_> {
         }
         let changes = self.changes(printers)?;
         if let (Some(mend), true) = (mend(self.run), !changes.is_empty()) {
-            let command = with_paths(&mend, self.path_names());
+            let command = with_paths(&mend, self.run.paths);
             self.messages
                 .add_last(&format!("to change the files: `{command}`"))?;
         }
@@ -171,12 +172,6 @@ impl Session<'_> {
         Ok(exit.after_check(self.check_fails()))
     }
 
-    /// Returns the files and folders of the command line.
-    fn path_names(&self) -> Vec<&str> {
-        let paths = self.run.paths.iter();
-        paths.filter_map(|path| path.to_str()).collect()
-    }
-
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
     fn print_check_report(&mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
         let request = ExplainRequest {
@@ -186,17 +181,17 @@ impl Session<'_> {
         let mut explanation = self.explanation(&self.texts(), request);
         // The JSON report has its own field for changes.
         if !matches!(format, ExplainFormat::Json) {
-            let rows = explanation.rows.into_iter();
-            explanation.rows = rows.map(Row::for_check).collect();
+            explanation.rows = explanation.rows.into_iter().map(Row::for_check).collect();
         }
         let mend = mend(self.run);
         if let (ExplainFormat::Github | ExplainFormat::Gitlab, Some(mend)) = (format, &mend) {
             add_mend(mend, &mut explanation.rows);
         }
         // With an error, the command would change nothing.
-        let mend = mend.filter(|_| !self.has_errors());
-        let mend = mend.map(|mend| with_paths(&mend, self.path_names()));
-        let report = formatted(&explanation, format, mend.as_deref())?;
+        let command = mend
+            .filter(|_| !self.has_errors())
+            .map(|mend| with_paths(&mend, self.run.paths));
+        let report = formatted(&explanation, format, command.as_deref())?;
         let (ending, exit) = if self.has_errors() {
             (Ending::DryRunFailed, Exit::Trouble)
         } else {
@@ -221,10 +216,11 @@ impl Session<'_> {
             );
         }
         stdout::write([&*formatted(&explanation, format, None)?])?;
-        let mut rows = explanation.rows.iter();
-        let exit = match rows.any(|row| row.severity == Severity::Error) {
-            true => Exit::Trouble,
-            false => Exit::Done,
+        let is_error = |row: &Row<'_>| row.severity == Severity::Error;
+        let exit = if explanation.rows.iter().any(is_error) {
+            Exit::Trouble
+        } else {
+            Exit::Done
         };
         let end = self.end(Ending::ChangesPrinted);
         for line in end.kinds_without_template().gap_lines() {
@@ -246,18 +242,18 @@ impl Session<'_> {
         };
         let of_run = self.messages.rows().iter().cloned();
         let of_texts: Vec<Row<'s>> = match request.format {
-            ExplainFormat::Text | ExplainFormat::Json => {
-                let texts = texts.iter();
-                let rows = texts.flat_map(|text| text.injection.rows(text.name, text.text));
-                rows.collect()
-            }
+            ExplainFormat::Text | ExplainFormat::Json => texts
+                .iter()
+                .flat_map(|text| text.injection.rows(text.name, text.text))
+                .collect(),
             ExplainFormat::Github
             | ExplainFormat::Gitlab
             | ExplainFormat::Sarif
-            | ExplainFormat::Markdown => {
-                let files = self.files.iter();
-                files.flat_map(ProcessedFile::review_rows).collect()
-            }
+            | ExplainFormat::Markdown => self
+                .files
+                .iter()
+                .flat_map(ProcessedFile::review_rows)
+                .collect(),
         };
         explain(inputs, of_run.chain(of_texts), request.resource)
     }

@@ -5,6 +5,7 @@ use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
 use crate::config::{ConfigReader, ObjectName};
 use crate::policy::{PolicyRequest, policies};
+use std::path::Path;
 
 /// The most characters of a label's value.
 const MAX_NAME: usize = 63;
@@ -26,7 +27,8 @@ pub fn run(arguments: PolicyArgs, common: &Common, messages: &mut Messages) -> a
             name.len()
         );
     }
-    let config = configuration::of_current_folder(ConfigReader::Policy, common, messages)?;
+    let found = configuration::find(Path::new("."), common)?;
+    let config = configuration::of_file(found.as_deref(), ConfigReader::Policy, common, messages)?;
     let request = PolicyRequest {
         name,
         namespace_selector,

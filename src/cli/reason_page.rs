@@ -10,37 +10,37 @@ const JAPANESE: &str = include_str!("../../docs/ja/reasons.md");
 
 /// Prints the page of a reason, in the language of the user.
 pub fn print(id: &str) -> anyhow::Result<()> {
-    let mut reasons = Reason::ALL.iter();
-    if !reasons.any(|reason| [reason.id(), reason.problem().id].contains(&id)) {
-        let ids = Reason::ALL.iter().map(|reason| reason.id());
+    let ids = Reason::ALL.iter().map(|reason| reason.id());
+    let problems = Reason::ALL.iter().map(|reason| reason.problem().id);
+    if !ids.clone().chain(problems).any(|known| known == id) {
         let hint = match closest(id, ids) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "use an id of the output, such as `hand-edited`".to_owned(),
         };
         anyhow::bail!("unknown reason `{id}`; {hint}");
     }
-    let page = match is_japanese(variable) {
-        true => JAPANESE,
-        false => ENGLISH,
+    let page = if is_japanese(variable) {
+        JAPANESE
+    } else {
+        ENGLISH
     };
     Ok(stdout::write([section(page, id)])?)
 }
 
 /// Returns true if the first of the variables for the language of messages that is set asks for Japanese.
 fn is_japanese(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    let mut languages = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter();
-    let language = languages.find_map(variable).unwrap_or_default();
-    language.as_encoded_bytes().starts_with(b"ja")
+    ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .into_iter()
+        .find_map(variable)
+        .is_some_and(|language| language.as_encoded_bytes().starts_with(b"ja"))
 }
 
-/// Returns the part of a page below the heading of an id.
+/// Returns the part of a page below the heading of an id, up to the next heading.
 fn section<'p>(page: &'p str, id: &str) -> &'p str {
     let heading = format!("### `{id}`\n");
-    let start = page.find(&heading).unwrap_or(page.len());
-    let section = &page[start..];
-    let ends = ["\n\n### ", "\n\n## "].map(|next| section.find(next));
-    let end = ends.into_iter().flatten().min();
-    &section[..end.map_or(section.len(), |end| end + 1)]
+    let section = &page[page.find(&heading).unwrap_or(page.len())..];
+    let end = section.find("\n\n##").map_or(section.len(), |end| end + 1);
+    &section[..end]
 }
 
 #[cfg(test)]

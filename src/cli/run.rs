@@ -157,6 +157,11 @@ impl<'c> RunContext<'c> {
         }
     }
 
+    /// Returns true for a run over stdin.
+    pub fn reads_stdin(self) -> bool {
+        self.paths.iter().all(|path| path.as_os_str() == "-")
+    }
+
     pub fn severity_policy(self) -> SeverityPolicy {
         SeverityPolicy::of(self.config, self.options)
     }

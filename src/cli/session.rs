@@ -50,19 +50,23 @@ impl ProcessedFile {
 
     /// Returns the findings for a review. Those about a build are at the start of its kustomization: the text is in no file.
     pub(super) fn review_rows(&self) -> impl Iterator<Item = Row<'_>> {
-        let rows = self.injection.rows(&self.name, &self.text);
-        rows.map(|row| match &self.source.kustomization {
-            Some(kustomization) => row.at_start_of(kustomization),
-            None => row,
-        })
+        self.injection
+            .rows(&self.name, &self.text)
+            .map(|row| match &self.source.kustomization {
+                Some(kustomization) => row.at_start_of(kustomization),
+                None => row,
+            })
     }
 
     /// Returns a line for each resource that changes:
     /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
     pub(super) fn list(&self) -> serde_json::Result<String> {
         let mut lines = Vec::new();
-        let rows = self.injection.rows(&self.name, &self.text);
-        for row in rows.filter(Row::is_change) {
+        for row in self
+            .injection
+            .rows(&self.name, &self.text)
+            .filter(Row::is_change)
+        {
             if let (Some(resource), Some(at)) = (row.subject.resource(), row.review_place()) {
                 let Position { line, column, .. } = at;
                 let name = resource.identity.full_name();
@@ -96,8 +100,11 @@ impl ProcessedFile {
     /// Returns a line of JSON for each resource that changes. A resource may have several pod templates.
     pub(super) fn patches(&self) -> serde_json::Result<String> {
         let mut lines = String::new();
-        let outcomes = &self.injection.outcomes;
-        for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
+        for resource in self
+            .injection
+            .outcomes
+            .chunk_by(|one, next| one.offset == next.offset)
+        {
             let patch: Vec<_> = resource
                 .iter()
                 .flat_map(|outcome| outcome.patch.iter())
@@ -183,11 +190,11 @@ impl<'r> Session<'r> {
             || named.is_some()
             || settings.any(|(_, origin)| matches!(origin, Origin::Configuration { .. }));
         let message = "a configuration was found, but is not used";
-        let finding = Finding::about_input(Reason::ConfigurationUnused, message);
-        let finding = finding.with_help(
-            "to use it, add `--config FILE`; if another run does, annotate it with `config.kubernetes.io/local-config: \"true\"`",
-        );
-        self.add_about(&path.to_string_lossy(), finding.note_if(is_chosen))
+        let help = "to use it, add `--config FILE`; if another run does, annotate it with `config.kubernetes.io/local-config: \"true\"`";
+        let finding = Finding::about_input(Reason::ConfigurationUnused, message)
+            .with_help(help)
+            .note_if(is_chosen);
+        self.add_about(&path.to_string_lossy(), finding)
     }
 
     /// Adds a text with its result.
@@ -262,19 +269,20 @@ impl<'r> Session<'r> {
 
     /// Returns the texts with their results.
     pub(super) fn texts(&self) -> Vec<ProcessedText<'_>> {
-        let files = self.files.iter();
-        files.map(ProcessedFile::processed_text).collect()
+        self.files
+            .iter()
+            .map(ProcessedFile::processed_text)
+            .collect()
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        let mut files = self.files.iter();
-        self.messages.has_errors() || files.any(|file| file.injection.errors().next().is_some())
+        let has_error = |file: &ProcessedFile| file.injection.errors().next().is_some();
+        self.messages.has_errors() || self.files.iter().any(has_error)
     }
 
     /// Returns true if `--check` exits with 1.
     pub(super) fn check_fails(&self) -> bool {
-        let mut files = self.files.iter();
-        files.any(|file| file.injection.fails_check())
+        self.files.iter().any(|file| file.injection.fails_check())
     }
 
     pub(super) fn end<'s>(&'s self, ending: Ending<'s>) -> RunEnd<'s> {
@@ -294,9 +302,12 @@ impl<'r> Session<'r> {
 
     /// Names the command that prints the permissions.
     fn rbac_sentence(&self) -> String {
-        let outcomes = self.files.iter().flat_map(|file| &file.injection.outcomes);
-        let mut subjects = outcomes.filter_map(Outcome::rbac_subject);
-        let needs_namespace = subjects.any(|subject| subject.namespace.is_none());
+        let needs_namespace = self
+            .files
+            .iter()
+            .flat_map(|file| &file.injection.outcomes)
+            .filter_map(Outcome::rbac_subject)
+            .any(|subject| subject.namespace.is_none());
         format!("`{}` prints it", rbac_command(self.run, needs_namespace))
     }
 

@@ -1,7 +1,7 @@
 //! `status`: the agents of living pods.
 
 use crate::cli::args::{Common, StatusArgs, StatusFormat};
-use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
+use crate::cli::input::{STDIN, read_stdin, read_text};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::config::{Config, ConfigReader};
@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Place, visible_json};
 use crate::krm_fn::is_call;
 use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A text of the input.
 struct NamedText {
@@ -27,9 +27,10 @@ pub(super) fn run(
     if arguments.paths.is_empty() && io::stdin().is_terminal() {
         return Ok(help(Some("status")));
     }
-    let input = match reads_stdin {
-        true => Input::of_stdin(common, messages)?,
-        false => Input::of_files(&arguments.paths, common, messages)?,
+    let input = if reads_stdin {
+        Input::of_stdin(common, messages)?
+    } else {
+        Input::of_files(&arguments.paths, common, messages)?
     };
     let texts: Vec<&str> = input.texts.iter().map(|named| &*named.text).collect();
     let selector = arguments.namespace_selector.as_ref();
@@ -55,15 +56,21 @@ struct Input {
 
 impl Input {
     fn of_stdin(common: &Common, messages: &mut Messages) -> anyhow::Result<Self> {
-        let texts = vec![named(STDIN.to_owned(), read_stdin(), messages)?];
-        if texts.iter().any(|named| is_call(&named.text)) {
+        let text = messages.readable(STDIN, read_stdin())?;
+        if is_call(&text) {
             anyhow::bail!("`status` reads the pods of a cluster, not a ResourceList");
         }
-        if let Some(file) = configuration::unused(common)? {
+        if let Some(file) = configuration::find(Path::new("."), common)? {
             configuration::note_unused(&file, messages)?;
         }
-        let config = configuration::base(ConfigReader::Manifests, common, messages)?;
-        Ok(Self { texts, config })
+        let named = NamedText {
+            name: STDIN.to_owned(),
+            text,
+        };
+        Ok(Self {
+            texts: vec![named],
+            config: configuration::of_file(None, ConfigReader::Manifests, common, messages)?,
+        })
     }
 
     fn of_files(
@@ -79,25 +86,11 @@ impl Input {
         let config = configuration::of_paths(paths, &discovered, common, messages)?;
         let mut texts = Vec::new();
         for file in &discovered.files {
-            let text = read_file(&file.path).map(|file| file.text);
-            texts.push(named(file.path.display().to_string(), text, messages)?);
+            let name = file.path.display().to_string();
+            let text = messages.readable(&name, read_text(&file.path))?;
+            texts.push(NamedText { name, text });
         }
         Ok(Self { texts, config })
-    }
-}
-
-/// Returns a text with its name, or reports why it cannot be read.
-fn named(
-    name: String,
-    text: Result<String, Unreadable>,
-    messages: &mut Messages,
-) -> anyhow::Result<NamedText> {
-    match text {
-        Ok(text) => Ok(NamedText { name, text }),
-        Err(error) => {
-            messages.unreadable(&name, &error)?;
-            Err(AlreadyReported.into())
-        }
     }
 }
 
@@ -119,14 +112,10 @@ fn fail(error: StatusError, texts: &[NamedText], messages: &mut Messages) -> any
 
 /// Returns the exit code for the pods that lack their agent.
 fn exit(report: &StatusReport, is_strict: bool) -> Exit {
-    let mut found = report.workloads.iter();
-    let fails = found.any(|row| match row.state {
+    let fails = report.workloads.iter().any(|row| match row.state {
         State::Missed | State::NotReady | State::Unknown => true,
         State::Refused | State::Outdated => is_strict,
         State::Ready => false,
     });
-    match fails {
-        true => Exit::Found,
-        false => Exit::Done,
-    }
+    if fails { Exit::Found } else { Exit::Done }
 }

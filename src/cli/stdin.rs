@@ -29,13 +29,7 @@ pub fn run(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let text = match read_stdin() {
-        Ok(text) => text,
-        Err(error) => {
-            messages.unreadable(STDIN, &error)?;
-            return Err(AlreadyReported.into());
-        }
-    };
+    let text = messages.readable(STDIN, read_stdin())?;
     if entry_point != EntryPoint::LegacyPlugin
         && let Some(document) = krm_fn::document_of_call(&text)
     {
@@ -43,7 +37,7 @@ pub fn run(
     }
     let mut unused = None;
     if entry_point != EntryPoint::LegacyPlugin && request.options.direction == Direction::Inject {
-        unused = configuration::unused(common)?;
+        unused = configuration::find(Path::new("."), common)?;
     }
     if let (EntryPoint::Helm, Some(file)) = (entry_point, &unused) {
         // Helm hides warnings.
@@ -53,7 +47,7 @@ pub fn run(
             "{name} is not used for a stream without a command; add `{option}`, in Helm as `--post-renderer-args={option}`, or `--no-config` for the defaults"
         );
     }
-    let config = configuration::base(ConfigReader::Manifests, common, messages)?;
+    let config = configuration::of_file(None, ConfigReader::Manifests, common, messages)?;
     let run = RunContext::new(request, common, &config);
     let mut injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options_for(&text)),
@@ -104,10 +98,11 @@ fn report_unused(
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> io::Result<()> {
-    let mut outcomes = injection.outcomes.iter();
-    let is_agent_changed = outcomes
-        .any(|outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed));
-    if !is_agent_changed || matches!(run.mode, OutputMode::Permissions) {
+    let is_agent_changed =
+        |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed);
+    if !injection.outcomes.iter().any(is_agent_changed)
+        || matches!(run.mode, OutputMode::Permissions)
+    {
         return configuration::note_unused(file, messages);
     }
     let name = file.to_string_lossy();

@@ -3,10 +3,10 @@
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use crate::diagnostic::{shell_argument, visible};
+use crate::diagnostic::{shell_argument, shell_word, visible};
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, Command, CommandFactory, FromArgMatches};
-use std::ffi::OsString;
+use clap::{Command, CommandFactory, FromArgMatches};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The file name by which kubectl runs the program as its plugin `kubectl mackerel`.
@@ -14,45 +14,38 @@ const KUBECTL_PLUGIN: &str = "kubectl-mackerel";
 
 /// Parses the arguments.
 pub fn parse() -> Result<Cli, clap::Error> {
-    parse_from(std::env::args_os()).or_else(|_| {
+    let parse = |arguments: Vec<OsString>| {
+        Cli::from_arg_matches(&program().try_get_matches_from(arguments)?)
+    };
+    parse(std::env::args_os().collect()).or_else(|_| {
         // clap prints an argument as it is. The error is the same if its control characters are visible.
-        let visible = |argument: OsString| visible(&argument.to_string_lossy()).into_owned();
-        let shown = parse_from(std::env::args_os().map(visible));
-        shown.and(Err(clap::Error::new(ErrorKind::ValueValidation)))
+        let visible = |argument: OsString| visible(&argument.to_string_lossy()).into_owned().into();
+        parse(std::env::args_os().map(visible).collect())
+            .and(Err(clap::Error::new(ErrorKind::ValueValidation)))
     })
-}
-
-fn parse_from<A: Into<OsString> + Clone>(
-    arguments: impl Iterator<Item = A>,
-) -> Result<Cli, clap::Error> {
-    let matches = program().try_get_matches_from(arguments)?;
-    Cli::from_arg_matches(&matches)
 }
 
 /// Returns the commands, with the name by which the user called the program.
 pub fn program() -> Command {
-    let program = Cli::command();
-    let path = std::env::args_os().next().map(PathBuf::from);
-    match path.as_deref().and_then(Path::file_stem) {
-        Some(stem) if stem == KUBECTL_PLUGIN => {
-            let name = KUBECTL_PLUGIN.replace('-', " ");
-            let mut program = program.bin_name(&name);
-            program.build();
-            with_examples_of(program, &name)
-        }
-        _ => program,
+    let path = std::env::args_os().next().unwrap_or_default();
+    if Path::new(&path).file_stem() != Some(OsStr::new(KUBECTL_PLUGIN)) {
+        return Cli::command();
     }
+    let name = KUBECTL_PLUGIN.replace('-', " ");
+    let mut program = Cli::command().bin_name(&name);
+    program.build();
+    with_examples_of(program, &name)
 }
 
 /// Names the program in the examples of the help.
 fn with_examples_of(command: Command, name: &str) -> Command {
-    let program = env!("CARGO_PKG_NAME");
-    let help = command.get_after_help().map(|help| {
-        help.to_string()
-            .replace(&format!("{program} "), &format!("{name} "))
-    });
+    let program = concat!(env!("CARGO_PKG_NAME"), " ");
+    let help = command
+        .get_after_help()
+        .map(|help| help.to_string().replace(program, &format!("{name} ")))
+        .unwrap_or_default();
     command
-        .after_help(help.unwrap_or_default())
+        .after_help(help)
         .mut_subcommands(|subcommand| with_examples_of(subcommand, name))
 }
 
@@ -73,44 +66,48 @@ pub fn answer(mut error: clap::Error) -> Exit {
     Exit::Trouble
 }
 
-/// Adds an error about arguments to the log file.
+/// Adds an error about arguments to the log file, as one line:
+/// `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
 fn log_error(error: &clap::Error) -> anyhow::Result<()> {
     let arguments = std::env::args_os().skip(1);
     if let Some(file) = log_file(arguments).or_else(log_file_of_variable) {
-        let mut messages = Messages::new(Verbosity::default(), Some(&file))?;
-        messages.note_line(&line(&error.render().to_string()))?;
+        let text = error.render().to_string();
+        let lines: Vec<_> = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:"))
+            .filter(|line| !line.is_empty())
+            .collect();
+        Messages::new(Verbosity::default(), Some(&file))?.note_line(&lines.join("; "))?;
     }
     Ok(())
-}
-
-/// Returns true if the argument is the long or short name of the option.
-fn is_option(option: &Arg, argument: &str) -> bool {
-    let is_long = |long: &str| argument.strip_prefix("--") == Some(long);
-    let is_short = |short: char| argument == format!("-{short}");
-    option.get_long().is_some_and(is_long) || option.get_short().is_some_and(is_short)
 }
 
 /// Returns this call without its paths, for a shell.
 pub fn words_without_paths() -> String {
     let mut program = Cli::command();
     program.build();
-    let options = || program.get_subcommands().flat_map(Command::get_arguments);
-    let takes_value =
-        |option: &Arg| option.get_action().takes_values() && !option.is_require_equals_set();
-    // `-qn` takes the next word, `-nq` does not.
-    let is_open = |word: &str| {
-        let has_value =
-            |letter| options().any(|one| one.get_short() == Some(letter) && takes_value(one));
-        let letters = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
-        letters.is_some_and(|letters| letters.find(has_value) == Some(letters.len() - 1))
+    let with_value = || {
+        program
+            .get_subcommands()
+            .flat_map(Command::get_arguments)
+            .filter(|option| option.get_action().takes_values() && !option.is_require_equals_set())
+    };
+    let is_letter = |letter| with_value().any(|option| option.get_short() == Some(letter));
+    let takes_next = |word: &str| match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        (Some(name), _) => with_value().any(|option| option.get_long() == Some(name)),
+        // `-qn` takes the next word, `-nq` does not.
+        (None, Some(letters)) => letters
+            .split_once(is_letter)
+            .is_some_and(|(_, value)| value.is_empty()),
+        (None, None) => false,
     };
     let mut words = program.get_name().to_owned();
     let (mut is_value, mut has_command) = (false, false);
     for word in std::env::args_os().skip(1).take_while(|word| word != "--") {
         let word = word.to_string_lossy();
         let is_name = !is_value && !word.starts_with('-');
-        let is_long = |one: &Arg| is_option(one, &word) && takes_value(one);
-        is_value = !is_value && (is_open(&word) || options().any(is_long));
+        is_value = !is_value && takes_next(&word);
         if !(is_name && std::mem::replace(&mut has_command, true)) {
             words = words + " " + &shell_argument(&word);
         }
@@ -118,34 +115,26 @@ pub fn words_without_paths() -> String {
     words
 }
 
+/// Returns paths as words of a shell, each behind a blank.
+pub fn shell_words(paths: impl IntoIterator<Item: AsRef<Path>>) -> String {
+    paths
+        .into_iter()
+        .map(|path| format!(" {}", shell_word(&path.as_ref().to_string_lossy())))
+        .collect()
+}
+
 /// Finds the log file among arguments that clap cannot parse.
 fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     while let Some(argument) = arguments.next() {
-        if argument == "--log-file" {
-            return arguments.next().map(PathBuf::from);
+        let option = argument.to_str().unwrap_or_default();
+        if let Some(file) = option.strip_prefix("--log-file=") {
+            return Some(file.into());
         }
-        if let Some(file) = argument
-            .to_str()
-            .and_then(|argument| argument.strip_prefix("--log-file="))
-        {
-            return Some(PathBuf::from(file));
+        if option == "--log-file" {
+            return arguments.next().map(PathBuf::from);
         }
     }
     None
-}
-
-/// Returns an error of clap as one line: `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
-fn line(error: &str) -> String {
-    let mut lines = Vec::new();
-    for line in error.lines().map(str::trim) {
-        if line.starts_with("Usage:") {
-            break;
-        }
-        if !line.is_empty() {
-            lines.push(line);
-        }
-    }
-    lines.join("; ")
 }
 
 #[cfg(test)]

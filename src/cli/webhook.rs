@@ -37,7 +37,7 @@ pub fn run(arguments: WebhookArgs, common: &Common, messages: &mut Messages) -> 
             "the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`"
         );
     };
-    let config = configuration::base(ConfigReader::Webhook, common, messages)?;
+    let config = configuration::of_file(None, ConfigReader::Webhook, common, messages)?;
     let configuration_file = configuration::file(common).map(|path| ConfigurationFile {
         path,
         set: common.set.clone(),

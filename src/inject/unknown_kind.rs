@@ -108,19 +108,22 @@ pub(crate) fn unknown_kind(
         }
     }
     let help = help(gvk, &paths);
-    Some(match request {
-        Some(key) => {
-            let message = format!("a pod template requests injection, {place}");
-            let offset = tree.place(*key).start;
-            Finding::new(Reason::UnknownKind, message, offset, &template.pointer).with_help(help)
-        }
-        None => {
-            let message = format!("not injected: seems to have a pod template, {place}");
-            let start = tree.place(template.node).start;
-            Finding::new(Reason::UnknownTemplate, message, start, &template.pointer)
-                .with_help(format!("if it has one, {help}"))
-        }
-    })
+    let (reason, message, node, help) = match request {
+        Some(key) => (
+            Reason::UnknownKind,
+            format!("a pod template requests injection, {place}"),
+            *key,
+            help,
+        ),
+        None => (
+            Reason::UnknownTemplate,
+            format!("not injected: seems to have a pod template, {place}"),
+            template.node,
+            format!("if it has one, {help}"),
+        ),
+    };
+    let offset = tree.place(node).start;
+    Some(Finding::new(reason, message, offset, &template.pointer).with_help(help))
 }
 
 /// Returns the advice to configure the paths of pod templates.
@@ -157,10 +160,9 @@ fn is_wanted(
     match decide(tree, resource, &template.pointer, &view, context).decision {
         // The controller of a kind may complete the containers.
         Decision::Skip(skip) => {
-            let mut containers = view.own_containers();
             skip.reason == Reason::Patch
                 && resource.directive.is_none()
-                && (is_requested || containers.any(|one| one.image.is_some()))
+                && (is_requested || view.own_containers().any(|one| one.image.is_some()))
         }
         Decision::Add(_) | Decision::Refuse(_) => true,
     }
@@ -173,15 +175,17 @@ fn request(tree: &Tree<'_>, template: &FoundTemplate, config: &Config) -> Option
         Annotation::Inject => value.eq_ignore_ascii_case("true"),
         _ => config.allows(annotation) && !asks_for_nothing(value),
     };
-    let requests = [Annotation::Inject, Annotation::WaitFor];
-    requests.into_iter().find_map(|annotation| {
-        let mut entries = tree.member_entries(metadata, "annotations");
-        let (key, _) = entries.find(|(key, value)| {
-            tree.scalar(*key).is_some_and(|key| key == annotation.key())
-                && tree
-                    .scalar(tree.alias_target(*value))
-                    .is_some_and(|value| is_asked(annotation, &value))
-        })?;
-        Some(key)
-    })
+    let is_request = |annotation: Annotation, key, value| {
+        tree.scalar(key).is_some_and(|key| key == annotation.key())
+            && tree
+                .scalar(tree.alias_target(value))
+                .is_some_and(|value| is_asked(annotation, &value))
+    };
+    [Annotation::Inject, Annotation::WaitFor]
+        .into_iter()
+        .find_map(|annotation| {
+            tree.member_entries(metadata, "annotations")
+                .find(|(key, value)| is_request(annotation, *key, *value))
+                .map(|(key, _)| key)
+        })
 }

@@ -3,19 +3,11 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use yaml_json_patch::{self as yaml, Buffer, NodeId, ScalarValue, Tree, scalar_value};
+use crate::diagnostic::LineCounter;
+use yaml_json_patch::{self as yaml, Buffer, NodeId, Tree};
 
 /// The file names that kustomize looks for in a folder.
 pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
-/// The lists of a kustomization that name files and other kustomizations.
-const RESOURCE_LISTS: [&str; 3] = ["resources", "bases", "components"];
-
-/// The lists of a kustomization that hold Helm charts.
-const CHART_LISTS: [&str; 2] = ["helmCharts", "helmChartInflationGenerator"];
-
-/// The lists of a kustomization that hold patches.
-const PATCH_LISTS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
 
 /// The annotation in which kustomize tells its functions the names of an object before it changed them.
 pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
@@ -23,11 +15,6 @@ pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousN
 /// Returns the names in the value of [`PREVIOUS_NAMES`]. References keep them until the end of the build.
 pub(crate) fn previous_names(value: &str) -> impl Iterator<Item = &str> {
     value.split(',')
-}
-
-/// Returns true for the file name of a kustomization.
-pub(crate) fn is_kustomization(name: &str) -> bool {
-    NAMES.contains(&name)
 }
 
 /// The files that a kustomization names, as paths relative to its folder.
@@ -45,75 +32,75 @@ pub(crate) struct Kustomization {
     pub(crate) has_generators: bool,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
-    /// Files of patches.
-    pub(crate) patch_files: Vec<PatchFile>,
+    /// The paths of patches with their entries.
+    pub(crate) patches: Vec<(String, NamedPatch)>,
 }
 
-/// The path of a patch and its position in the kustomization.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PatchFile {
-    pub(crate) path: String,
-    /// Byte offset into the text.
-    pub(crate) offset: usize,
-    /// JSON Pointer from the kustomization.
-    pub(crate) pointer: String,
-}
-
-/// A file of the input that a kustomization names as a patch.
+/// The entry of a kustomization that names a file as a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedPatch {
     /// The place of the path: `kustomization.yaml:3:11`.
     pub(crate) place: String,
-    /// The pointer of its [`PatchFile`].
+    /// JSON Pointer of the path from the kustomization.
     pub(crate) pointer: String,
 }
 
-/// Reads the text of a kustomization; a document that is not valid YAML names no files.
-pub(crate) fn read(text: &str) -> Kustomization {
+/// Reads the text of a kustomization with this name; a document that is not valid YAML names no files.
+pub(crate) fn read(name: &str, text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
+    let mut lines = LineCounter::new(text.as_bytes());
     for document in yaml::documents(text) {
-        let Ok(tree) = yaml::read_piece(text, document.span, &mut Buffer::default()) else {
-            continue;
-        };
-        if let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) {
-            kustomization.add(&tree, root);
+        if let Ok(tree) = yaml::read_piece(text, document.span, &mut Buffer::default())
+            && let Some(root) = tree.root()
+        {
+            kustomization.add(&tree, root, |offset| {
+                let at = lines.position(offset);
+                format!("{name}:{}:{}", at.line, at.column)
+            });
         }
     }
     kustomization
 }
 
 impl Kustomization {
-    /// Adds the files of a document.
-    fn add(&mut self, tree: &Tree<'_>, root: NodeId) {
+    /// Adds what a document says.
+    fn add(&mut self, tree: &Tree<'_>, root: NodeId, mut place_of: impl FnMut(usize) -> String) {
         let strings = |list| {
             tree.member_items(root, list)
-                .filter_map(|item| string(tree, item))
+                .filter_map(|item| tree.text_of(item))
         };
-        self.transformers.extend(strings("transformers"));
-        let text = |name| tree.member_text(root, name).filter(|text| !text.is_empty());
-        self.is_component |= text("kind").as_deref() == Some("Component");
         let has_items = |list| tree.member_items(root, list).next().is_some();
+        match tree.member_text(root, "kind").as_deref() {
+            Some("Component") => self.is_component = true,
+            // Kustomize fills in the kind if it is missing.
+            Some("Kustomization") | None => {}
+            _ => return,
+        }
         self.renames |= ["namespace", "namePrefix", "nameSuffix"]
             .into_iter()
-            .any(|name| text(name).is_some());
-        self.has_charts |= CHART_LISTS.into_iter().any(has_items);
+            .filter_map(|name| tree.member_text(root, name))
+            .any(|text| !text.is_empty());
+        self.has_charts |= has_items("helmCharts") || has_items("helmChartInflationGenerator");
         self.has_generators |= has_items("generators");
-        self.resources
-            .extend(RESOURCE_LISTS.into_iter().flat_map(strings));
-        for list in PATCH_LISTS {
+        self.transformers.extend(strings("transformers"));
+        self.resources.extend(
+            ["resources", "bases", "components"]
+                .into_iter()
+                .flat_map(strings),
+        );
+        for list in ["patches", "patchesStrategicMerge", "patchesJson6902"] {
             for (index, item) in tree.member_items(root, list).enumerate() {
-                let pointer = format!("/{list}/{index}");
-                let (pointer, node) = match tree.member(item, "path") {
-                    Some(path) => (pointer + "/path", path),
-                    None => (pointer, item),
+                let (node, below) = match tree.member(item, "path") {
+                    Some(path) => (path, "/path"),
+                    None => (item, ""),
                 };
                 // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
-                if let Some(path) = string(tree, node).filter(|path| !path.contains('\n')) {
-                    self.patch_files.push(PatchFile {
-                        path,
-                        offset: tree.place(node).start,
-                        pointer,
-                    });
+                if let Some(path) = tree.text_of(node).filter(|path| !path.contains('\n')) {
+                    let entry = NamedPatch {
+                        place: place_of(tree.place(node).start),
+                        pointer: format!("/{list}/{index}{below}"),
+                    };
+                    self.patches.push((path, entry));
                 }
             }
         }
@@ -129,36 +116,19 @@ pub(crate) fn is_remote(entry: &str) -> bool {
         || host.len() < entry.len() && host.contains('.') && !host.starts_with('.')
 }
 
-/// Kustomize fills in the kind if it is missing.
-fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
-    tree.member_text(root, "kind")
-        .is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
-}
-
-fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    match scalar_value(tree, node) {
-        Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_remote, read};
+    use super::{Kustomization, is_remote};
 
-    /// Pointer, path, and the text at the offset.
+    fn read(text: &str) -> Kustomization {
+        super::read("k", text)
+    }
+
+    /// Pointer, path and place.
     fn patches(text: &str) -> Vec<(String, String, String)> {
-        let shown = |offset: usize| {
-            text[offset..]
-                .split([',', '}', ']', '\n'])
-                .next()
-                .unwrap()
-                .to_owned()
-        };
-        read(text)
-            .patch_files
-            .into_iter()
-            .map(|file| (file.pointer, file.path, shown(file.offset)))
+        let patches = read(text).patches.into_iter();
+        patches
+            .map(|(path, entry)| (entry.pointer, path, entry.place))
             .collect()
     }
 
@@ -170,14 +140,14 @@ mod tests {
     fn patches_are_named_in_each_list() {
         let text = "# comment\n---\nkind: Kustomization\npatches:\n- path: a.yaml\n  target: {kind: Deployment}\n- patch: |-\n    kind: Pod\n\
                     - {path: \"../b.yaml\"}\npatchesStrategicMerge: [c/d.yaml]\npatchesJson6902: [{path: e.yaml}]\n";
-        let named = |pointer: &str, path: &str, shown: &str| {
-            (pointer.to_owned(), path.to_owned(), shown.to_owned())
+        let named = |pointer: &str, path: &str, place: &str| {
+            (pointer.to_owned(), path.to_owned(), place.to_owned())
         };
         let expected = [
-            named("/patches/0/path", "a.yaml", "a.yaml"),
-            named("/patches/2/path", "../b.yaml", "\"../b.yaml\""),
-            named("/patchesStrategicMerge/0", "c/d.yaml", "c/d.yaml"),
-            named("/patchesJson6902/0/path", "e.yaml", "e.yaml"),
+            named("/patches/0/path", "a.yaml", "k:5:9"),
+            named("/patches/2/path", "../b.yaml", "k:9:10"),
+            named("/patchesStrategicMerge/0", "c/d.yaml", "k:10:25"),
+            named("/patchesJson6902/0/path", "e.yaml", "k:11:26"),
         ];
         assert_eq!(patches(text), expected);
     }
@@ -210,7 +180,7 @@ mod tests {
         let read = read(text);
         assert_eq!(read.transformers, ["e.yaml"]);
         assert_eq!(read.resources, ["a.yaml", "../base", "f"]);
-        assert_eq!(read.patch_files, []);
+        assert_eq!(read.patches, []);
     }
 
     #[test]
@@ -221,7 +191,7 @@ mod tests {
         let set = read("helmCharts: [{name: web}]\ngenerators: [a.yaml]\n");
         assert!(set.has_generators && set.has_charts);
         let unset = read("namespace: ''\nnamePrefix:\nhelmCharts: []\n");
-        assert_eq!(unset, super::Kustomization::default());
+        assert_eq!(unset, Kustomization::default());
     }
 
     #[test]

@@ -1,27 +1,18 @@
 //! The permissions that a run needs: the ServiceAccounts of every namespace, from the outcomes.
+//!
+//! `invalid-name`, `nodes-proxy`: permissions that the command `rbac` leaves out, or should not grant unseen.
 
-use crate::agent::kubelet_access::KubeletAccess;
-use crate::config::Config;
+use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS, RbacSubject};
+use crate::config::{Config, KubernetesVersion, Namespace, ObjectName};
 use crate::inject::outcome::Outcome;
-use crate::rbac::checks;
-use crate::report::{Class, Reason};
+use crate::report::{Class, Finding, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ServiceAccounts of one namespace whose agents reach the kubelet in the same way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grant<'g> {
-    /// The agents' connection to the kubelet; never the read-only port.
-    pub access: KubeletAccess,
-    /// Their namespace.
-    pub namespace: &'g str,
-    /// Their names, sorted.
-    pub service_accounts: &'g BTreeSet<String>,
-}
-
 /// The permissions that all templates of a run need.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Grants {
-    needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
+    /// The names of ServiceAccounts, by their namespace and their agents' connection to the kubelet, which is never the read-only port.
+    pub(super) needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
     /// The number of templates whose agents use the read-only port.
     without: usize,
     /// The number of templates without a namespace.
@@ -46,47 +37,34 @@ impl Grants {
                 self.without += 1;
                 continue;
             }
-            let Some(namespace) = subject.namespace.as_deref() else {
+            let Some(namespace) = &subject.namespace else {
                 self.without_namespace += 1;
                 continue;
             };
-            match checks::invalid_name(outcome, subject, namespace) {
-                None => {
-                    let accounts = self.needed.entry((namespace.to_owned(), access));
-                    let accounts = accounts.or_default();
-                    let is_first = accounts.is_empty();
-                    accounts.insert(subject.account.name.clone());
-                    let warning = checks::nodes_proxy(outcome, access, config);
-                    outcome.warnings.extend(warning.filter(|_| is_first));
+            let mut warning = invalid_name(subject, namespace, &outcome.template);
+            if warning.is_some() {
+                self.has_invalid = true;
+            } else {
+                let accounts = self.needed.entry((namespace.clone(), access)).or_default();
+                if accounts.is_empty() {
+                    warning = nodes_proxy(access, config.spec.kubernetes_version, outcome.offset);
                 }
-                Some(warning) => {
-                    self.has_invalid = true;
-                    outcome.warnings.push(warning);
-                }
+                accounts.insert(subject.account.name.clone());
             }
+            outcome.warnings.extend(warning.map(|warning| {
+                let is_acknowledged = outcome.acknowledged.contains(warning.reason);
+                warning.acknowledged_if(is_acknowledged)
+            }));
         }
-    }
-
-    /// Returns the grants by namespace, then by access.
-    pub fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
-        self.needed
-            .iter()
-            .map(|((namespace, access), service_accounts)| Grant {
-                access: *access,
-                namespace,
-                service_accounts,
-            })
     }
 
     /// Returns the number of ServiceAccounts that need a permission.
     pub fn service_accounts(&self) -> usize {
-        let mut accounts = BTreeSet::new();
-        for grant in self.iter() {
-            for name in grant.service_accounts {
-                accounts.insert((grant.namespace, name));
-            }
-        }
-        accounts.len()
+        self.needed
+            .iter()
+            .flat_map(|((namespace, _), names)| names.iter().map(move |name| (namespace, name)))
+            .collect::<BTreeSet<_>>()
+            .len()
     }
 
     /// Returns a sentence on the agents that need no permission; none if all need one.
@@ -103,14 +81,54 @@ impl Grants {
 
     /// Returns the reason why no permission is printed; none if one is.
     pub fn nothing(&self) -> Option<String> {
-        if !self.needed.is_empty() {
-            return None;
-        }
         let why = if self.has_invalid || self.without_namespace > 0 {
             "no pod template has a valid name of its namespace and ServiceAccount"
         } else {
             "no pod template in the input has an agent of this program"
         };
-        Some(self.without().unwrap_or_else(|| why.to_owned()))
+        self.needed
+            .is_empty()
+            .then(|| self.without().unwrap_or_else(|| why.to_owned()))
     }
+}
+
+/// Returns the warning about a namespace or ServiceAccount with a name that Kubernetes does not take: the objects and their comments would
+/// contain it.
+fn invalid_name(subject: &RbacSubject, namespace: &str, template: &str) -> Option<Finding> {
+    let (violation, name, offset, parent) = match namespace.parse::<Namespace>() {
+        Err(violation) => (
+            violation,
+            "namespace",
+            subject.namespace_offset,
+            "/metadata".to_owned(),
+        ),
+        Ok(_) => {
+            let violation = subject.account.name.parse::<ObjectName>().err()?;
+            let (field, offset) = subject.account.field?;
+            (violation, field, offset, format!("{template}/spec"))
+        }
+    };
+    let message = format!("left out of the permissions: `{name}` {}", violation.what);
+    let pointer = format!("{parent}/{name}");
+    Some(
+        Finding::new(Reason::InvalidName, message, offset, &pointer)
+            .with_help("correct the name; if it is a placeholder, render the manifest first"),
+    )
+}
+
+/// Returns the warning about an agent that needs `nodes/proxy`.
+fn nodes_proxy(
+    access: KubeletAccess,
+    version: KubernetesVersion,
+    offset: usize,
+) -> Option<Finding> {
+    let (place, help) = match access {
+        KubeletAccess::ApiServer => ("EKS Fargate".to_owned(), None),
+        _ => (format!("Kubernetes {version}"), Some(LESS.to_owned())),
+    };
+    let message = format!("on {place} the agent needs `nodes/proxy`; {PERMITS}");
+    access.needs_proxy(version).then(|| Finding {
+        help,
+        ..Finding::new(Reason::NodesProxy, message, offset, "")
+    })
 }

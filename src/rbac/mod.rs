@@ -4,11 +4,8 @@
 //! - [`manifest()`]: the output of the command `rbac`
 //! - [`has_objects()`]: whether the input has such objects
 
-mod checks;
 mod grants;
 mod manifest;
-mod objects;
 
-pub use grants::{Grant, Grants};
-pub use manifest::manifest;
-pub use objects::has_objects;
+pub use grants::Grants;
+pub use manifest::{has_objects, manifest};

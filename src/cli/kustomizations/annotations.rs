@@ -1,7 +1,7 @@
 //! Annotations of this program that kustomizations set.
 
+use crate::cli::find_config::relative;
 use crate::cli::kustomizations::files::Kustomizations;
-use crate::cli::kustomizations::injectors::Injectors;
 use crate::config::API_VERSION;
 use crate::diagnostic::{LineCounter, Position};
 use crate::mackerel::annotations::PREFIX;
@@ -20,52 +20,41 @@ pub struct AnnotationPlace {
 
 /// Returns the first annotation of this program that each kustomization sets, itself or by a file that it names as a patch. One that
 /// runs this program as a transformer does so behind its patches.
-pub fn set_annotations(
-    kustomizations: &Kustomizations,
-    injectors: &Injectors,
-) -> Vec<AnnotationPlace> {
+pub fn set_annotations(kustomizations: &Kustomizations) -> Vec<AnnotationPlace> {
     // Many kustomizations may name one file.
-    let mut patches: HashMap<&Path, Option<AnnotationPlace>> = HashMap::new();
+    let mut known: HashMap<&Path, Option<AnnotationPlace>> = HashMap::new();
     let mut annotations = Vec::new();
     for (folder, file) in &kustomizations.files {
-        if !kustomizations.has_folder(folder) || injectors.of_file(file).is_some() {
+        if !kustomizations.roots.contains_key(folder) || kustomizations.injector(file).is_some() {
             continue;
         }
         let mut of_patch = |patch| {
-            let known = patches.entry(patch);
-            known
-                .or_insert_with(|| place_in(&kustomizations.shown(patch), &file.text_of(patch)?))
-                .clone()
+            let place = || place_in(&relative(patch, Path::new(".")), &file.text_of(patch)?);
+            known.entry(patch).or_insert_with(place).clone()
         };
-        let own = place_in(&file.path, &file.text);
-        annotations.extend(own.or_else(|| file.patches.iter().find_map(|patch| of_patch(patch))));
+        annotations.extend(
+            place_in(&file.path, &file.text)
+                .or_else(|| file.patches.iter().find_map(|(patch, _)| of_patch(patch))),
+        );
     }
     annotations
 }
 
-/// Returns the place of the first annotation of this program.
+/// Returns the place of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where the
+/// slash is escaped. The `apiVersion` of a configuration has the same prefix.
 fn place_in(path: &Path, text: &str) -> Option<AnnotationPlace> {
-    let offset = annotation_offset(text)?;
-    Some(AnnotationPlace {
-        file: path.to_string_lossy().into_owned(),
-        place: LineCounter::new(text.as_bytes()).position(offset),
-        is_label: is_label(&text[..offset]),
-    })
-}
-
-/// Returns true if what precedes a key names labels last, as `commonLabels`, the `pairs` of `labels`, or a patch does.
-fn is_label(before: &str) -> bool {
-    before.rfind("abels").max(before.rfind("pairs")) > before.rfind("nnotations")
-}
-
-/// Returns the offset of the first annotation of this program: in a strategic merge patch, or in the path of a JSON Patch, where
-/// the slash is escaped. The `apiVersion` of a configuration has the same prefix.
-fn annotation_offset(text: &str) -> Option<usize> {
     let domain = PREFIX.trim_end_matches('/');
-    let mut offsets = text.match_indices(domain).map(|(offset, _)| offset);
-    offsets.find(|offset| {
+    let (offset, _) = text.match_indices(domain).find(|(offset, _)| {
         let name = &text[offset + domain.len()..];
         let is_key = name.starts_with('/') || name.starts_with(escape("/").as_ref());
         is_key && !text[*offset..].starts_with(API_VERSION)
+    })?;
+    // Labels are named last: by `commonLabels`, by the `pairs` of `labels`, or by a patch.
+    let before = &text[..offset];
+    let is_label = before.rfind("abels").max(before.rfind("pairs")) > before.rfind("nnotations");
+    Some(AnnotationPlace {
+        file: path.to_string_lossy().into_owned(),
+        place: LineCounter::new(text.as_bytes()).position(offset),
+        is_label,
     })
 }

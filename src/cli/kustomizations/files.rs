@@ -1,147 +1,109 @@
 //! The kustomizations, and the files and folders that they name.
 
-use crate::cli::discover::{DiscoveredFiles, FoundBy, InputFile};
+use crate::cli::discover::{DiscoveredFiles, FoundBy};
 use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
 use crate::cli::kustomizations::entry_path::{Links, entry_path};
-use crate::diagnostic::LineCounter;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, is_remote};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The kustomizations of a run, and those that they use. All paths are canonical.
 #[derive(Debug, Default)]
 pub struct Kustomizations {
     /// The folders of the input and those above them, each with the folder that has all files which are read for it.
-    roots: BTreeMap<PathBuf, PathBuf>,
+    pub(super) roots: BTreeMap<PathBuf, PathBuf>,
     /// The folders that the run walks.
     pub(super) walked: HashSet<PathBuf>,
     /// By folder.
     pub(super) files: BTreeMap<PathBuf, KustomizationFile>,
-    /// The files below a kustomization that names them as patches.
-    patches: HashMap<PathBuf, NamedPatch>,
-    current: PathBuf,
+    /// The entries of files below a kustomization that names them as patches.
+    pub patches: HashMap<PathBuf, NamedPatch>,
+    /// The configurations of functions: files, and folders that build one.
+    pub(super) transformers: HashSet<PathBuf>,
+    /// The files with a configuration of this program, and the folders that build one.
+    pub(super) configurations: HashSet<PathBuf>,
+    /// The words of each Kptfile, which may be paths, by its folder.
+    pub(super) kptfiles: HashMap<PathBuf, Option<HashSet<String>>>,
 }
 
 /// The file of a kustomization. What it names are canonical paths of files and folders that are there.
 #[derive(Debug)]
-pub(super) struct KustomizationFile {
+pub struct KustomizationFile {
     /// The path in messages.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// The folder with all files that are read for it.
     root: PathBuf,
-    pub(super) text: String,
-    pub(super) content: Kustomization,
-    pub(super) resources: Vec<PathBuf>,
-    pub(super) transformers: Vec<PathBuf>,
-    pub(super) patches: Vec<PathBuf>,
-    /// True if a resource is a URL.
-    pub(super) takes_remote: bool,
+    pub text: String,
+    pub content: Kustomization,
+    pub resources: Vec<PathBuf>,
+    pub transformers: Vec<PathBuf>,
+    pub patches: Vec<(PathBuf, NamedPatch)>,
+    /// True if its build has resources that no file has, or may have: remote, missing or generated ones.
+    pub takes_others: bool,
     /// A resource that does not exist.
-    pub(super) missing: Option<String>,
+    pub missing: Option<String>,
 }
 
 impl Kustomizations {
-    /// Reads the kustomizations of the input. One that cannot be read is left out; if it is an input, the run reports its error.
+    /// Reads the kustomizations of the input, and those that they use. One that cannot be read is left out; if it is an input, the run
+    /// reports its error.
     pub fn of_input(discovered: &DiscoveredFiles) -> Self {
-        let mut found = Self::empty();
+        let mut found = Self::default();
+        let current = canonical(Path::new("."));
         for file in &discovered.files {
             if file.found_by == FoundBy::Name {
-                found.add_with_those_above(parent(&file.canonical));
+                found.add_with_those_above(parent(&file.canonical), &current);
             }
         }
         for folder in &discovered.folders {
-            found.add_with_those_above(folder);
+            found.add_with_those_above(folder, &current);
             found.walked.insert(folder.clone());
         }
-        found.read();
-        found
-    }
-
-    /// Reads the kustomizations of canonical folders.
-    pub fn of_folders<'p>(folders: impl Iterator<Item = &'p Path>) -> Self {
-        let mut found = Self::empty();
-        for folder in folders {
-            let root = root(folder, &found.current).to_owned();
-            found.roots.insert(folder.to_owned(), root);
+        let mut links = Links::new();
+        let mut open = Vec::from_iter(found.roots.clone());
+        while let Some((folder, root)) = open.pop() {
+            if found.files.contains_key(&folder) {
+                continue;
+            }
+            let Some(file) = KustomizationFile::read(&folder, &root, &mut links) else {
+                continue;
+            };
+            found.transformers.extend(file.transformers.iter().cloned());
+            for path in file.resources.iter().chain(&file.transformers) {
+                if path.is_dir() {
+                    open.push((path.clone(), root.clone()));
+                }
+            }
+            // Of several entries with one file, the first counts.
+            for (path, entry) in file.patches.iter().rev() {
+                if path.starts_with(&folder) {
+                    found.patches.insert(path.clone(), entry.clone());
+                }
+            }
+            found.files.insert(folder, file);
         }
-        found.read();
+        found.configurations = found.read_configurations();
         found
-    }
-
-    fn empty() -> Self {
-        Self {
-            current: canonical(Path::new(".")),
-            ..Self::default()
-        }
     }
 
     /// Adds a folder of the input, and those above it up to the root of the repository.
-    fn add_with_those_above(&mut self, folder: &Path) {
-        let roots = &mut self.roots;
-        if roots.contains_key(folder) {
+    fn add_with_those_above(&mut self, folder: &Path, current: &Path) {
+        if self.roots.contains_key(folder) {
             return;
         }
-        let root = match folder.parent().and_then(|above| roots.get(above)) {
-            Some(root) if !folder.join(".git").exists() => root.clone(),
-            Some(_) => folder.to_owned(),
-            None => root(folder, &self.current).to_owned(),
-        };
+        let root = folder
+            .parent()
+            .and_then(|above| self.roots.get(above))
+            .filter(|_| !folder.join(".git").exists())
+            .map_or_else(|| root(folder, current), PathBuf::as_path)
+            .to_owned();
         for ancestor in folder.ancestors() {
-            if roots.contains_key(ancestor) || !ancestor.starts_with(&root) {
+            if self.roots.contains_key(ancestor) || !ancestor.starts_with(&root) {
                 break;
             }
-            roots.insert(ancestor.to_owned(), root.clone());
+            self.roots.insert(ancestor.to_owned(), root.clone());
         }
-    }
-
-    /// Reads the kustomizations of the folders, and those that they use.
-    fn read(&mut self) {
-        let mut links = Links::new();
-        let mut open: Vec<_> = self.roots.clone().into_iter().collect();
-        while let Some((folder, root)) = open.pop() {
-            if self.files.contains_key(&folder) {
-                continue;
-            }
-            let Some(mut file) = KustomizationFile::read(&folder, &root, &self.current) else {
-                continue;
-            };
-            let mut find = |entry: &str| entry_path(&folder, entry, &mut links);
-            for entry in &file.content.resources {
-                match find(entry) {
-                    Some(path) => file.resources.push(path),
-                    None if is_remote(entry) => file.takes_remote = true,
-                    None => _ = file.missing.get_or_insert_with(|| entry.clone()),
-                }
-            }
-            let transformers = file.content.transformers.iter();
-            file.transformers = transformers.flat_map(|entry| find(entry)).collect();
-            let folders = file.resources.iter().chain(&file.transformers);
-            let folders = folders.filter(|path| path.is_dir());
-            open.extend(folders.map(|path| (path.clone(), root.clone())));
-            let mut lines = LineCounter::new(file.text.as_bytes());
-            let mut named = HashMap::new();
-            for entry in &file.content.patch_files {
-                let Some(path) = find(&entry.path) else {
-                    continue;
-                };
-                if path.starts_with(&folder) {
-                    let at = lines.position(entry.offset);
-                    named.entry(path.clone()).or_insert_with(|| NamedPatch {
-                        place: format!("{}:{}:{}", file.path.display(), at.line, at.column),
-                        pointer: entry.pointer.clone(),
-                    });
-                }
-                file.patches.push(path);
-            }
-            self.patches.extend(named);
-            self.files.insert(folder, file);
-        }
-    }
-
-    /// Returns true for a folder of the input, or above it.
-    pub(super) fn has_folder(&self, folder: &Path) -> bool {
-        self.roots.contains_key(folder)
     }
 
     /// Returns true for a file or kustomization that the run does not read as an input.
@@ -154,40 +116,32 @@ impl Kustomizations {
         !self.walked.contains(folder)
     }
 
-    /// Returns the path of a file in messages.
-    pub(super) fn shown(&self, file: &Path) -> PathBuf {
-        relative(file, &self.current)
-    }
-
-    /// Returns the entry that names the file as a patch.
-    pub fn patch_entry(&self, file: &InputFile) -> Option<&NamedPatch> {
-        self.patches.get(&file.canonical)
-    }
-
     /// Returns paths with all that kustomizations among them use, and so on.
-    pub(super) fn with_used<'k>(
-        &'k self,
-        paths: impl IntoIterator<Item = &'k Path>,
-    ) -> HashSet<&'k Path> {
+    pub(super) fn with_used<'k>(&'k self, paths: Vec<&'k Path>) -> HashSet<&'k Path> {
         transitive(paths, |path| {
-            let file = self.files.get(path);
-            file.map_or(&[][..], |file| &file.resources)
-                .iter()
-                .map(PathBuf::as_path)
+            let file = self.files.get(path).into_iter();
+            file.flat_map(|file| &file.resources).map(PathBuf::as_path)
         })
     }
 
     /// Returns paths with all kustomizations that use them, and so on.
-    pub(super) fn with_users<'k>(
-        &'k self,
-        paths: impl IntoIterator<Item = &'k Path>,
-    ) -> HashSet<&'k Path> {
+    pub(super) fn with_users<'k>(&'k self, paths: Vec<&'k Path>) -> HashSet<&'k Path> {
         let users = self.users();
         transitive(paths, |path| users.get(path).into_iter().flatten().copied())
     }
 
+    /// Returns the kustomizations of a build: its own, then all of them by folder.
+    pub(super) fn of_build<'k>(
+        &'k self,
+        folder: &'k Path,
+    ) -> impl Iterator<Item = &'k KustomizationFile> {
+        std::iter::once(folder)
+            .chain(BTreeSet::from_iter(self.with_used(vec![folder])))
+            .filter_map(|folder| self.files.get(folder))
+    }
+
     /// Returns the folders of the kustomizations that use each path.
-    pub(super) fn users(&self) -> HashMap<&Path, Vec<&Path>> {
+    pub fn users(&self) -> HashMap<&Path, Vec<&Path>> {
         let mut users: HashMap<&Path, Vec<&Path>> = HashMap::new();
         for (folder, file) in &self.files {
             for used in &file.resources {
@@ -200,10 +154,10 @@ impl Kustomizations {
 
 /// Returns paths with those that follow from them.
 fn transitive<'k, N: Iterator<Item = &'k Path>>(
-    paths: impl IntoIterator<Item = &'k Path>,
+    mut open: Vec<&'k Path>,
     next: impl Fn(&'k Path) -> N,
 ) -> HashSet<&'k Path> {
-    let (mut found, mut open) = (HashSet::new(), Vec::from_iter(paths));
+    let mut found = HashSet::new();
     while let Some(path) = open.pop() {
         if found.insert(path) {
             open.extend(next(path));
@@ -213,28 +167,45 @@ fn transitive<'k, N: Iterator<Item = &'k Path>>(
 }
 
 impl KustomizationFile {
-    /// Reads the kustomization of a folder, without what it names.
-    fn read(folder: &Path, root: &Path, current: &Path) -> Option<Self> {
+    /// Reads the kustomization of a folder.
+    fn read(folder: &Path, root: &Path, links: &mut Links) -> Option<Self> {
         let (path, text) = NAMES.iter().find_map(|name| {
             let path = folder.join(name);
-            let text = read_found(&path, root).ok()?.text;
-            Some((path, text))
+            let text = read_found(&path, root).ok()?;
+            Some((relative(&path, Path::new(".")), text))
         })?;
+        let content = kustomization::read(&path.display().to_string(), &text);
+        let mut find = |entry: &String| entry_path(folder, entry, links);
+        let (mut resources, mut takes_remote, mut missing) = (Vec::new(), false, None);
+        for entry in &content.resources {
+            match find(entry) {
+                Some(path) => resources.push(path),
+                None if is_remote(entry) => takes_remote = true,
+                None => _ = missing.get_or_insert_with(|| entry.clone()),
+            }
+        }
         Some(Self {
-            path: relative(&path, current),
-            root: root.to_owned(),
-            content: kustomization::read(&text),
+            path,
             text,
-            resources: Vec::new(),
-            transformers: Vec::new(),
-            patches: Vec::new(),
-            takes_remote: false,
-            missing: None,
+            root: root.to_owned(),
+            resources,
+            transformers: content.transformers.iter().filter_map(&mut find).collect(),
+            patches: content
+                .patches
+                .iter()
+                .filter_map(|(path, entry)| Some((find(path)?, entry.clone())))
+                .collect(),
+            takes_others: takes_remote
+                || missing.is_some()
+                || content.has_charts
+                || content.has_generators,
+            missing,
+            content,
         })
     }
 
     /// Reads a file that it names.
-    pub(super) fn text_of(&self, named: &Path) -> Option<String> {
-        Some(read_found(named, &self.root).ok()?.text)
+    pub fn text_of(&self, named: &Path) -> Option<String> {
+        read_found(named, &self.root).ok()
     }
 }

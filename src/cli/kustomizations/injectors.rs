@@ -2,7 +2,7 @@
 
 use crate::cli::kustomizations::files::{KustomizationFile, Kustomizations};
 use crate::config::API_VERSION;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// A configuration of this program under `transformers`, as a canonical path.
@@ -15,21 +15,12 @@ pub enum Injector {
     Inline,
 }
 
-/// The kustomizations that run this program.
-#[derive(Debug)]
-pub struct Injectors<'k> {
-    kustomizations: &'k Kustomizations,
-    /// Files with a configuration of this program, and folders that build one.
-    configurations: HashSet<&'k Path>,
-}
-
-impl<'k> Injectors<'k> {
-    pub fn of(kustomizations: &'k Kustomizations) -> Self {
-        let files = &kustomizations.files;
-        let transformers = files.values().flat_map(|file| &file.transformers);
-        let built = kustomizations.with_used(transformers.map(PathBuf::as_path));
+impl Kustomizations {
+    /// Returns the files with a configuration of this program, and the folders that build one.
+    pub(super) fn read_configurations(&self) -> HashSet<PathBuf> {
+        let built = self.with_used(self.transformers.iter().map(PathBuf::as_path).collect());
         let mut known: HashMap<&Path, bool> = HashMap::new();
-        for (folder, file) in files {
+        for (folder, file) in &self.files {
             let resources = file.resources.iter().filter(|_| built.contains(&**folder));
             for named in file.transformers.iter().chain(resources) {
                 known.entry(named).or_insert_with(|| {
@@ -38,43 +29,37 @@ impl<'k> Injectors<'k> {
                 });
             }
         }
-        let configurations = known.into_iter().filter(|(_, is_ours)| *is_ours);
-        Self {
-            kustomizations,
-            configurations: kustomizations.with_users(configurations.map(|(path, _)| path)),
-        }
+        let ours = known
+            .into_iter()
+            .filter_map(|(path, is_ours)| is_ours.then_some(path))
+            .collect();
+        self.with_users(ours)
+            .into_iter()
+            .map(Path::to_owned)
+            .collect()
     }
 
     /// Returns the configuration that a kustomization gives this program.
-    pub(super) fn of_file(&self, file: &KustomizationFile) -> Option<Injector> {
-        let mut entries = file.content.transformers.iter();
-        if entries.any(|entry| entry.contains(API_VERSION)) {
+    pub(super) fn injector(&self, file: &KustomizationFile) -> Option<Injector> {
+        let is_ours = |entry: &String| entry.contains(API_VERSION);
+        if file.content.transformers.iter().any(is_ours) {
             return Some(Injector::Inline);
         }
-        let mut named = file.transformers.iter();
-        let named = named.find(|named| self.configurations.contains(named.as_path()))?;
-        Some(match self.kustomizations.files.get(named) {
+        let named = file
+            .transformers
+            .iter()
+            .find(|named| self.configurations.contains(*named))?;
+        Some(match self.files.get(named) {
             Some(_) => Injector::Folder(named.clone()),
             None => Injector::File(named.clone()),
         })
-    }
-
-    /// Returns the configuration that the build of a canonical folder gives this program, by its kustomization or one that it uses.
-    pub fn of_build(&self, folder: &Path) -> Option<Injector> {
-        let files = &self.kustomizations.files;
-        let used: BTreeSet<&Path> = self
-            .kustomizations
-            .with_used([folder])
-            .into_iter()
-            .collect();
-        let mut own_first = std::iter::once(folder).chain(used);
-        own_first.find_map(|folder| self.of_file(files.get(folder)?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::discover::DiscoveredFiles;
     use crate::cli::input::canonical;
 
     const OURS: &str =
@@ -95,8 +80,10 @@ mod tests {
         };
         let folder = canonical(&root.path().join("prod"));
         let base = canonical(&root.path().join("base"));
-        let kustomizations = Kustomizations::of_folders([&*base, &*folder].into_iter());
-        let found = Injectors::of(&kustomizations).of_build(&folder)?;
+        let mut discovered = DiscoveredFiles::default();
+        discovered.folders = vec![base, folder.clone()];
+        let kustomizations = Kustomizations::of_input(&discovered);
+        let found = kustomizations.build(&folder)?.injector?;
         Some(match found {
             Injector::File(path) => Injector::File(relative(path)),
             Injector::Folder(path) => Injector::Folder(relative(path)),

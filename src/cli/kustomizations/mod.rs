@@ -14,7 +14,6 @@ mod functions;
 mod injectors;
 
 pub use annotations::set_annotations;
-pub use builds::{Build, Builds};
+pub use builds::Build;
 pub use files::Kustomizations;
-pub use functions::Functions;
-pub use injectors::{Injector, Injectors};
+pub use injectors::Injector;

@@ -8,6 +8,7 @@ pub use summary::Ending;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::checks::ProcessedText;
+use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
 use crate::diagnostic::{Colour, Diagnostic, Medium, Place, Renderer, Severity, visible};
 use crate::explain::required::{self, Needed};
@@ -91,11 +92,14 @@ impl Messages {
             ..Self::default()
         };
         if let Some(path) = log_file {
-            let opened = OpenOptions::new().append(true).create(true).open(path);
-            let log = opened.map_err(|error| {
-                let (path, error) = (path.display(), io_message(&error));
-                anyhow::anyhow!("cannot write the log file {path}: {error}")
-            })?;
+            let log = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .map_err(|error| {
+                    let (path, error) = (path.display(), io_message(&error));
+                    anyhow::anyhow!("cannot write the log file {path}: {error}")
+                })?;
             messages.log = Some(log);
         }
         Ok(messages)
@@ -191,6 +195,21 @@ impl Messages {
         }
     }
 
+    /// Returns the text of an input, or reports why it cannot be read.
+    pub fn readable(
+        &mut self,
+        name: &str,
+        text: Result<String, Unreadable>,
+    ) -> anyhow::Result<String> {
+        match text {
+            Ok(text) => Ok(text),
+            Err(error) => {
+                self.unreadable(name, &error)?;
+                Err(AlreadyReported.into())
+            }
+        }
+    }
+
     /// Adds an error that a diagnostic describes.
     pub fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
         self.pictured(Reason::Error, diagnostic)
@@ -263,14 +282,15 @@ impl Messages {
         text_of: fn(&ProcessedText<'e>) -> &'e str,
     ) -> impl Iterator<Item = Row<'e>> {
         let of_texts = end.into_iter().flat_map(move |end| {
-            let texts = end.texts.iter();
-            let rows = texts.flat_map(move |text| text.injection.rows(text.name, text_of(text)));
-            // A function call has no list of changes on stdout.
-            rows.map(move |row| match (self.is_call, end.options.tense) {
-                (true, Tense::Conditional) => row.for_check().of_call(),
-                (true, Tense::Past) => row.of_call(),
-                _ => row,
-            })
+            end.texts
+                .iter()
+                .flat_map(move |text| text.injection.rows(text.name, text_of(text)))
+                // A function call has no list of changes on stdout.
+                .map(move |row| match (self.is_call, end.options.tense) {
+                    (true, Tense::Conditional) => row.for_check().of_call(),
+                    (true, Tense::Past) => row.of_call(),
+                    _ => row,
+                })
         });
         self.rows.iter().cloned().chain(of_texts)
     }
@@ -286,14 +306,19 @@ impl Messages {
         }
         let is_missing =
             |needed: &&Requirement| !matches!(needed.presence, Presence::Present { .. });
-        let missing = end.requirements.iter().filter(is_missing);
-        let missing: Vec<_> = missing.map(|needed| Needed::new(needed, None)).collect();
+        let missing: Vec<_> = end
+            .requirements
+            .iter()
+            .filter(is_missing)
+            .map(|needed| Needed::new(needed, None))
+            .collect();
         let mut lines = Vec::new();
         for line in required::lines(&missing, MAX_NAMESPACES) {
             lines.push(visible(&format!("required {line}")).into_owned());
         }
-        let mut agents = outcomes().filter_map(Outcome::rbac_subject);
-        if agents.any(|subject| subject.access != KubeletAccess::ReadOnlyPort)
+        if outcomes()
+            .filter_map(Outcome::rbac_subject)
+            .any(|subject| subject.access != KubeletAccess::ReadOnlyPort)
             && !end
                 .texts
                 .iter()
@@ -341,9 +366,10 @@ impl Messages {
             lines.extend(reason_line(self.rows_without_places(end)));
         }
         if !lines.is_empty() {
-            let text = lines.join("\n") + "\n";
             // The user may have closed stderr on purpose.
-            let _ = io::stderr().lock().write_all(text.as_bytes());
+            let _ = io::stderr()
+                .lock()
+                .write_all((lines.join("\n") + "\n").as_bytes());
         }
     }
 }
@@ -352,12 +378,13 @@ impl Messages {
 fn reason_line<'r>(rows: impl Iterator<Item = Row<'r>>) -> Option<String> {
     let is_explained =
         |row: &Row<'_>| row.severity != Severity::Info && row.finding.reason != Reason::Error;
-    let row =
-        rows.filter(is_explained)
-            .reduce(|first, row| match row.severity > first.severity {
-                true => row,
-                false => first,
-            })?;
+    let row = rows.filter(is_explained).reduce(|first, row| {
+        if row.severity > first.severity {
+            row
+        } else {
+            first
+        }
+    })?;
     let id = row.finding.reason.id();
     Some(format!(
         "for more about {id}: `mackerel-agent-injector explain --reason {id}`"

@@ -59,9 +59,10 @@ impl Messages {
         let counted = |tense| {
             let without_template = end.kinds_without_template().total();
             let parts = totals(self.rows_without_places(Some(end)), without_template, tense);
-            match parts.is_empty() {
-                true => "no resources".to_owned(),
-                false => parts.join(", "),
+            if parts.is_empty() {
+                "no resources".to_owned()
+            } else {
+                parts.join(", ")
             }
         };
         match end.ending {
@@ -94,8 +95,10 @@ impl Messages {
 
     /// `1 error; no file was changed; to skip what failed, use …`
     fn failure(&self, end: &RunEnd<'_>, consequence: &str) -> String {
-        let rows = self.rows_without_places(Some(end));
-        let errors: Vec<Row<'_>> = rows.filter(|row| row.severity == Severity::Error).collect();
+        let errors: Vec<Row<'_>> = self
+            .rows_without_places(Some(end))
+            .filter(|row| row.severity == Severity::Error)
+            .collect();
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;

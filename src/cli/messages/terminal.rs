@@ -100,17 +100,19 @@ struct Alike {
 impl Alike {
     /// Returns true if a row is to be shown. Warnings and decisions have to be seen at each place.
     fn add(&mut self, row: &Row<'_>) -> bool {
-        let sentence = match row.subject.is_in_text() {
-            true => row.finding.message_with_help(),
+        let sentence = if row.subject.is_in_text() {
+            row.finding.message_with_help()
+        } else {
             // What it says is about its path.
-            false => row.sentence(),
+            row.sentence()
         };
         let is_remark = row.severity == Severity::Info && !row.is_decision();
         let is_repeated = is_remark && self.shown.contains(&sentence);
         let is_shown = self.shown.len() < MAX_ALIKE && !is_repeated;
-        match is_shown {
-            true => self.shown.push(sentence),
-            false => self.more += 1,
+        if is_shown {
+            self.shown.push(sentence);
+        } else {
+            self.more += 1;
         }
         is_shown
     }
@@ -133,9 +135,8 @@ struct RenderedDocument<'t> {
 
 impl<'t> Painter<'t> {
     fn new(colour: Colour) -> Self {
-        let renderer = Renderer::new(colour);
         Self {
-            renderer,
+            renderer: Renderer::new(colour),
             document: None,
         }
     }
@@ -181,11 +182,15 @@ impl<'t> Painter<'t> {
         let (before, after) = text.split_at_checked(offset)?;
         let start = memmem::rfind(before.as_bytes(), b"\n---").unwrap_or_default();
         let end = memmem::find(after.as_bytes(), b"\n---").map_or(text.len(), |end| offset + end);
-        let document = text.get(start..end)?.trim_start_matches('\n');
-        let below_marker = document.strip_prefix("---").unwrap_or_default();
-        let is_head = |line: &&str| line.is_empty() || line.starts_with('#');
-        let mut head = below_marker.lines().skip(1).take_while(is_head);
-        let source = head.find_map(|line| line.strip_prefix("# Source: "));
+        let source = text
+            .get(start..end)?
+            .trim_start_matches('\n')
+            .strip_prefix("---")
+            .unwrap_or_default()
+            .lines()
+            .skip(1)
+            .take_while(|line| line.is_empty() || line.starts_with('#'))
+            .find_map(|line| line.strip_prefix("# Source: "));
         self.document = Some(RenderedDocument {
             text,
             span: start..end,
