@@ -143,8 +143,8 @@ fn built(
         .find(is_there)
         .context("`-k` needs `kustomize` or `kubectl` in the PATH")?
         .map_err(|error| anyhow::anyhow!("{name}: {}", io_message(&error)))?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    let mut words: Vec<&str> = words.lines().filter(|line| !line.is_empty()).collect();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let mut words: Vec<&str> = stderr.lines().filter(|line| !line.is_empty()).collect();
     words.dedup();
     // Warnings are above an error, which may have several lines.
     let start = if output.status.success() {

@@ -24,7 +24,20 @@ pub fn print(id: &str) -> anyhow::Result<()> {
     } else {
         ENGLISH
     };
-    Ok(stdout::write([section(page, id)])?)
+    Ok(stdout::write([&*without_targets(section(page, id))])?)
+}
+
+/// Returns the words of links, whose targets are no files of the user: `[a setting](annotations.md#fields)` -> `a setting`
+fn without_targets(page: &str) -> String {
+    let mut parts = page.split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if let Some(start) = text.rfind('[') {
+            text.remove(start);
+        }
+        text += part.split_once(')').map_or(part, |(_, rest)| rest);
+    }
+    text
 }
 
 /// Returns true if the first of the variables for the language of messages that is set asks for Japanese.
@@ -55,8 +68,17 @@ mod tests {
                 let section = section(page, id);
                 assert!(section.starts_with(&format!("### `{id}`\n")), "{id}");
                 assert_eq!(section.matches(remedy).count(), 1, "{section}");
+                assert!(!without_targets(section).contains(".md"), "{section}");
             }
         }
+    }
+
+    #[test]
+    fn links_are_their_words() {
+        assert_eq!(
+            without_targets("`[{a: b}]` or [a `setting`](a.md#b), or [another](#c).\n"),
+            "`[{a: b}]` or a `setting`, or another.\n"
+        );
     }
 
     #[test]
