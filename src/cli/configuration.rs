@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Medium, enumeration, shell_word, visible};
 use crate::inject::severity::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use crate::report::{Finding, Reason};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,10 +51,9 @@ fn file_of_paths(
     let mut found = HashMap::new();
     let below = discovered.configurations.iter().map(|file| parent(file));
     for folder in paths.iter().map(|path| folder(path)).chain(below) {
-        let folder = canonical(folder);
-        if !found.contains_key(&folder) {
-            let file = find_config::in_or_above(&folder, &current)?;
-            found.insert(folder, file);
+        if let Entry::Vacant(new) = found.entry(canonical(folder)) {
+            let file = find_config::in_or_above(new.key(), &current)?;
+            new.insert(file);
         }
     }
     let files: BTreeSet<&Option<PathBuf>> = found.values().collect();

@@ -174,11 +174,11 @@ impl KustomizationFile {
         })?;
         let content = kustomization::read(&path.display().to_string(), &text);
         let find = |entry: &String| folder.join(entry).canonicalize();
-        let (mut resources, mut takes_remote, mut missing) = (Vec::new(), false, None);
+        let (mut resources, mut missing) = (Vec::new(), None);
         for entry in &content.resources {
             match find(entry) {
                 Ok(path) => resources.push(path),
-                Err(_) if is_remote(entry) => takes_remote = true,
+                Err(_) if is_remote(entry) => {}
                 Err(_) => _ = missing.get_or_insert_with(|| entry.clone()),
             }
         }
@@ -186,17 +186,16 @@ impl KustomizationFile {
             path,
             text,
             root: root.to_owned(),
-            resources,
             transformers: content.transformers.iter().flat_map(find).collect(),
             patches: content
                 .patches
                 .iter()
                 .filter_map(|(path, entry)| Some((find(path).ok()?, entry.clone())))
                 .collect(),
-            takes_others: takes_remote
-                || missing.is_some()
+            takes_others: resources.len() < content.resources.len()
                 || content.has_charts
                 || content.has_generators,
+            resources,
             missing,
             content,
         })
