@@ -2,7 +2,7 @@
 //! that is found near the paths, else the defaults.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
-use crate::cli::discover::{DiscoveredFiles, InputFile};
+use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::{self, parent};
 use crate::cli::input::{
     STDIN, Unreadable, canonical, io_message, looks_like_manifest, read_stdin, read_text,
@@ -105,20 +105,18 @@ fn parts<'p>(
             add(&canonical(folder(path)), *path);
             continue;
         }
-        for InputFile {
-            path, canonical, ..
-        } in &discovered.files
-        {
-            let levels = canonical
+        for file in &discovered.files {
+            let levels = file
+                .canonical
                 .ancestors()
                 .skip(1)
                 .take_while(|folder| !above.contains(*folder))
                 .count();
-            if let Some(part) = path.ancestors().nth(levels)
-                && canonical.starts_with(&root)
-                && read_text(path).is_ok_and(|text| looks_like_manifest(&text))
+            if let Some(part) = file.path.ancestors().nth(levels)
+                && file.canonical.starts_with(&root)
+                && read_text(&file.path).is_ok_and(|text| looks_like_manifest(&text))
             {
-                add(canonical, part);
+                add(&file.canonical, part);
             }
         }
     }
@@ -342,19 +340,15 @@ fn load(
         namespace: common.namespace.as_deref(),
         reader,
     };
-    match config::load(&sources) {
-        Ok(config) => {
-            if let Some(note) = config.note() {
-                messages.note_line(&format!("info: {note}"))?;
-            }
-            Ok(config)
+    let config = config::load(&sources).or_else(|diagnostics| {
+        for mut diagnostic in diagnostics {
+            adapt(&mut diagnostic);
+            messages.diagnostic(&diagnostic)?;
         }
-        Err(diagnostics) => {
-            for mut diagnostic in diagnostics {
-                adapt(&mut diagnostic);
-                messages.diagnostic(&diagnostic)?;
-            }
-            Err(AlreadyReported.into())
-        }
+        Err(anyhow::Error::from(AlreadyReported))
+    })?;
+    if let Some(note) = config.note() {
+        messages.note_line(&format!("info: {note}"))?;
     }
+    Ok(config)
 }
