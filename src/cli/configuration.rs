@@ -2,7 +2,7 @@
 //! that is found near the paths, else the defaults.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
-use crate::cli::discover::{DiscoveredFiles, InputFile};
+use crate::cli::discover::DiscoveredFiles;
 use crate::cli::find_config::{self, parent};
 use crate::cli::input::{
     STDIN, Unreadable, canonical, io_message, looks_like_manifest, read_stdin, read_text,
@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Medium, enumeration, shell_word, visible};
 use crate::inject::severity::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use crate::report::{Finding, Reason};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,10 +51,9 @@ fn file_of_paths(
     let mut found = HashMap::new();
     let below = discovered.configurations.iter().map(|file| parent(file));
     for folder in paths.iter().map(|path| folder(path)).chain(below) {
-        let folder = canonical(folder);
-        if !found.contains_key(&folder) {
-            let file = find_config::in_or_above(&folder, &current)?;
-            found.insert(folder, file);
+        if let Entry::Vacant(new) = found.entry(canonical(folder)) {
+            let file = find_config::in_or_above(new.key(), &current)?;
+            new.insert(file);
         }
     }
     let files: BTreeSet<&Option<PathBuf>> = found.values().collect();
@@ -105,20 +105,18 @@ fn parts<'p>(
             add(&canonical(folder(path)), *path);
             continue;
         }
-        for InputFile {
-            path, canonical, ..
-        } in &discovered.files
-        {
-            let levels = canonical
+        for file in &discovered.files {
+            let levels = file
+                .canonical
                 .ancestors()
                 .skip(1)
                 .take_while(|folder| !above.contains(*folder))
                 .count();
-            if let Some(part) = path.ancestors().nth(levels)
-                && canonical.starts_with(&root)
-                && read_text(path).is_ok_and(|text| looks_like_manifest(&text))
+            if let Some(part) = file.path.ancestors().nth(levels)
+                && file.canonical.starts_with(&root)
+                && read_text(&file.path).is_ok_and(|text| looks_like_manifest(&text))
             {
-                add(canonical, part);
+                add(&file.canonical, part);
             }
         }
     }
@@ -342,19 +340,15 @@ fn load(
         namespace: common.namespace.as_deref(),
         reader,
     };
-    match config::load(&sources) {
-        Ok(config) => {
-            if let Some(note) = config.note() {
-                messages.note_line(&format!("info: {note}"))?;
-            }
-            Ok(config)
+    let config = config::load(&sources).or_else(|diagnostics| {
+        for mut diagnostic in diagnostics {
+            adapt(&mut diagnostic);
+            messages.diagnostic(&diagnostic)?;
         }
-        Err(diagnostics) => {
-            for mut diagnostic in diagnostics {
-                adapt(&mut diagnostic);
-                messages.diagnostic(&diagnostic)?;
-            }
-            Err(AlreadyReported.into())
-        }
+        Err(anyhow::Error::from(AlreadyReported))
+    })?;
+    if let Some(note) = config.note() {
+        messages.note_line(&format!("info: {note}"))?;
     }
+    Ok(config)
 }

@@ -146,9 +146,8 @@ fn report_builds(
     let (broken, roots): (Vec<&Path>, Vec<&Path>) = roots
         .into_iter()
         .partition(|folder| broken.contains(folder));
-    if let Some(first) = roots
-        .first()
-        .and_then(|folder| kustomizations.build(folder))
+    if let Some(folder) = roots.first()
+        && let Some(first) = kustomizations.build(folder)
     {
         let line = format!(
             "info: what kustomize builds differs from these files: {}; use `{}`",
@@ -157,9 +156,8 @@ fn report_builds(
         );
         session.messages.note_line(&line)?;
     }
-    if let Some(first) = broken
-        .first()
-        .and_then(|folder| kustomizations.build(folder))
+    if let Some(folder) = broken.first()
+        && let Some(first) = kustomizations.build(folder)
     {
         let line = format!(
             "info: kustomize cannot build {}: `{}` does not exist",

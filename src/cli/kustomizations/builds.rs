@@ -28,8 +28,8 @@ impl Kustomizations {
                 || names_count && file.content.renames
                 || !file.content.transformers.is_empty() && self.injector(file).is_none()
         });
-        let is_component = |file: &KustomizationFile| file.content.is_component;
-        differing.retain(|folder| !self.files.get(*folder).is_some_and(is_component));
+        let has_build = |file: &KustomizationFile| !file.content.is_component;
+        differing.retain(|folder| self.files.get(*folder).is_some_and(has_build));
         differing
     }
 
@@ -39,13 +39,12 @@ impl Kustomizations {
     }
 
     fn walked_with_users(&self, is_meant: impl Fn(&KustomizationFile) -> bool) -> HashSet<&Path> {
-        let mut meant = Vec::new();
-        for (folder, file) in &self.files {
-            if self.walked.contains(folder) && is_meant(file) {
-                meant.push(folder.as_path());
-            }
-        }
-        self.with_users(meant)
+        let meant = self
+            .files
+            .iter()
+            .filter(|(folder, file)| self.walked.contains(*folder) && is_meant(file))
+            .map(|(folder, _)| folder.as_path());
+        self.with_users(meant.collect())
     }
 
     /// Returns false where what the build takes from elsewhere are files without containers, such as Flux's HelmRelease. What cannot be

@@ -176,11 +176,11 @@ impl KustomizationFile {
         })?;
         let content = kustomization::read(&path.display().to_string(), &text);
         let mut find = |entry: &String| entry_path(folder, entry, links);
-        let (mut resources, mut takes_remote, mut missing) = (Vec::new(), false, None);
+        let (mut resources, mut missing) = (Vec::new(), None);
         for entry in &content.resources {
             match find(entry) {
                 Some(path) => resources.push(path),
-                None if is_remote(entry) => takes_remote = true,
+                None if is_remote(entry) => {}
                 None => _ = missing.get_or_insert_with(|| entry.clone()),
             }
         }
@@ -188,17 +188,16 @@ impl KustomizationFile {
             path,
             text,
             root: root.to_owned(),
-            resources,
             transformers: content.transformers.iter().filter_map(&mut find).collect(),
             patches: content
                 .patches
                 .iter()
                 .filter_map(|(path, entry)| Some((find(path)?, entry.clone())))
                 .collect(),
-            takes_others: takes_remote
-                || missing.is_some()
+            takes_others: resources.len() < content.resources.len()
                 || content.has_charts
                 || content.has_generators,
+            resources,
             missing,
             content,
         })

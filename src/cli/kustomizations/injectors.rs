@@ -49,10 +49,12 @@ impl Kustomizations {
             .transformers
             .iter()
             .find(|named| self.configurations.contains(*named))?;
-        Some(match self.files.get(named) {
-            Some(_) => Injector::Folder(named.clone()),
-            None => Injector::File(named.clone()),
-        })
+        let injector = if self.files.contains_key(named) {
+            Injector::Folder
+        } else {
+            Injector::File
+        };
+        Some(injector(named.clone()))
     }
 }
 
