@@ -1,6 +1,7 @@
 //! `kustomize build` and `kubectl kustomize`.
 
 use super::{PROGRAM, User, same_but_for_the_agent};
+use crate::packages::published::image;
 use crate::program::WEB;
 use crate::tools;
 use std::fs;
@@ -105,13 +106,10 @@ fn the_container_of_the_sample_is_a_comment_that_works() {
         fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
         user.has("docker", &docker);
         let built = user.tries(&kustomize, &[&KUSTOMIZE[..], &[&folder]].concat());
-        let image = concat!(
-            " localhost/mackerel-agent-injector:",
-            env!("CARGO_PKG_VERSION")
-        );
+        let image = format!(" {}", image());
         let called = built.stderr.lines().next().unwrap_or_default();
         assert!(
-            called.starts_with("docker run ") && called.ends_with(image),
+            called.starts_with("docker run ") && called.ends_with(&image),
             "{}",
             built.stderr
         );
