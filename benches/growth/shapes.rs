@@ -2,7 +2,7 @@
 //! than its input and output.
 
 use mackerel_agent_injector::admission::{Hook, Reviewer};
-use mackerel_agent_injector::config::{Config, Sources, load};
+use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
 use mackerel_agent_injector::status::report;
@@ -124,6 +124,50 @@ pub(crate) const SHAPES: &[Shape] = &[
             "agent.env=[{}]",
             each(n, |i| format!("{{name: V{i}, vaule: a}}, "))
         ))
+    }),
+    other("configuration: nulls of groups", 400, |n| {
+        configuration(&format!(
+            "select.exclude=[{}]",
+            each(n, |i| format!("{{kind: K{i}, podSelector: null}}, "))
+        ))
+    }),
+    other("configuration: null amounts", 400, |n| {
+        configuration(&format!(
+            "agent.resources.limits={{{}}}",
+            each(n, |i| format!("g.io/{i}: null, "))
+        ))
+    }),
+    other("configuration: empty texts", 400, |n| {
+        configuration(&format!(
+            "select.exclude=[{}]",
+            each(n, |i| format!("{{kind: K{i}, namespace: ''}}, "))
+        ))
+    }),
+    other("configuration: wrong values", 400, |n| {
+        configuration(&format!("agent.roles=[{}]", each(n, |i| format!("{i}, "))))
+    }),
+    other("configuration: wrong labels", 400, |n| {
+        configuration(&format!(
+            "select.podSelector.matchLabels={{{}}}",
+            each(n, |i| format!("a b{i}: c, "))
+        ))
+    }),
+    other("configuration: unknown settings", 400, |n| {
+        configured(&format!("{{{}}}", each(n, |i| format!("k{i}: 1, "))))
+    }),
+    other("configuration: duplicate keys", 400, |n| {
+        configured(&format!("{{{}}}", each(n, |_| "qos: keep, ".to_owned())))
+    }),
+    other("configuration: items in one line", 400, |n| {
+        let roles = each(n, |i| format!("'shop:r{i}', "));
+        configured(&format!("{{agent: {{roles: [{roles}]}}}}"))
+    }),
+    other("configuration: dotted paths", 400, |n| {
+        config_map(&each(n, |i| format!("  agent.k{i}: a\n")))
+    }),
+    other("configuration: dotted labels", 400, |n| {
+        let label = "select.podSelector.matchLabels.k";
+        config_map(&each(n, |i| format!("  {label}{i}: a\n")))
     }),
     // Annotations and labels of a pod.
     other("annotations: unknown", 100, |n| {
@@ -459,6 +503,20 @@ fn like_inject(number: usize) -> String {
 fn configuration(set: &str) -> Run {
     let set = [set.to_owned()];
     Box::new(move || drop(black_box(load(&Sources::default().with_set(&set)))))
+}
+
+fn configured(spec: &str) -> Run {
+    file(format!(
+        "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {spec}}}"
+    ))
+}
+
+fn config_map(data: &str) -> Run {
+    file(format!("apiVersion: v1\nkind: ConfigMap\ndata:\n{data}"))
+}
+
+fn file(text: String) -> Run {
+    Box::new(move || drop(black_box(load(&Sources::of_text("a.yaml", &text)))))
 }
 
 /// A pod with a foreign agent that has such a list. The list is adopted, and lost.

@@ -10,7 +10,7 @@ use crate::cli::input::{
 use crate::cli::messages::Messages;
 use crate::cli::usage::{shell_words, words_without_paths};
 use crate::cli::{AlreadyReported, stdout, variable};
-use crate::config::{self, Base, Config, ConfigReader, KIND, Sources, example, schema};
+use crate::config::{self, Base, Config, ConfigReader, EXAMPLE, KIND, SCHEMA, Sources};
 use crate::diagnostic::{Diagnostic, Medium, enumeration, shell_word, visible};
 use crate::inject::severity::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
@@ -234,8 +234,8 @@ pub fn command(
     messages: &mut Messages,
 ) -> anyhow::Result<()> {
     match command {
-        ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
-        ConfigCommand::Example => stdout::write([&*example()])?,
+        ConfigCommand::Schema => stdout::write([SCHEMA])?,
+        ConfigCommand::Example => stdout::write([EXAMPLE])?,
         ConfigCommand::Validate { file, webhook } => {
             let reader = if webhook {
                 ConfigReader::Webhook

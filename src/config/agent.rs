@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::{
     ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -19,7 +20,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct AgentSettings {
     /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub, also at `public.ecr.aws/mackerel` and `ghcr.io/mackerelio`. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
@@ -78,7 +80,8 @@ pub(crate) struct AgentSettings {
 
 /// A Kubernetes Volume with the sources that agents use. The type of Kubernetes has some thirty, and made the program a tenth larger;
 /// so some are passed through as JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentVolume {
     pub(crate) name: String,
@@ -136,7 +139,8 @@ impl Default for AgentSettings {
 }
 
 /// The token of the pod's ServiceAccount, as the agent gets it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct AgentToken {
     /// The pods in which the agent gets its own token volume. Default: `auto`.
@@ -153,7 +157,8 @@ impl AgentToken {
 }
 
 /// The mount of the agent's token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TokenMount {
     /// Pods with `automountServiceAccountToken: false`; in others, Kubernetes mounts a token into every container
@@ -164,7 +169,8 @@ pub(crate) enum TokenMount {
 }
 
 /// The agent's scratch space.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Tmp {
     /// The medium. `null` or `""`: the node's disk, which keeps the cluster autoscaler from removing the node. Default: `Memory`.
@@ -183,14 +189,16 @@ impl Default for Tmp {
 }
 
 /// The medium of the scratch space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) enum TmpMedium {
     /// The node's memory (tmpfs)
     Memory,
 }
 
 /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct AgentConfig {
     /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
@@ -202,7 +210,8 @@ pub(crate) struct AgentConfig {
 }
 
 /// The ConfigMap with the agent's configuration, and the key in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ConfigMapKeyRef {
     /// The ConfigMap's name. Default: none.
@@ -278,7 +287,8 @@ impl AgentConfig {
 }
 
 /// The pull policy of the image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) enum ImagePullPolicy {
     /// At each start
     Always,
@@ -290,7 +300,8 @@ pub(crate) enum ImagePullPolicy {
 }
 
 /// The status of a Mackerel host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HostStatus {
     /// Monitored, and alerts are notified
@@ -304,7 +315,8 @@ pub(crate) enum HostStatus {
 }
 
 /// The agent's log levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum LogLevel {
     /// Everything
@@ -322,7 +334,8 @@ pub(crate) enum LogLevel {
 }
 
 /// The storage of the host's id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HostIdStore {
     /// In a file below /var/tmp: the id outlives restarts of the container, not the pod

@@ -3,14 +3,15 @@
 use crate::config::go_regexp;
 use crate::config::violation::Violation;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
+#[cfg(test)]
 use schemars::JsonSchema;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 /// Reads types from text and writes them as text. The keyword is that of their JSON Schema.
 macro_rules! texts {
@@ -23,10 +24,11 @@ macro_rules! texts {
 
         impl<'de> serde::Deserialize<'de> for $Type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(crate::config::checked::TextVisitor(std::marker::PhantomData))
+                deserializer.deserialize_str(crate::config::checked::TextVisitor(std::marker::PhantomData))
             }
         }
 
+        #[cfg(test)]
         impl schemars::JsonSchema for $Type {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($Type).into()
@@ -41,17 +43,8 @@ macro_rules! texts {
 
 pub(crate) use texts;
 
-/// Reads a type from text. A number or null that its check refuses is an error of the check, which says how to write it.
+/// Reads a type from text.
 pub(crate) struct TextVisitor<T>(pub(crate) PhantomData<T>);
-
-impl<T: FromStr<Err = Violation>> TextVisitor<T> {
-    fn refused<E: Error>(text: &str, found: Unexpected<'_>) -> E {
-        match text.parse::<T>() {
-            Ok(_) => E::invalid_type(found, &"a string"),
-            Err(violation) => E::custom(violation.message()),
-        }
-    }
-}
 
 impl<T: FromStr<Err = Violation>> Visitor<'_> for TextVisitor<T> {
     type Value = T;
@@ -63,24 +56,6 @@ impl<T: FromStr<Err = Violation>> Visitor<'_> for TextVisitor<T> {
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         text.parse()
             .map_err(|violation: Violation| E::custom(violation.message()))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        Err(Self::refused("null", Unexpected::Unit))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-        Err(Self::refused(
-            &number.to_string(),
-            Unexpected::Unsigned(number),
-        ))
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
-        Err(Self::refused(
-            &number.to_string(),
-            Unexpected::Float(number),
-        ))
     }
 }
 
@@ -102,8 +77,8 @@ macro_rules! checked {
             type Err = Violation;
 
             fn from_str(text: &str) -> Result<Self, Violation> {
-                static PATTERN: LazyLock<Option<PikeVM>> = LazyLock::new(|| PikeVM::new($pattern).ok());
-                if $length.contains(&text.len()) && matches(PATTERN.as_ref(), text) {
+                static PATTERN: Pattern = Pattern::new($pattern);
+                if $length.contains(&text.len()) && PATTERN.matches(text) {
                     return Ok(Self(text.to_owned()));
                 }
                 Err(Violation::found($must_be, text).with_help($help))
@@ -128,9 +103,27 @@ macro_rules! checked {
     )*};
 }
 
-/// Returns true if a pattern matches.
-pub(crate) fn matches(pattern: Option<&PikeVM>, text: &str) -> bool {
-    pattern.is_some_and(|pattern| pattern.is_match(&mut pattern.create_cache(), text))
+/// A pattern, which is compiled when it is first needed.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    pub(super) text: &'static str,
+    compiled: OnceLock<Option<PikeVM>>,
+}
+
+impl Pattern {
+    pub(super) const fn new(text: &'static str) -> Self {
+        Pattern {
+            text,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.compiled
+            .get_or_init(|| PikeVM::new(self.text).ok())
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_match(&mut pattern.create_cache(), text))
+    }
 }
 
 /// A DNS subdomain.
@@ -225,11 +218,12 @@ impl fmt::Display for GoRegexp {
 texts! { GoRegexp: "type" = "string"; }
 
 /// The lifetime of a ServiceAccount's token, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "u32")]
-#[schemars(!try_from)]
+#[cfg_attr(test, schemars(!try_from))]
 pub(crate) struct TokenLifetime(
-    #[schemars(range(min = 600, max = 4_294_967_295u64))] pub(crate) u32,
+    #[cfg_attr(test, schemars(range(min = 600, max = 4_294_967_295u64)))] pub(crate) u32,
 );
 
 impl Default for TokenLifetime {

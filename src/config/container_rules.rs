@@ -2,43 +2,39 @@
 //! breaks one keeps every pod from being created.
 
 use crate::config::agent::{AgentSettings, AgentVolume};
-use crate::config::checked::{MetadataName, matches};
-use crate::config::kubernetes::{PATHS, pointer, quantity};
-use crate::config::layers::join;
-use crate::config::null::MERGED;
+use crate::config::checked::MetadataName;
+use crate::config::kubernetes::{PATHS, PORT, Rule, pointer, quantity, range, rules, whole_number};
 use crate::config::table::of_variable;
+use crate::config::values::{MERGED, join};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation, listed};
-use crate::config::{Config, schema, secret};
+use crate::config::{Config, secret};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::names::{KUBERNETES_VARIABLES, Volume};
 use crate::manifest::dotted_path::escape;
 use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
-use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
 
-/// Returns the rules that the settings break: those of the schema, then the others.
+/// Returns the rules that the settings break: those about single values, then the others.
 pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     let agent = &config.spec.agent;
     let mut rules = Rules {
         found: Vec::new(),
         version: config.spec.kubernetes_version,
     };
-    // To build the schema takes time, and the defaults fit it.
     let values = config.values();
     for path in PATHS {
-        // An empty mapping sets nothing.
-        let is_given = config.is_explicit(path) || !MERGED.iter().any(|merged| merged.path == path);
+        // The defaults keep the rules, and an empty mapping sets nothing.
+        let is_given = config.is_explicit(path) || MERGED.iter().all(|(merged, _)| *merged != path);
         if is_given
             && let Some(value) = values.pointer(&pointer(path))
             && !value.is_null()
             && *value != json!([])
-            && let Some(schema) = schema::at(path)
         {
-            rules.check(path, value, schema);
+            rules.check(path, value);
         }
     }
     for (index, variable) in agent.env.iter().enumerate() {
@@ -79,21 +75,6 @@ fn may_have(agent: &AgentSettings, variable: &str) -> bool {
             .any(|part| variable.contains(part))
 }
 
-/// Fields by the end of their path, with the minor version of Kubernetes that takes them by default or, of those without a default yet,
-/// by a feature gate. API servers without a field drop it, and refuse a volume that has nothing else.
-const SINCE: [(&str, u16); 10] = [
-    (".appArmorProfile", 30),
-    (".sleep", 30),
-    (".recursiveReadOnly", 31),
-    ("].image", 35),
-    (".bindMountOptions", 37),
-    (".defaultUser", 37),
-    ("].user", 37),
-    ("emptyDir.mode", 37),
-    ("httpGet.protocol", 37),
-    ("grpc.mode", 37),
-];
-
 struct Rules {
     found: Vec<Conflict>,
     version: KubernetesVersion,
@@ -106,92 +87,82 @@ impl Rules {
             .push(Conflict::about(vec![path.to_owned()], violation));
     }
 
-    /// Checks a value against what the schema says beyond its types.
-    fn check(&mut self, path: &str, value: &Json, schema: &'static Json) {
-        let version = self.version;
-        if let Some((_, since)) = SINCE.iter().find(|(field, _)| path.ends_with(field))
-            && version.minor < *since
-        {
-            let what = format!(
-                "requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}"
-            );
-            self.breaks(
-                path,
-                Violation::new(what).with_help("raise `kubernetesVersion`"),
-            );
+    /// Checks a value and what is in it.
+    fn check(&mut self, path: &str, value: &Json) {
+        let rules: Vec<&Rule> = rules(path).collect();
+        for rule in &rules {
+            if let Some(violation) = self.broken_by(value, rule) {
+                self.breaks(path, violation);
+            }
         }
         match value {
+            _ if rules.iter().any(|rule| matches!(rule, Rule::Refused)) => {}
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.check(&format!("{path}[{index}]"), item, &schema["items"]);
+                    self.check(&format!("{path}[{index}]"), item);
                 }
             }
-            Json::Object(members) => self.check_members(path, members, schema),
+            Json::Object(members) => self.check_members(path, members, &rules),
             Json::Number(number) => {
-                let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_i64());
-                let (least, most) = (least.unwrap_or(0), most.unwrap_or(i32::MAX.into()));
+                let (least, most) = range(path);
                 let is_within = |number| (least..=most).contains(&number);
                 if !number.as_i64().is_some_and(is_within) {
-                    let must_be = match least {
-                        0 => format!("a whole number up to {most}"),
-                        _ => format!("a whole number from {least} to {most}"),
-                    };
-                    self.breaks(path, Violation::found(&must_be, &number.to_string()));
+                    let violation = Violation::found(&whole_number(path), &number.to_string());
+                    self.breaks(path, violation);
                 }
             }
-            Json::String(text) => {
-                let words = schema::words(schema);
-                if !words.is_empty() && !words.contains(&text.as_str()) {
-                    let must_be = format!("one of {}", listed(&words));
-                    self.breaks(path, Violation::found(&must_be, text));
-                }
-                let is_match = |pattern| matches(PikeVM::new(pattern).ok().as_ref(), text);
-                // The type of Kubernetes reads the port of a probe as a name, too.
-                if schema::types(schema) == ["integer"]
-                    || !schema["pattern"].as_str().is_none_or(is_match)
-                {
-                    let what = "has an invalid value".to_owned();
-                    let help = schema["description"].as_str().map(str::to_owned);
-                    self.breaks(path, Violation { what, help });
-                }
-            }
-            Json::Null | Json::Bool(_) => {}
+            Json::Null | Json::Bool(_) | Json::String(_) => {}
         }
     }
 
-    fn check_members(&mut self, path: &str, members: &Map<String, Json>, schema: &'static Json) {
-        let required: Vec<&str> = schema["required"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Json::as_str)
-            .collect();
+    /// Returns what a rule says of a value, but for its members and for a number.
+    fn broken_by(&self, value: &Json, rule: &Rule) -> Option<Violation> {
+        let version = self.version;
+        Some(match (rule, value) {
+            (Rule::Since(since), _) if version.minor < *since => Violation::new(format!(
+                "requires Kubernetes 1.{since} or later, but `kubernetesVersion` is {version}"
+            ))
+            .with_help("raise `kubernetesVersion`"),
+            (Rule::Refused, _) => Violation::new("is not for the agent"),
+            (Rule::Word(words), Json::String(text)) if !words.contains(&text.as_str()) => {
+                Violation::found(&format!("one of {}", listed(words)), text)
+            }
+            (Rule::Text(form), Json::String(text)) if !form.pattern.matches(text) => {
+                Violation::new("has an invalid value").with_help(form.help)
+            }
+            // The type of Kubernetes reads a port as a name, too.
+            (Rule::Port, Json::String(_)) => Violation::new("has an invalid value").with_help(PORT),
+            _ => return None,
+        })
+    }
+
+    fn check_members(&mut self, path: &str, members: &Map<String, Json>, rules: &[&Rule]) {
         let empty = [json!(null), json!(""), json!([]), json!(0)];
-        let is_missing = |name: &str| members.get(name).is_none_or(|value| empty.contains(value));
-        for name in required.iter().filter(|name| is_missing(name)) {
-            self.breaks(path, Violation::new(format!("needs a `{name}`")));
-        }
-        for (name, value) in members {
-            let path = join(path, name);
-            match schema::member(schema, name) {
-                // Reported above.
-                _ if required.contains(&&**name) && is_missing(name) => {}
-                // Passed through.
-                None if schema["additionalProperties"] == true => {}
-                Some(member) => self.check(&path, value, member),
-                None => self.breaks(&path, Violation::new("is not for the agent")),
+        let is_missing = |name: &&str| members.get(*name).is_none_or(|value| empty.contains(value));
+        let mut missing = Vec::new();
+        for rule in rules {
+            if let Rule::Needs(names) = rule {
+                missing.extend(names.iter().copied().filter(is_missing));
             }
         }
-        let choices: Vec<&str> = schema["anyOf"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|choice| choice["required"][0].as_str())
-            .collect();
-        let chosen = choices.iter().filter(|name| members.contains_key(**name));
-        if !choices.is_empty() && chosen.count() != 1 {
-            let what = format!("needs one of {}", listed(&choices));
-            self.breaks(path, Violation::new(what));
+        for name in &missing {
+            self.breaks(path, Violation::new(format!("needs a `{name}`")));
+        }
+        if rules.iter().any(|rule| matches!(rule, Rule::PassedThrough)) {
+            return;
+        }
+        for (name, value) in members {
+            if !missing.contains(&&**name) {
+                self.check(&join(path, name), value);
+            }
+        }
+        for rule in rules {
+            let Rule::OneOf(names) = rule else { continue };
+            let given = names.iter().filter(|name| members.contains_key(**name));
+            if given.count() != 1 {
+                let what = format!("needs one of {}", listed(names));
+                self.breaks(path, Violation::new(what));
+            }
         }
     }
 

@@ -10,8 +10,7 @@ use crate::config::spec::{Platform, SidecarKind, Spec};
 use crate::config::table::{Setting, of_variable, variables};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
-use crate::config::{Config, layers};
-use crate::config::{container_rules, kubernetes};
+use crate::config::{Config, container_rules, kubernetes, values};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
 use crate::mackerel::env::{
@@ -358,7 +357,7 @@ fn selectors(config: &Config, found: &mut Vec<Conflict>) {
 fn label_selector(path: &str, selector: &LabelSelector, found: &mut Vec<Conflict>) {
     for key in selector.match_labels.keys() {
         if let Err(Violation { what, help }) = key.parse::<MetadataName>() {
-            let path = layers::join(&format!("{path}.matchLabels"), key);
+            let path = values::join(&format!("{path}.matchLabels"), key);
             let what = format!("has an invalid label key: it {what}");
             found.push(Conflict::about(vec![path], Violation { what, help }));
         }

@@ -1,10 +1,9 @@
-//! Settings of Kubernetes types, and their schema.
+//! Settings of Kubernetes types, and what Kubernetes checks of their values beyond the types.
 
-use crate::config::checked::{qualified, subdomain};
+use crate::config::checked::{Pattern, qualified, subdomain};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path::is_at_or_below;
 use crate::manifest::quantity::nanos;
-use serde_json::{Value as Json, json};
 
 /// The settings that are a type of Kubernetes, or a list of it.
 pub(super) const PATHS: [&str; 11] = [
@@ -37,56 +36,46 @@ pub(super) fn is_amount(path: &str) -> bool {
     path.contains(".resources.") || is_field(".divisor") || is_field(".sizeLimit")
 }
 
-/// Makes the schema of a type the one for editors: null for every field, no unknown fields, and quantities with a type and without
-/// their grammar. Then adds what Kubernetes checks beyond the types.
-pub(super) fn narrow(schema: &mut Json, path: &str) {
-    tidy(schema, true);
-    json_patch::merge(schema, &narrowing(path));
+/// A rule about one value, and what an error about it says.
+#[derive(Debug)]
+pub(super) enum Rule {
+    /// API servers have the field since this minor version by default or, where it has no default yet, by a feature gate. Older ones
+    /// drop it, and refuse a volume that has nothing else.
+    Since(u16),
+    /// The field is not for the agent.
+    Refused,
+    /// The mapping needs these members.
+    Needs(&'static [&'static str]),
+    /// The mapping has exactly one of these members.
+    OneOf(&'static [&'static str]),
+    /// The members of the mapping are not checked.
+    PassedThrough,
+    /// The number is at least the first and at most the second one.
+    Number(i64, i64),
+    /// The port is a number, since the agent has no ports with names.
+    Port,
+    /// The text is one of these.
+    Word(&'static [&'static str]),
+    /// The text has this form.
+    Text(&'static Form),
 }
 
-fn tidy(schema: &mut Json, is_setting: bool) {
-    let Some(object) = schema.as_object_mut() else {
-        return;
-    };
-    if object.shift_remove("x-kubernetes-int-or-string").is_some() {
-        object.insert("type".to_owned(), json!(["string", "number"]));
-    }
-    if object.get("type").is_some_and(|name| name == "integer") {
-        // Users, groups, ports and seconds.
-        object.insert("minimum".to_owned(), 0.into());
-        object.insert("maximum".to_owned(), i32::MAX.into());
-    }
-    object.shift_remove("format");
-    if !is_setting {
-        object.shift_remove("description");
-    }
-    if let Some(fields) = object.get_mut("properties").and_then(Json::as_object_mut) {
-        for field in fields.values_mut() {
-            tidy(field, false);
-            nullable(field);
-        }
-        object.insert("additionalProperties".to_owned(), false.into());
-    }
-    for name in ["items", "additionalProperties"] {
-        if let Some(inner) = object.get_mut(name).filter(|inner| inner.is_object()) {
-            tidy(inner, false);
-            if name == "additionalProperties" {
-                nullable(inner);
-            }
-        }
-    }
-    if is_setting {
-        nullable(schema);
-    }
+use Rule::{Needs, Number, OneOf, PassedThrough, Port, Refused, Since, Text, Word};
+
+/// A form of text, and the help for another one.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) pattern: Pattern,
+    pub(super) help: &'static str,
 }
 
-fn nullable(schema: &mut Json) {
-    match &mut schema["type"] {
-        Json::Array(types) if types.iter().any(|name| name == "null") => {}
-        Json::Array(types) => types.push("null".into()),
-        one => *one = json!([one.take(), "null"]),
-    }
-}
+/// The help for a port that is none.
+pub(super) const PORT: &str = "use a number from 1 to 65535: the agent has no ports with names";
+
+const MAX_PORT: i64 = u16::MAX as i64;
+
+/// The largest number of users, groups and seconds.
+const MAX: i64 = i32::MAX as i64;
 
 /// A name in a path: neither empty nor `..`, and without these characters.
 macro_rules! path_name {
@@ -103,205 +92,207 @@ macro_rules! path_name {
     };
 }
 
-/// Returns the schema of text in this form. The help is for errors and editors.
-fn text(pattern: &str, help: &str) -> Json {
-    json!({"description": help, "pattern": format!("^({pattern})$")})
+/// Declares forms of text: the name, the pattern of the whole text, and the help.
+macro_rules! forms {
+    ($($NAME:ident: $pattern:expr, $help:literal;)*) => {$(
+        static $NAME: Form = Form {
+            pattern: Pattern::new(concat!("^(", $pattern, ")$")),
+            help: $help,
+        };
+    )*};
 }
 
-/// Returns the schema of a path that stays below a folder.
-fn inner_path() -> Json {
-    let pattern = concat!("(", path_name!(""), "(/+", path_name!(""), ")*/*)?");
-    text(pattern, "use a relative path without `..`")
-}
-
-/// Returns what Kubernetes checks of the values at a setting, as a merge patch of its schema.
-fn narrowing(path: &str) -> Json {
-    match path {
-        "agent.env" => json!({"items": variable()}),
-        "agent.envFrom" => json!({"items": variables()}),
-        "agent.readinessProbe" => probe(&json!({"terminationGracePeriodSeconds": null})),
-        "agent.livenessProbe" | "agent.startupProbe" => {
-            probe(&json!({"successThreshold": {"maximum": 1}}))
-        }
-        "agent.lifecycle" => lifecycle(),
-        "agent.volumes" => json!({"items": volume()}),
-        "agent.volumeMounts" => json!({"items": mount()}),
-        // The pods have no such claims.
-        "agent.resources" | "waitFor.resources" => json!({"properties": {"claims": null}}),
-        _ => security_context(),
-    }
-}
-
-fn security_context() -> Json {
-    let kind = json!({"enum": ["RuntimeDefault", "Unconfined", "Localhost", null]});
-    json!({"properties": {
-        // `Unmasked` is for pods with a user namespace alone.
-        "procMount": {"enum": ["Default", null]},
-        "seccompProfile": {"properties": {"type": kind, "localhostProfile": inner_path()}},
-        "appArmorProfile": {"properties": {"type": kind, "localhostProfile": text("[!-~]+", "use a name without spaces")}},
-        // The agent does not run on Windows.
-        "windowsOptions": null,
-    }})
-}
-
-fn mount() -> Json {
-    json!({"required": ["name", "mountPath"], "properties": {
-        "mountPath": text(
-            concat!("(/+", path_name!(":"), ")+/*"),
-            "use a path below `/`, without `:` and `..`",
-        ),
-        "subPath": inner_path(),
-        "subPathExpr": inner_path(),
-        // `Bidirectional` is for privileged containers.
-        "mountPropagation": {"enum": ["None", "HostToContainer", null]},
-        "recursiveReadOnly": {"enum": ["Disabled", "IfPossible", "Enabled", null]},
-    }})
-}
-
-/// Returns the choices of a mapping that has exactly one of these members. Null has none, so that `oneOf` would refuse it.
-fn one_of(names: &[&str]) -> Json {
-    names
-        .iter()
-        .map(|name| json!({"required": [name]}))
-        .collect()
-}
-
-fn object_name() -> Json {
-    text(subdomain!(), "use the name of an object")
-}
-
-fn variables() -> Json {
-    let object = json!({"required": ["name"], "properties": {"name": object_name()}});
-    json!({"anyOf": one_of(&["configMapRef", "secretRef"]), "properties": {
-        "configMapRef": object,
-        "secretRef": object,
-        "prefix": text("[!-<>-~]*", "use letters, digits, `_`, `-` and `.`"),
-    }})
-}
-
-/// Returns the schema of the handlers that probes and hooks share.
-fn handlers() -> Json {
-    let port = json!({
-        "type": ["integer", "null"],
-        "description": "use a number from 1 to 65535: the agent has no ports with names",
-        "minimum": 1,
-        "maximum": 65535,
-    });
-    let header = json!({"required": ["name"], "properties": {"name": text("[A-Za-z0-9-]+", "use the name of a header")}});
-    json!({
-        "exec": {"required": ["command"]},
-        "httpGet": {"required": ["port"], "properties": {
-            "port": port,
-            "scheme": {"enum": ["HTTP", "HTTPS", null]},
-            "httpHeaders": {"items": header},
-        }},
-        "tcpSocket": {"required": ["port"], "properties": {"port": port}},
-    })
-}
-
-fn probe(rules: &Json) -> Json {
-    let mut fields = handlers();
-    fields["grpc"] =
-        json!({"required": ["port"], "properties": {"port": {"minimum": 1, "maximum": 65535}}});
-    fields["terminationGracePeriodSeconds"] = json!({"minimum": 1});
-    for (name, rule) in rules.as_object().into_iter().flatten() {
-        fields[name] = rule.clone();
-    }
-    json!({"anyOf": one_of(&["exec", "grpc", "httpGet", "tcpSocket"]), "properties": fields})
-}
-
-fn lifecycle() -> Json {
-    let mut fields = handlers();
-    // The API server refuses more than the pod's grace period, which is 30 seconds by default.
-    fields["sleep"] = json!({"required": null, "properties": {"seconds": {"maximum": 30}}});
-    let hook =
-        json!({"anyOf": one_of(&["exec", "httpGet", "sleep", "tcpSocket"]), "properties": fields});
-    // `stopSignal` is for pods that name their operating system alone.
-    json!({"properties": {"postStart": hook, "preStop": hook, "stopSignal": null}})
-}
-
-fn volume() -> Json {
-    let mode = json!({"maximum": 0o777});
-    let file =
-        json!({"required": ["key", "path"], "properties": {"mode": mode, "path": inner_path()}});
-    let object = |name: &str| {
-        json!({"required": [name], "properties": {
-            name: object_name(), "defaultMode": mode, "items": {"items": file},
-        }})
-    };
-    let kinds = [
-        "DirectoryOrCreate",
-        "Directory",
-        "FileOrCreate",
-        "File",
-        "Socket",
-        "CharDevice",
-        "BlockDevice",
-    ];
-    let path = text(
-        concat!("/+(", path_name!(""), "(/+", path_name!(""), ")*/*)?"),
-        "use an absolute path without `..`",
-    );
-    let amount = text(
-        r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i|[eE][0-9]+)?",
-        "for example `64Mi`",
-    );
-    let sources = [
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "hostPath",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-        "secret",
-    ];
-    json!({"required": ["name"], "anyOf": one_of(&sources), "properties": {
-        "name": text("[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`"),
-        "configMap": object("name"),
-        "secret": object("secretName"),
-        "csi": {"required": ["driver"]},
-        "image": {"required": ["reference"]},
-        "persistentVolumeClaim": {"properties": {"claimName": object_name()}},
-        "emptyDir": {"properties": {"medium": {"enum": ["Memory", null]}, "sizeLimit": amount}},
-        "hostPath": {"required": ["path"], "properties": {"path": path, "type": {"enum": kinds}}},
-    }})
-}
-
-fn variable() -> Json {
-    let reference = json!({"required": ["name", "key"], "properties": {
-        "name": object_name(),
-        "key": text(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*", "use a key of the object"),
-    }});
-    let path = concat!(
+forms! {
+    ABSOLUTE_PATH: concat!("/+(", path_name!(""), "(/+", path_name!(""), ")*/*)?"), "use an absolute path without `..`";
+    AMOUNT: r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i|[eE][0-9]+)?", "for example `64Mi`";
+    DATA_KEY: r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*", "use a key of the object";
+    DIVISOR: "0|1([mkMGTPE]|[KMGTPE]i)?", "for example `1Mi`";
+    FIELD: concat!(
         r"metadata\.(name|namespace|uid|(labels|annotations)\['(",
         subdomain!(),
         "/)?",
         qualified!(),
         r"'\])|",
         r"spec\.(nodeName|serviceAccountName)|status\.(hostIP|podIP)s?",
-    );
-    json!({"required": ["name"], "properties": {
-        "name": text("[!-<>-~]+", "use letters, digits, `_`, `-` and `.`"),
-        "valueFrom": {"anyOf": one_of(&["configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"]), "properties": {
-            "secretKeyRef": reference,
-            "configMapKeyRef": reference,
-            "fieldRef": {"required": ["fieldPath"], "properties": {
-                "apiVersion": {"enum": ["v1", null]},
-                "fieldPath": text(path, "for example `spec.nodeName` or `metadata.labels['app']`"),
-            }},
-            // The API server refuses a pod without its volume.
-            "fileKeyRef": null,
-            "resourceFieldRef": {"required": ["resource"], "properties": {
-                "resource": text(
-                    r"(requests|limits)\.(cpu|memory|ephemeral-storage)",
-                    "for example `limits.memory`",
-                ),
-                "divisor": text("0|1([mkMGTPE]|[KMGTPE]i)?", "for example `1Mi`"),
-            }},
-        }},
-    }})
+    ), "for example `spec.nodeName` or `metadata.labels['app']`";
+    HEADER: "[A-Za-z0-9-]+", "use the name of a header";
+    INNER_PATH: concat!("(", path_name!(""), "(/+", path_name!(""), ")*/*)?"), "use a relative path without `..`";
+    MOUNT_PATH: concat!("(/+", path_name!(":"), ")+/*"), "use a path below `/`, without `:` and `..`";
+    OBJECT_NAME: subdomain!(), "use the name of an object";
+    PREFIX: "[!-<>-~]*", "use letters, digits, `_`, `-` and `.`";
+    PROFILE: "[!-~]+", "use a name without spaces";
+    RESOURCE: r"(requests|limits)\.(cpu|memory|ephemeral-storage)", "for example `limits.memory`";
+    VARIABLE: "[!-<>-~]+", "use letters, digits, `_`, `-` and `.`";
+    VOLUME: "[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`";
+}
+
+const HOOK: Rule = OneOf(&["exec", "httpGet", "sleep", "tcpSocket"]);
+
+const PROFILE_TYPE: Rule = Word(&["RuntimeDefault", "Unconfined", "Localhost"]);
+
+/// The rules, each by the end of its path.
+pub(super) static RULES: &[(&str, Rule)] = &[
+    ("agent.env[]", Needs(&["name"])),
+    ("agent.env[].name", Text(&VARIABLE)),
+    (
+        ".valueFrom",
+        OneOf(&[
+            "configMapKeyRef",
+            "fieldRef",
+            "resourceFieldRef",
+            "secretKeyRef",
+        ]),
+    ),
+    ("KeyRef", Needs(&["name", "key"])),
+    ("KeyRef.key", Text(&DATA_KEY)),
+    ("Ref.name", Text(&OBJECT_NAME)),
+    (".fieldRef", Needs(&["fieldPath"])),
+    (".fieldRef.apiVersion", Word(&["v1"])),
+    (".fieldRef.fieldPath", Text(&FIELD)),
+    // The API server refuses a pod without its volume.
+    (".fileKeyRef", Refused),
+    (".resourceFieldRef", Needs(&["resource"])),
+    (".resourceFieldRef.resource", Text(&RESOURCE)),
+    (".resourceFieldRef.divisor", Text(&DIVISOR)),
+    ("agent.envFrom[]", OneOf(&["configMapRef", "secretRef"])),
+    (".configMapRef", Needs(&["name"])),
+    (".secretRef", Needs(&["name"])),
+    ("agent.envFrom[].prefix", Text(&PREFIX)),
+    ("Probe", OneOf(&["exec", "grpc", "httpGet", "tcpSocket"])),
+    (".exec", Needs(&["command"])),
+    (".grpc", Needs(&["port"])),
+    (".grpc.mode", Since(37)),
+    (".grpc.port", Number(1, MAX_PORT)),
+    (".httpGet", Needs(&["port"])),
+    (".httpGet.httpHeaders[]", Needs(&["name"])),
+    (".httpGet.httpHeaders[].name", Text(&HEADER)),
+    (".httpGet.port", Port),
+    (".httpGet.protocol", Since(37)),
+    (".httpGet.scheme", Word(&["HTTP", "HTTPS"])),
+    (".tcpSocket", Needs(&["port"])),
+    (".tcpSocket.port", Port),
+    (".livenessProbe.successThreshold", Number(0, 1)),
+    (".startupProbe.successThreshold", Number(0, 1)),
+    (".readinessProbe.terminationGracePeriodSeconds", Refused),
+    (".terminationGracePeriodSeconds", Number(1, MAX)),
+    (".postStart", HOOK),
+    (".preStop", HOOK),
+    (".sleep", Since(30)),
+    // The API server refuses more than the pod's grace period, which is 30 seconds by default.
+    (".sleep.seconds", Number(0, 30)),
+    // For pods that name their operating system alone.
+    (".stopSignal", Refused),
+    ("agent.volumes[]", Needs(&["name"])),
+    (
+        "agent.volumes[]",
+        OneOf(&[
+            "configMap",
+            "csi",
+            "downwardAPI",
+            "emptyDir",
+            "hostPath",
+            "image",
+            "persistentVolumeClaim",
+            "projected",
+            "secret",
+        ]),
+    ),
+    ("agent.volumes[].name", Text(&VOLUME)),
+    (".configMap", Needs(&["name"])),
+    (".configMap.name", Text(&OBJECT_NAME)),
+    (".secret", Needs(&["secretName"])),
+    (".secret.secretName", Text(&OBJECT_NAME)),
+    (".defaultMode", Number(0, 0o777)),
+    (".defaultUser", Since(37)),
+    (".items[]", Needs(&["key", "path"])),
+    (".items[].mode", Number(0, 0o777)),
+    (".items[].path", Text(&INNER_PATH)),
+    (".items[].user", Since(37)),
+    (".csi", Needs(&["driver"])),
+    (".csi", PassedThrough),
+    (".downwardAPI", PassedThrough),
+    (".emptyDir.medium", Word(&["Memory"])),
+    (".emptyDir.mode", Since(37)),
+    (".emptyDir.sizeLimit", Text(&AMOUNT)),
+    (".hostPath", Needs(&["path"])),
+    (".hostPath.path", Text(&ABSOLUTE_PATH)),
+    (
+        ".hostPath.type",
+        Word(&[
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        ]),
+    ),
+    (".image", Since(35)),
+    (".image", Needs(&["reference"])),
+    (".image", PassedThrough),
+    (".persistentVolumeClaim", Needs(&["claimName"])),
+    (".persistentVolumeClaim.claimName", Text(&OBJECT_NAME)),
+    (".projected", PassedThrough),
+    ("agent.volumeMounts[]", Needs(&["name", "mountPath"])),
+    (".bindMountOptions", Since(37)),
+    (".mountPath", Text(&MOUNT_PATH)),
+    // `Bidirectional` is for privileged containers.
+    (".mountPropagation", Word(&["None", "HostToContainer"])),
+    (".recursiveReadOnly", Since(31)),
+    (
+        ".recursiveReadOnly",
+        Word(&["Disabled", "IfPossible", "Enabled"]),
+    ),
+    (".subPath", Text(&INNER_PATH)),
+    (".subPathExpr", Text(&INNER_PATH)),
+    // The pods have no such claims.
+    (".resources.claims", Refused),
+    (".appArmorProfile", Since(30)),
+    (".appArmorProfile", Needs(&["type"])),
+    (".appArmorProfile.localhostProfile", Text(&PROFILE)),
+    (".appArmorProfile.type", PROFILE_TYPE),
+    // `Unmasked` is for pods with a user namespace alone.
+    (".procMount", Word(&["Default"])),
+    (".seccompProfile", Needs(&["type"])),
+    (".seccompProfile.localhostProfile", Text(&INNER_PATH)),
+    (".seccompProfile.type", PROFILE_TYPE),
+    // The agent does not run on Windows.
+    (".windowsOptions", Refused),
+];
+
+/// Returns the rules about the value at a path, in their order.
+pub(super) fn rules(path: &str) -> impl Iterator<Item = &'static Rule> {
+    // No field has a digit in its name: `agent.env[1].name` -> `agent.env[].name`
+    let general = path.replace(|character: char| character.is_ascii_digit(), "");
+    RULES
+        .iter()
+        .filter(move |(end, _)| general.ends_with(end))
+        .map(|(_, rule)| rule)
+}
+
+/// Returns true for a field that the agent cannot have.
+pub(super) fn is_refused(path: &str) -> bool {
+    is_within(path) && rules(path).any(|rule| matches!(rule, Refused))
+}
+
+/// Returns the least and the most that a number at a path may be.
+pub(super) fn range(path: &str) -> (i64, i64) {
+    rules(path)
+        .find_map(|rule| match rule {
+            Number(least, most) => Some((*least, *most)),
+            Port => Some((1, MAX_PORT)),
+            _ => None,
+        })
+        .unwrap_or((0, MAX))
+}
+
+/// Describes the numbers that a path takes.
+pub(super) fn whole_number(path: &str) -> String {
+    match range(path) {
+        (0, most) => format!("a whole number up to {most}"),
+        (least, most) => format!("a whole number from {least} to {most}"),
+    }
 }
 
 /// Checks that a text is a quantity and not negative.

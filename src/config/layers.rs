@@ -1,21 +1,21 @@
-//! Layers of values become one JSON value, each layer over the ones before, with the place of each value.
+//! Layers of values become one value, each layer over the ones before, with the place of each value.
 
-use crate::config::null::MERGED;
 use crate::config::origin::Origin;
+use crate::config::read::{ErrorKind, type_at};
+use crate::config::spec::Spec;
+use crate::config::values::{Given, LABELS, Node, Shape, Type, Value, join, path_of};
 use crate::config::violation::Violation;
-use crate::config::{kubernetes, schema, secret};
+use crate::config::{kubernetes, secret};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
-use crate::manifest::dotted_path::{self, escape, is_at_or_below};
-use serde_json::{Map, Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::manifest::dotted_path::{self, is_at_or_below};
+use indexmap::IndexMap;
+use serde_json::Number;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::{Bound, Range};
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree};
 
 /// Limit of reported errors.
 pub(super) const MAX_SHOWN: usize = 20;
-
-/// The one mapping that is replaced as a whole.
-const LABELS: &str = "matchLabels";
 
 /// A source of values.
 #[derive(Debug)]
@@ -60,6 +60,13 @@ impl SpanMap {
     }
 }
 
+impl Document<'_> {
+    /// Returns the span of a node in the text of the layer.
+    pub(super) fn span(&self, node: NodeId) -> Range<usize> {
+        self.spans.range(self.tree.place(node))
+    }
+}
+
 /// A setting as text.
 #[derive(Debug)]
 pub(super) struct TextSetting<'t> {
@@ -77,28 +84,14 @@ pub(super) struct Member {
     pub(super) value: NodeId,
 }
 
-/// The place where a value was given.
-#[derive(Debug, Clone)]
-pub(super) struct Given {
-    pub(super) layer: usize,
-    pub(super) name: Range<usize>,
-    pub(super) value: Range<usize>,
-    /// False for a mapping, whose members were given.
-    is_value: bool,
-}
-
 /// The layers so far.
 #[derive(Debug, Default)]
 pub(super) struct Loader<'a> {
     pub(super) layers: Vec<Layer<'a>>,
     /// The layer that is read, or that the next error is about.
     pub(super) layer: usize,
-    pub(super) values: Json,
-    /// By dotted path.
-    pub(super) given: BTreeMap<String, Given>,
+    pub(super) root: Node,
     pub(super) errors: Vec<PlacedError>,
-    /// Indexes of items that were taken out, by the path of the list.
-    pub(super) taken: BTreeMap<String, BTreeSet<usize>>,
 }
 
 /// A violation at a place of a layer.
@@ -122,86 +115,79 @@ impl<'a> Loader<'a> {
 
     /// Merges the settings of a document.
     pub(super) fn merge(&mut self, document: &Document<'_>, node: NodeId) {
-        let span = document.spans.range(document.tree.place(node));
-        self.given
-            .insert(String::new(), self.given(span.clone(), span));
-        let value = self.read(document, node, "");
-        merge(&mut self.values, value, "");
+        let span = document.span(node);
+        let value = self.value(document, node, "");
+        let settings = self.given(value, "", span.clone(), span);
+        self.root.merge("", settings);
     }
 
     /// Merges one setting, whose type decides how its text is read.
     pub(super) fn merge_text(&mut self, setting: &TextSetting<'_>) {
-        let parts = dotted_path::parts(setting.path);
-        let Some(schema) = self.find(&parts, &setting.name) else {
-            return;
+        let names = dotted_path::parts(setting.path);
+        let error = match type_at::<Spec>(&names) {
+            Ok(of) => {
+                if let Some(value) = self.typed(of, setting) {
+                    self.root.merge_below("", &names, value);
+                }
+                return;
+            }
+            Err(error) => error,
         };
-        let value = setting.spans.range(0..setting.text.len());
-        let given = self.given(setting.name.clone(), value);
-        let mut path = String::new();
-        for part in &parts {
-            path = join(&path, part);
-            self.given
-                .entry(path.clone())
-                .or_insert_with(|| given.clone());
+        let path = path_of(&error.steps);
+        match (error.kind, names.get(error.steps.len())) {
+            (ErrorKind::Unknown(name, fields), _) => {
+                self.unknown(&path, &name, fields, setting.name.clone());
+            }
+            (_, Some(name)) => {
+                let what = format!("is a single value and has no field `{name}`");
+                let violation =
+                    Violation::new(what).with_help("write a dot within a name as `\\.`");
+                self.error(&path, setting.name.clone(), violation);
+            }
+            (_, None) => {}
         }
-        self.given.insert(path.clone(), given);
-        let Some(value) = self.typed(schema, &path, setting) else {
-            return;
-        };
-        let mut target = &mut self.values;
-        let mut path = String::new();
-        for part in &parts {
-            path = join(&path, part);
-            target = member(target, part, &path);
-        }
-        merge(target, value, &path);
     }
 
     /// Merges the namespace; empty text is none.
     pub(super) fn merge_namespace(&mut self, text: &str) {
-        let given = self.given(0..0, 0..text.len());
-        self.given.insert("namespace".to_owned(), given);
-        self.note_value("namespace");
-        let value = Some(text).filter(|text| !text.is_empty());
-        merge(&mut self.values, json!({"namespace": value}), "");
+        let of = Type {
+            is_optional: true,
+            ..Type::default()
+        };
+        let path = "namespace".to_owned();
+        let value = self.given(Value::of_text(text, of), &path, 0..0, 0..text.len());
+        self.root.merge_below("", &[path], value);
     }
 
-    /// Returns the schema of the setting at a path, or reports that there is none.
-    fn find(&mut self, parts: &[String], name: &Range<usize>) -> Option<&'static Json> {
-        let mut schema = &*schema::SPEC;
-        let mut path = String::new();
-        for part in parts {
-            match schema::member(schema, part) {
-                Some(member) => schema = member,
-                None if schema["properties"].is_object() => {
-                    self.unknown(&path, part, name.clone());
-                    return None;
-                }
-                None => {
-                    let what = format!("is a single value and has no field `{part}`");
-                    let violation =
-                        Violation::new(what).with_help("write a dot within a name as `\\.`");
-                    self.error(&path, name.clone(), violation);
-                    return None;
-                }
+    /// Reads a text as its type says. Empty text unsets an optional setting, but not a field of a Kubernetes type: where a shell has no
+    /// `$MEM`, `agent.resources.limits.memory=$MEM` must not remove the limit.
+    fn typed(&mut self, mut of: Type, setting: &TextSetting<'_>) -> Option<Node> {
+        let TextSetting {
+            path,
+            name,
+            text,
+            spans,
+        } = setting;
+        of.is_optional &= !kubernetes::is_within(path);
+        let value = match *text {
+            "null" | "~" => Value::Null,
+            _ if matches!(of.shape, Shape::List | Shape::Mapping) => {
+                self.collection(of.shape, setting)?
             }
-            path = join(&path, part);
-        }
-        Some(schema)
+            text => Value::of_text(text, of),
+        };
+        Some(self.given(value, path, name.clone(), spans.range(0..text.len())))
     }
 
-    /// Reads a text as its type says: lists and mappings as YAML, and a word as a list of one.
-    fn typed(&mut self, schema: &Json, path: &str, setting: &TextSetting<'_>) -> Option<Json> {
-        let text = setting.text;
-        let types = schema::types(schema);
-        if !types.iter().any(|name| matches!(*name, "array" | "object")) {
-            self.note_value(path);
-            return Some(scalar(schema, path, text));
-        }
+    /// Reads a list or mapping as YAML, and a word as a list of one.
+    fn collection(&mut self, shape: Shape, setting: &TextSetting<'_>) -> Option<Value> {
+        let TextSetting {
+            path, text, spans, ..
+        } = setting;
         let tree = match yaml::read(text) {
             Ok(tree) => tree,
             Err(error) => {
-                let span = setting.spans.range(error.offset..error.offset);
+                let span = spans.range(error.offset..error.offset);
                 let what = format!("is not valid YAML: {}", error.message);
                 self.error(path, span, Violation::new(what));
                 return None;
@@ -210,86 +196,53 @@ impl<'a> Loader<'a> {
         let Some(root) = tree.root() else {
             let violation =
                 Violation::new("has no value").with_help("leave it out for the default");
-            self.error(path, setting.spans.range(0..text.len()), violation);
+            self.error(path, spans.range(0..text.len()), violation);
             return None;
         };
-        if tree.kind(root) != Kind::Mapping || path.ends_with(LABELS) {
-            self.note_value(path);
+        if shape == Shape::List && tree.kind(root) == Kind::Scalar && !text.contains(',') {
+            let item = Value::Text((*text).to_owned());
+            return Some(Value::List(vec![item.into()]));
         }
-        let is_word = tree.kind(root) == Kind::Scalar && !matches!(text, "null" | "~");
-        if types == ["array"] && is_word && !text.contains(',') {
-            return Some(json!([text]));
-        }
-        let spans = setting.spans.clone();
-        Some(self.read(&Document { tree: &tree, spans }, root, path))
+        let spans = spans.clone();
+        Some(self.value(&Document { tree: &tree, spans }, root, path))
     }
 
-    /// Returns a node as JSON, and notes the places of what is in it.
-    fn read(&mut self, document: &Document<'_>, node: NodeId, path: &str) -> Json {
-        let Document { tree, spans } = document;
+    /// Returns the value of a node, with the places of what is in it.
+    fn value(&mut self, document: &Document<'_>, node: NodeId, path: &str) -> Value {
+        let tree = document.tree;
         match tree.kind(node) {
-            Kind::Alias => {
-                let violation =
-                    Violation::new("is an alias, which a configuration does not support")
-                        .with_help("replace the alias with its value");
-                self.error(path, spans.range(tree.place(node)), violation);
-                Json::Null
-            }
-            Kind::Scalar => match yaml::scalar_value(tree, node) {
-                Ok(ScalarValue::Null) => Json::Null,
-                Ok(ScalarValue::Bool(value)) => value.into(),
-                Ok(ScalarValue::Int(number)) if kubernetes::is_amount(path) => {
-                    number.to_string().into()
-                }
-                Ok(ScalarValue::Float(_)) if kubernetes::is_amount(path) => tree.raw(node).into(),
-                Ok(ScalarValue::Int(number)) => match u64::try_from(number) {
-                    Ok(number) => number.into(),
-                    Err(_) => i64::try_from(number).unwrap_or(i64::MIN).into(),
-                },
-                Ok(ScalarValue::Float(number)) if !number.is_finite() => {
-                    let what = format!("is `{}`, which no setting takes", tree.raw(node));
-                    self.error(path, spans.range(tree.place(node)), Violation::new(what));
-                    Json::Null
-                }
-                Ok(ScalarValue::Float(number)) => number.into(),
-                Ok(ScalarValue::Str(text)) => text.into(),
-                Err(_) => {
-                    let violation = Violation::new("has a value that does not match its tag");
-                    self.error(path, spans.range(tree.place(node)), violation);
-                    Json::Null
-                }
-            },
+            Kind::Alias | Kind::Scalar => scalar(tree, node, path).unwrap_or_else(|violation| {
+                self.error(path, document.span(node), violation);
+                Value::Null
+            }),
             Kind::Sequence => {
                 let mut items = Vec::new();
                 for (index, item) in tree.items(node).enumerate() {
                     let path = format!("{path}[{index}]");
-                    let span = spans.range(tree.place(item));
-                    let given = self.given(span.clone(), span);
-                    self.given.insert(path.clone(), given);
-                    self.note_value(&path);
-                    items.push(self.read(document, item, &path));
+                    let span = document.span(item);
+                    let value = self.value(document, item, &path);
+                    items.push(self.given(value, &path, span.clone(), span));
                 }
-                items.into()
+                Value::List(items)
             }
             Kind::Mapping => {
-                let mut members = Map::new();
+                let mut members = IndexMap::new();
                 for Member {
                     name,
                     name_span,
                     value,
                 } in self.members(document, node, path)
                 {
-                    let group = path;
-                    let path = join(group, &name);
-                    let given = self.given(name_span, spans.range(tree.place(value)));
-                    self.given.insert(path.clone(), given);
-                    let is_label = group.ends_with(LABELS);
-                    if !is_label && (tree.kind(value) != Kind::Mapping || path.ends_with(LABELS)) {
-                        self.note_value(&path);
+                    let span = document.span(value);
+                    let member_path = join(path, &name);
+                    let value = self.value(document, value, &member_path);
+                    let mut member = self.given(value, &member_path, name_span, span);
+                    if let Some(given) = &mut member.given {
+                        given.is_value &= !path.ends_with(LABELS);
                     }
-                    members.insert(name, self.read(document, value, &path));
+                    members.insert(name, member);
                 }
-                members.into()
+                Value::Mapping(members)
             }
         }
     }
@@ -301,59 +254,41 @@ impl<'a> Loader<'a> {
         node: NodeId,
         path: &str,
     ) -> Vec<Member> {
-        let Document { tree, spans } = document;
+        let tree = document.tree;
         let mut members = Vec::new();
         let mut known = HashSet::new();
         for (key, value) in tree.entries(node) {
-            let name_span = spans.range(tree.place(key));
-            let Some(name) = tree.scalar(key).filter(|_| tree.kind(key) == Kind::Scalar) else {
-                self.error(
-                    path,
-                    name_span,
-                    Violation::new("has a key that is not a string"),
-                );
-                continue;
+            let name_span = document.span(key);
+            let name = tree.scalar(key).filter(|_| tree.kind(key) == Kind::Scalar);
+            let what = match name {
+                Some(name) if known.insert(name.clone()) => {
+                    members.push(Member {
+                        name: name.into_owned(),
+                        name_span,
+                        value,
+                    });
+                    continue;
+                }
+                Some(name) => format!("has the duplicate key `{name}`"),
+                None => "has a key that is not a string".to_owned(),
             };
-            if !known.insert(name.clone()) {
-                let what = format!("has the duplicate key `{name}`");
-                self.error(path, name_span, Violation::new(what));
-                continue;
-            }
-            let name = name.into_owned();
-            members.push(Member {
-                name,
-                name_span,
-                value,
-            });
+            self.error(path, name_span, Violation::new(what));
         }
         members
     }
 
-    pub(super) fn given(&self, name: Range<usize>, value: Range<usize>) -> Given {
-        Given {
+    /// Returns a value that this layer gives.
+    fn given(&self, value: Value, path: &str, name: Range<usize>, span: Range<usize>) -> Node {
+        let is_group = matches!(value, Value::Mapping(_)) && !path.ends_with(']');
+        let given = Given {
             layer: self.layer,
             name,
-            value,
-            is_value: false,
-        }
-    }
-
-    /// Notes that a path has a value, which replaces what was given below it.
-    fn note_value(&mut self, path: &str) {
-        let after = (Bound::Excluded(path), Bound::Unbounded);
-        let below: Vec<String> = self
-            .given
-            .range::<str, _>(after)
-            .map(|(set, _)| set)
-            .take_while(|set| set.starts_with(path))
-            .filter(|set| is_at_or_below(set, path))
-            .cloned()
-            .collect();
-        for set in below {
-            self.given.remove(&set);
-        }
-        if let Some(given) = self.given.get_mut(path) {
-            given.is_value = true;
+            value: span,
+            is_value: !is_group || path.ends_with(LABELS),
+        };
+        Node {
+            given: Some(given),
+            ..value.into()
         }
     }
 
@@ -383,14 +318,6 @@ impl<'a> Loader<'a> {
         });
     }
 
-    /// Returns the place of a value, or of the nearest one above it.
-    pub(super) fn place(&self, path: &str) -> Option<&Given> {
-        self.given
-            .range::<str, _>((Bound::Unbounded, Bound::Included(path)))
-            .rfind(|(set, _)| is_at_or_below(path, set))
-            .map(|(_, given)| given)
-    }
-
     /// Returns what is wrong, in the order of the layers.
     pub(super) fn diagnostics(&mut self) -> Vec<Diagnostic<'a>> {
         let mut errors = std::mem::take(&mut self.errors);
@@ -415,21 +342,33 @@ impl<'a> Loader<'a> {
         diagnostics
     }
 
+    /// Returns the places of all values, by dotted path.
+    pub(super) fn places(&self) -> BTreeMap<String, &Given> {
+        let mut places = BTreeMap::new();
+        self.root.places(String::new(), &mut places);
+        places
+    }
+
     /// Returns the place where a setting, or a part of it, was given.
-    pub(super) fn place_of(&self, path: &str) -> Option<Place<'a>> {
+    pub(super) fn place_of(
+        &self,
+        path: &str,
+        places: &BTreeMap<String, &Given>,
+    ) -> Option<Place<'a>> {
         let part = || {
-            self.given
-                .iter()
+            places
+                .range::<str, _>((Bound::Included(path), Bound::Unbounded))
+                .take_while(|(set, _)| set.starts_with(path))
                 .find(|(set, given)| given.is_value && is_at_or_below(set, path))
                 .map(|(_, given)| given)
         };
         let is_exact =
-            |given: &&Given| given.is_value || path.contains('[') || path.contains(LABELS);
-        let given = self
-            .place(path)
+            |given: &&&Given| given.is_value || path.contains('[') || path.contains(LABELS);
+        let given = dotted_path::ends(path)
+            .find_map(|end| places.get(&path[..end]))
             .filter(is_exact)
             .or_else(part)
-            .or_else(|| self.given.get(path))?;
+            .or_else(|| places.get(path))?;
         let Layer { kind, place } = self.layers.get(given.layer)?;
         let range = match kind {
             LayerKind::Configuration => given.value.clone(),
@@ -442,15 +381,28 @@ impl<'a> Loader<'a> {
     }
 
     /// Returns the origins of the settings, and of the items of lists in a configuration.
-    pub(super) fn origins(&self) -> BTreeMap<String, Origin> {
+    pub(super) fn origins(&self, places: &BTreeMap<String, &Given>) -> BTreeMap<String, Origin> {
+        let mut given: Vec<(&String, &Given)> = places
+            .iter()
+            .filter(|(_, given)| given.is_value)
+            .map(|(path, given)| (path, *given))
+            .collect();
+        // Lines are counted forwards. A configuration is the first layer.
+        given.sort_by_key(|(_, given)| (given.layer, given.value.start));
+        let text = self.layers.first().map(|layer| layer.place.text);
+        let mut lines = LineCounter::new(text.unwrap_or_default());
         let mut origins = BTreeMap::new();
-        for (path, given) in self.given.iter().filter(|(_, given)| given.is_value) {
+        for (path, given) in given {
             let Some(Layer { kind, place }) = self.layers.get(given.layer) else {
                 continue;
             };
+            let is_item = path.ends_with(']') && *kind == LayerKind::Configuration;
+            if path.matches('[').count() != usize::from(is_item) {
+                continue;
+            }
             let origin = match *kind {
                 LayerKind::Configuration => {
-                    let position = LineCounter::new(place.text).position(given.value.start);
+                    let position = lines.position(given.value.start);
                     Origin::Configuration {
                         source: place.name.clone().into_owned(),
                         range: given.value.clone(),
@@ -461,67 +413,35 @@ impl<'a> Loader<'a> {
                 LayerKind::Argument(number) => Origin::Argument { number },
                 LayerKind::Namespace => Origin::Namespace,
             };
-            let is_item = path.ends_with(']') && *kind == LayerKind::Configuration;
-            if path.matches('[').count() == usize::from(is_item) {
-                origins.insert(path.clone(), origin);
-            }
+            origins.insert(path.clone(), origin);
         }
         origins
     }
 }
 
-/// Reads the text of a scalar. Empty text unsets an optional setting, but not a field of a Kubernetes type: where a shell has no `$MEM`,
-/// `agent.resources.limits.memory=$MEM` must not remove the limit.
-fn scalar(schema: &Json, path: &str, text: &str) -> Json {
-    let types = schema::types(schema);
-    match text {
-        "null" | "~" => Json::Null,
-        "" if schema::is_optional(schema) && !kubernetes::is_within(path) => Json::Null,
-        _ if types == ["integer"] && !text.starts_with('+') => {
-            text.parse::<i64>().map_or(text.into(), Json::from)
+/// Returns a single value; an amount keeps the text of its number.
+fn scalar(tree: &Tree<'_>, node: NodeId, path: &str) -> Result<Value, Violation> {
+    if tree.kind(node) == Kind::Alias {
+        return Err(
+            Violation::new("is an alias, which a configuration does not support")
+                .with_help("replace the alias with its value"),
+        );
+    }
+    let is_amount = kubernetes::is_amount(path);
+    Ok(match yaml::scalar_value(tree, node) {
+        Ok(ScalarValue::Null) => Value::Null,
+        Ok(ScalarValue::Bool(value)) => Value::Bool(value),
+        Ok(ScalarValue::Int(number)) if is_amount => Value::Text(number.to_string()),
+        Ok(ScalarValue::Float(_)) if is_amount => Value::Text(tree.raw(node).to_owned()),
+        Ok(ScalarValue::Int(number)) => {
+            Value::Number(Number::from_i128(number).unwrap_or_else(|| i64::MIN.into()))
         }
-        _ if types == ["boolean"] => text
-            .to_ascii_lowercase()
-            .parse::<bool>()
-            .map_or(text.into(), Json::from),
-        _ => text.into(),
-    }
-}
-
-/// Merges a value into another one: mappings member by member, all else as a whole.
-fn merge(target: &mut Json, value: Json, path: &str) {
-    match value {
-        Json::Object(members) if !path.ends_with(LABELS) => {
-            if !target.is_object() {
-                *target = json!({});
-            }
-            for (name, value) in members {
-                let path = join(path, &name);
-                merge(member(target, &name, &path), value, &path);
-            }
+        Ok(ScalarValue::Float(number)) => {
+            Value::Number(Number::from_f64(number).ok_or_else(|| {
+                Violation::new(format!("is `{}`, which no setting takes", tree.raw(node)))
+            })?)
         }
-        value => *target = value,
-    }
-}
-
-/// Returns a member of a mapping. One that is merged with a default begins with it.
-fn member<'j>(mapping: &'j mut Json, name: &str, path: &str) -> &'j mut Json {
-    if !mapping.is_object() {
-        *mapping = json!({});
-    }
-    if mapping.get(name).is_none() {
-        let mut merged = MERGED.iter().filter(|merged| merged.path == path);
-        mapping[name] = merged
-            .next()
-            .map_or(Json::Null, |merged| (merged.default)());
-    }
-    &mut mapping[name]
-}
-
-/// Returns the path of a member.
-pub(super) fn join(path: &str, name: &str) -> String {
-    match path {
-        "" => escape(name),
-        path => format!("{path}.{}", escape(name)),
-    }
+        Ok(ScalarValue::Str(text)) => Value::Text(text.into()),
+        Err(_) => return Err(Violation::new("has a value that does not match its tag")),
+    })
 }

@@ -1,101 +1,79 @@
 //! The errors of serde, in the words of the configuration.
 
-use crate::config::schema;
+use crate::config::kubernetes::whole_number;
+use crate::config::read::Refusal;
+use crate::config::values::Value;
 use crate::config::violation::{Violation, listed, shown};
 use crate::diagnostic::closest::closest;
-use serde_json::Value as Json;
 
-/// Rewrites an error about a value: another type, none of the words, a missing field, or the message of a check. `written` is the
-/// value's text in the source.
-pub(super) fn violation(
-    message: &str,
-    schema: Option<&Json>,
-    value: &Json,
-    written: &str,
-) -> Violation {
-    if let Some(field) = message.strip_prefix("missing field ") {
-        return Violation::new(format!("needs {field}"));
-    }
-    let is_of_serde = message.starts_with("invalid ") || message.starts_with("unknown variant ");
-    let Some(schema) = schema.filter(|_| is_of_serde) else {
-        return Violation::of_message(message);
+/// Rewrites an error about the value at a path: another type, none of the words, a missing field, or the message of a check. `written` is
+/// the value's text in the source.
+pub(super) fn violation(refusal: Refusal, path: &str, value: &Value, written: &str) -> Violation {
+    let (must_be, words) = match refusal {
+        Refusal::Missing(field) => return Violation::new(format!("needs `{field}`")),
+        Refusal::Check(violation) => return violation,
+        Refusal::Word(words) => (format!("one of {}", listed(words)), words),
+        Refusal::Type(expected) => (in_words(&expected, path), &[][..]),
     };
-    // Text that a check reads, too, may be one of many words.
-    let is_text = schema.get("type").is_some();
-    let words = if is_text {
-        Vec::new()
-    } else {
-        schema::words(schema)
-    };
-    let types = schema::types(schema);
-    let must_be = match types[..] {
-        _ if !words.is_empty() => format!("one of {}", listed(&words)),
-        ["integer"] => whole_number(schema),
-        ["boolean"] => "`true` or `false`".to_owned(),
-        ["array"] => "a list".to_owned(),
-        ["object"] => "a mapping".to_owned(),
-        ["string"] => "a string".to_owned(),
-        _ => "a quantity".to_owned(),
-    };
-    let help = match (types.first(), value) {
-        _ if !words.is_empty() => value.as_str().and_then(|text| word(text, &words)),
-        (Some(&"array"), Json::String(_) | Json::Number(_) | Json::Bool(_))
-            if written.len() < 80 =>
-        {
+    let help = match (&*must_be, value) {
+        (_, Value::Text(text)) if !words.is_empty() => word(text, words),
+        ("a list", Value::Text(_) | Value::Number(_) | Value::Bool(_)) if written.len() < 80 => {
             Some(format!("write it as a list: `[{written}]`"))
         }
-        (Some(&"string"), Json::Number(_) | Json::Bool(_)) => {
+        ("a string" | "a quantity", Value::Number(_) | Value::Bool(_)) => {
             Some(format!("put it in quotes: `\"{written}\"`"))
         }
-        (Some(&"string"), Json::Object(members)) if has_colon(schema) => without_blank(members),
+        // `{shop: web}`, from `shop: web`, was meant to be text.
+        ("a string", Value::Mapping(members)) if has_colon(path) && members.len() == 1 => {
+            members.first().and_then(|(key, node)| match &node.value {
+                Value::Text(text) => Some(format!("write it without the blank: `{key}:{text}`")),
+                _ => None,
+            })
+        }
         _ => None,
     };
-    let is_unquoted = |text: &str| match types[..] {
-        ["integer"] => text.parse::<u32>().is_ok(),
-        ["boolean"] => text.parse::<bool>().is_ok(),
-        _ => false,
+    let is_unquoted = |text: &str| match &*must_be {
+        "`true` or `false`" => text.parse::<bool>().is_ok(),
+        must_be => must_be.starts_with("a whole number") && text.parse::<u32>().is_ok(),
     };
     let found = match value {
-        Json::Null => "nothing",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "a mapping",
-        Json::String(text) if is_unquoted(text) && text != written => {
+        Value::Null | Value::Asked => "nothing",
+        Value::List(_) => "a list",
+        Value::Mapping(_) => "a mapping",
+        Value::Text(text) if is_unquoted(text) && text != written => {
             let what = format!("must be {must_be}, found a string");
             return Violation::new(what).with_help(format!("write it without quotes: `{text}`"));
         }
-        Json::String(_) if types == ["object"] => "a string",
-        Json::String(text) if text.is_empty() => "an empty string",
-        Json::String(text) => &format!("`{}`", shown(text)),
-        _ => &format!("`{}`", shown(written)),
+        Value::Text(_) if must_be == "a mapping" => "a string",
+        Value::Text(text) if text.is_empty() => "an empty string",
+        Value::Text(text) => &format!("`{}`", shown(text)),
+        Value::Bool(_) | Value::Number(_) => &format!("`{}`", shown(written)),
     };
     let what = format!("must be {must_be}, found {found}");
     Violation { what, help }
 }
 
-fn has_colon(schema: &Json) -> bool {
-    schema["pattern"]
-        .as_str()
-        .is_some_and(|pattern| pattern.contains(':'))
+/// Returns the words of serde for a type in those of a user.
+fn in_words(expected: &str, path: &str) -> String {
+    let words = match expected {
+        "a nonzero u16" => "a whole number from 1 to 65535",
+        "a nonzero u32" => "a whole number of at least 1",
+        // The lifetime of a token.
+        "u32" => "a whole number from 600 to 4294967295",
+        "i32" | "i64" | "a 32-bit integer" | "IntOrString" => return whole_number(path),
+        "a boolean" => "`true` or `false`",
+        "a sequence" => "a list",
+        "a string" => expected,
+        "Quantity" => "a quantity",
+        _ => "a mapping",
+    };
+    words.to_owned()
 }
 
-fn whole_number(schema: &Json) -> String {
-    match (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
-        (Some(least @ 1..), Some(most)) => format!("a whole number from {least} to {most}"),
-        (Some(least @ 1..), None) => format!("a whole number of at least {least}"),
-        (_, Some(most)) => format!("a whole number up to {most}"),
-        _ => "a whole number".to_owned(),
-    }
-}
-
-/// `{shop: web}`, from `shop: web`, was meant to be text.
-fn without_blank(members: &serde_json::Map<String, Json>) -> Option<String> {
-    let mut members = members.iter();
-    match (members.next()?, members.next()) {
-        ((key, Json::String(value)), None) => {
-            Some(format!("write it without the blank: `{key}:{value}`"))
-        }
-        _ => None,
-    }
+/// Returns true for a setting whose text has a colon.
+fn has_colon(path: &str) -> bool {
+    let ends = ["apiBase", "displayName", "image", "location", "memo"];
+    ends.iter().any(|end| path.ends_with(end)) || path.starts_with("agent.roles[")
 }
 
 /// Returns the help for a word that is none of the choices.

@@ -2,7 +2,7 @@
 //!
 //! - [`load()`]: reads and checks a configuration; [`Config::default`] has every default
 //! - [`Config`]: the validated configuration, read-only, so that each value is checked and has its [`Origin`]
-//! - [`schema()`], [`example()`]: every setting with its meaning, unit and default, as JSON Schema and as a commented file
+//! - [`SCHEMA`], [`EXAMPLE`]: every setting with its meaning, unit and default, as JSON Schema and as a commented file
 //!
 //! ```
 //! use mackerel_agent_injector::config::{Sources, load};
@@ -40,26 +40,25 @@ mod allowed_annotations;
 mod checked;
 mod container_rules;
 mod cross_checks;
-mod example;
 pub(crate) mod go_regexp;
 mod kubernetes;
 mod label_selector;
 mod layers;
 mod load;
 mod message;
-mod null;
 mod origin;
+mod read;
 mod role;
-mod schema;
 mod secret;
 mod select;
 mod sources;
 mod spec;
-mod strict;
 mod table;
 mod template_config;
 mod template_path;
-mod text;
+#[cfg(test)]
+mod tests;
+mod values;
 mod version;
 mod violation;
 mod warning;
@@ -67,10 +66,8 @@ mod warning;
 pub(crate) use agent::{AgentSettings, AgentVolume};
 pub(crate) use checked::{Namespace, ObjectName};
 pub(crate) use container_rules::amount_path;
-pub use example::example;
 pub use origin::Origin;
 pub(crate) use role::{NAMESPACE as NAMESPACE_REFERENCE, Role, label as label_reference, labels};
-pub use schema::schema;
 pub(crate) use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
     is_system_namespace,
@@ -89,6 +86,8 @@ pub(crate) use version::KubernetesVersion;
 pub(crate) use violation::{Violation, listed};
 pub(crate) use warning::WarningId;
 
+use crate::config::read::type_at;
+use crate::config::values::MERGED;
 use crate::manifest::dotted_path as path;
 use crate::manifest::known_kinds::WorkloadKind;
 use crate::manifest::template_path::PathRest;
@@ -101,6 +100,12 @@ use std::ops::Bound::{Included, Unbounded};
 pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
 /// The `kind` of the configuration object.
 pub const KIND: &str = "AgentInjector";
+
+/// The JSON Schema (2020-12) of the configuration object: every setting with its description and default.
+pub const SCHEMA: &str = include_str!("../../docs/config/schema.json");
+
+/// A configuration (YAML) in which every setting is commented out (`#image: …`) at its default.
+pub const EXAMPLE: &str = include_str!("../../docs/config/example.yaml");
 
 /// The validated configuration: the settings, and the [`Origin`] of each explicit one. Made by [`load()`].
 #[derive(Debug, Clone, PartialEq)]
@@ -191,7 +196,12 @@ impl Config {
 
     /// Returns true for the name of a setting, or of a group of settings, right below `spec`.
     pub(crate) fn has_setting(name: &str) -> bool {
-        json!(Spec::default()).get(name).is_some()
+        type_at::<Spec>(&[name.to_owned()]).is_ok()
+    }
+
+    /// Returns true for the dotted path of a setting, or of a group of settings, below `spec`.
+    pub(crate) fn knows(path: &str) -> bool {
+        type_at::<Spec>(&path::parts(path)).is_ok()
     }
 
     /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
@@ -205,7 +215,14 @@ impl Config {
     /// Returns the values of all settings as a configuration would write them.
     pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
-        null::write(&mut values);
+        for (path, _) in MERGED {
+            // `{}` would be merged with the default.
+            if let Some(value) = values.pointer_mut(&kubernetes::pointer(path))
+                && *value == json!({})
+            {
+                *value = Json::Null;
+            }
+        }
         for list in ["/select/exclude", "/select/podSelector/matchExpressions"] {
             if let Some(items) = values.pointer_mut(list).and_then(Json::as_array_mut) {
                 for item in items {
@@ -221,7 +238,7 @@ impl Config {
         match value {
             Json::Object(parts) if !parts.is_empty() => {
                 for (part, value) in parts {
-                    self.parts(layers::join(&path, &part), value, found);
+                    self.parts(values::join(&path, &part), value, found);
                 }
             }
             value => {
@@ -235,8 +252,7 @@ impl Config {
     /// unset, and `None` if there is no such setting.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<Json> {
-        schema::at(path)?;
-        Some(value_at(&self.values(), path))
+        Self::knows(path).then(|| value_at(&self.values(), path))
     }
 }
 

@@ -4,13 +4,11 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::checked::{MetadataName, matches, qualified, subdomain, texts};
+use crate::config::checked::{MetadataName, Pattern, qualified, subdomain, texts};
 use crate::config::violation::Violation;
 use crate::manifest::expansion::references;
-use regex_automata::nfa::thompson::pikevm::PikeVM;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::LazyLock;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,9 +79,9 @@ impl FromStr for Role {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        static ROLE: LazyLock<Option<PikeVM>> = LazyLock::new(|| PikeVM::new(PATTERN).ok());
+        static ROLE: Pattern = Pattern::new(PATTERN);
         let help = match text.split_once(':') {
-            _ if matches(ROLE.as_ref(), text) => return Ok(Role(text.to_owned())),
+            _ if ROLE.matches(text) => return Ok(Role(text.to_owned())),
             _ if text.contains('$') => {
                 "`$(namespace)` and `$(label:KEY)` stand for a whole service or role, as in `$(namespace):$(label:app)`"
             }

@@ -3,6 +3,7 @@
 use crate::config::checked::{Group, Kind, LabelValue, MetadataName, Namespace, ObjectName, texts};
 use crate::config::violation::Violation;
 use crate::report::Reason;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which pod templates are looked at. Every condition must hold.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Select {
     /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
@@ -28,9 +30,10 @@ pub(crate) struct Select {
 }
 
 /// Resources to leave alone: those that match every field given.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-#[schemars(extend("minProperties" = 1))]
+#[cfg_attr(test, schemars(extend("minProperties" = 1)))]
 pub(crate) struct Exclusion {
     /// The API group, such as `apps`; `""` is the core group. Default: any.
     pub(crate) group: Option<Group>,
@@ -45,7 +48,8 @@ pub(crate) struct Exclusion {
 }
 
 /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct LabelSelector {
     /// Labels that must have these values. Default: none.
@@ -55,7 +59,8 @@ pub(crate) struct LabelSelector {
 }
 
 /// A condition on one label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct LabelRequirement {
     /// The label.
     pub(crate) key: MetadataName,
@@ -67,7 +72,8 @@ pub(crate) struct LabelRequirement {
 }
 
 /// The relation of a label to values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) enum LabelOperator {
     /// The label has one of the values
     In,

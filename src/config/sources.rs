@@ -5,10 +5,12 @@ use crate::config::checked::ObjectName;
 use crate::config::cross_checks::{conflicts, pod_conflicts};
 use crate::config::layers::{Document, LayerKind, Loader, MAX_SHOWN, Member, SpanMap, TextSetting};
 use crate::config::secret;
+use crate::config::values::Given;
 use crate::config::violation::{Conflict, Violation};
-use crate::config::{API_VERSION, Config, KIND, schema};
+use crate::config::{API_VERSION, Config, KIND};
 use crate::diagnostic::closest::closest;
 use crate::diagnostic::{Diagnostic, Place};
+use std::collections::BTreeMap;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 /// The sources of a configuration, before annotations: one object or none, and settings on top of it. Without any, every
@@ -116,15 +118,6 @@ pub(crate) enum Base<'a> {
     },
 }
 
-impl<'a> Base<'a> {
-    fn source(&self) -> (&'a str, &'a str) {
-        match *self {
-            Base::Defaults => ("", ""),
-            Base::Text { name, text } | Base::Node { name, text, .. } => (name, text),
-        }
-    }
-}
-
 /// Reads and checks a configuration.
 ///
 /// # Errors
@@ -153,7 +146,8 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         config.spec = loader.settings();
     }
     diagnostics.extend(loader.diagnostics());
-    config.origins = loader.origins();
+    let places = loader.places();
+    config.origins = loader.origins(&places);
     if config.spec.agent.tmp.is_none() && !config.is_explicit("agent.hostIdStore") {
         config.spec.agent.host_id_store = HostIdStore::Memory;
     }
@@ -164,8 +158,8 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
             ConfigReader::Webhook => found.extend(pod_conflicts(&config, "the webhook")),
             ConfigReader::Policy => found.extend(pod_conflicts(&config, "a policy")),
         }
-        for found in found {
-            diagnostics.push(conflict(&config, &loader, found));
+        for found in found.into_iter().take(MAX_SHOWN + 1) {
+            diagnostics.push(conflict(&config, &loader, &places, found));
         }
         if diagnostics.is_empty() {
             return Ok(config);
@@ -179,7 +173,10 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
 }
 
 fn read_base<'a>(base: &Base<'a>, config: &mut Config, loader: &mut Loader<'a>) {
-    let (name, text) = base.source();
+    let (name, text) = match *base {
+        Base::Defaults => ("", ""),
+        Base::Text { name, text } | Base::Node { name, text, .. } => (name, text),
+    };
     loader.begin(
         LayerKind::Configuration,
         Place::of_lines(name, text.as_bytes(), 0..0),
@@ -238,8 +235,8 @@ fn read_object(
     config: &mut Config,
     loader: &mut Loader<'_>,
 ) {
-    let Document { tree, spans } = document;
-    let whole = spans.range(tree.place(object));
+    let tree = document.tree;
+    let whole = document.span(object);
     if tree.kind(object) != Kind::Mapping {
         let found = if tree.kind(object) == Kind::Sequence {
             "a list"
@@ -276,18 +273,14 @@ fn read_object(
                     let what = format!("must be `{wanted}`, found `{found}`");
                     let help = "a ConfigMap with dotted paths in `data` is also supported";
                     let help = (wanted == KIND).then(|| help.to_owned());
-                    loader.error(
-                        &name,
-                        spans.range(tree.place(value)),
-                        Violation { what, help },
-                    );
+                    loader.error(&name, document.span(value), Violation { what, help });
                 }
             }
             ("apiVersion" | "kind" | "immutable", _) if is_config_map => {}
             ("metadata", _) => read_metadata(document, value, config, loader),
             ("spec", _) if !is_config_map => loader.merge(document, value),
             ("data", _) if is_config_map => read_data(document, value, loader),
-            _ if !is_config_map && schema::at(&name).is_some() => {
+            _ if !is_config_map && Config::knows(&name) => {
                 let what = format!("has the setting `{name}` outside of `spec`");
                 let violation = Violation::new(what).with_help("indent the settings below `spec:`");
                 loader.error("", name_span, violation);
@@ -330,7 +323,7 @@ fn read_metadata(
     match text.parse::<ObjectName>() {
         Ok(name) => config.name = name.to_string(),
         Err(violation) => {
-            let span = document.spans.range(document.tree.place(name));
+            let span = document.span(name);
             loader.error("metadata.name", span, violation);
         }
     }
@@ -338,18 +331,18 @@ fn read_metadata(
 
 /// Reports a part of the object that is neither a mapping nor null.
 fn is_mapping(document: &Document<'_>, node: NodeId, name: &str, loader: &mut Loader<'_>) -> bool {
-    let Document { tree, spans } = document;
+    let tree = document.tree;
     let is_mapping = tree.kind(node) == Kind::Mapping;
     if !is_mapping && !is_nothing(tree, node) {
         let violation = Violation::new("must be a mapping");
-        loader.error(name, spans.range(tree.place(node)), violation);
+        loader.error(name, document.span(node), violation);
     }
     is_mapping
 }
 
 /// Reads the dotted paths in a ConfigMap's `data`.
 fn read_data(document: &Document<'_>, data: NodeId, loader: &mut Loader<'_>) {
-    let Document { tree, spans } = document;
+    let tree = document.tree;
     if !is_mapping(document, data, "data", loader) {
         return;
     }
@@ -359,7 +352,7 @@ fn read_data(document: &Document<'_>, data: NodeId, loader: &mut Loader<'_>) {
         value,
     } in loader.members(document, data, "")
     {
-        let span = spans.range(tree.place(value));
+        let span = document.span(value);
         let Some(text) = tree
             .scalar(value)
             .filter(|_| tree.kind(value) == Kind::Scalar)
@@ -412,7 +405,7 @@ fn read_argument<'a>(
         .skip(1)
         .filter_map(|it| it.split_once('='))
         .map(|(other, _)| other.trim())
-        .find(|other| schema::at(other).is_some());
+        .find(|other| Config::knows(other));
     if let Some(other) = other {
         let help = format!(
             "write `--set {path}=… --set {other}=…`; for such a text, use a configuration file"
@@ -432,11 +425,16 @@ fn read_argument<'a>(
 }
 
 /// Returns the diagnostic of a conflict, placed where the first of its settings is set.
-fn conflict<'a>(config: &Config, loader: &Loader<'a>, found: Conflict) -> Diagnostic<'a> {
+fn conflict<'a>(
+    config: &Config,
+    loader: &Loader<'a>,
+    places: &BTreeMap<String, &Given>,
+    found: Conflict,
+) -> Diagnostic<'a> {
     let Conflict { paths, violation } = found;
     let mut diagnostic = Diagnostic::error(violation.what).with_help(violation.help);
     for path in &paths {
-        match (loader.place_of(path), &diagnostic.place) {
+        match (loader.place_of(path, places), &diagnostic.place) {
             (Some(place), None) => diagnostic.place = Some(secret::shown(path, place)),
             _ => {
                 let origin = config.origin(path);

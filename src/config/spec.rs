@@ -8,6 +8,7 @@ use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
 use crate::config::warning::WarningSettings;
 use k8s_openapi::api::core::v1::ResourceRequirements;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,7 +16,8 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::LazyLock;
 
 /// The settings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Spec {
     /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
@@ -53,7 +55,8 @@ pub(crate) struct Spec {
 }
 
 /// The templates that get the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum InjectionMode {
     /// All selected templates that do not opt out by annotation
@@ -66,7 +69,8 @@ pub(crate) enum InjectionMode {
 }
 
 /// The effect of a template that cannot be injected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OnError {
     /// The run fails and nothing is written
@@ -77,7 +81,8 @@ pub(crate) enum OnError {
 }
 
 /// The treatment of hooks and chart tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hooks {
     /// Leave them alone
@@ -88,7 +93,8 @@ pub(crate) enum Hooks {
 }
 
 /// The kind of the agent's container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SidecarKind {
     /// Native where the pod completes, by its restartPolicy (Never or OnFailure) or its kind (such as JobSet); else a container
@@ -101,7 +107,8 @@ pub(crate) enum SidecarKind {
 }
 
 /// The platform of the pods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Platform {
     /// EKS Fargate where the pod has the label `eks.amazonaws.com/fargate-profile` or the scheduler `fargate-scheduler`, or requires nodes with `eks.amazonaws.com/compute-type: fargate`; else nodes
@@ -120,7 +127,8 @@ impl fmt::Display for Platform {
 }
 
 /// The treatment of a Guaranteed pod that would change its QoS class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Qos {
     /// Inject and warn
@@ -135,7 +143,8 @@ pub(crate) enum Qos {
 }
 
 /// The position of the wait-for init container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WaitForPosition {
     /// Before the other init containers
@@ -146,7 +155,8 @@ pub(crate) enum WaitForPosition {
 }
 
 /// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Kubelet {
     /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
@@ -171,7 +181,8 @@ impl Default for Kubelet {
 }
 
 /// The Secret that holds the Mackerel API key.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ApiKey {
     /// The Secret and the key in it.
@@ -179,7 +190,8 @@ pub(crate) struct ApiKey {
 }
 
 /// The Secret that holds the Mackerel API key, and the key in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SecretKeyRef {
     /// The Secret's name. Default: `mackerel-container-agent`.
@@ -198,7 +210,8 @@ impl Default for SecretKeyRef {
 }
 
 /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct WaitForSettings {
     /// The image whose entry point is this program. Default: the published image of this version. Without an image, a template with the annotation is an error.

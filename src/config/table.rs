@@ -2,9 +2,9 @@
 
 use crate::config::kubernetes;
 use crate::config::message::violation;
-use crate::config::schema;
+use crate::config::read::{ErrorKind, type_at};
 use crate::config::spec::Spec;
-use crate::config::text;
+use crate::config::values::{Node, Value};
 use crate::config::violation::Violation;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::{
@@ -12,9 +12,9 @@ use crate::mackerel::env::{
 };
 use crate::mackerel::names::{API_KEY, PLATFORM};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde::de::Error as _;
-use serde::de::value::Error;
-use serde_json::json;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// A setting that an annotation overrides, or that a variable of the agent holds.
@@ -27,7 +27,7 @@ pub(crate) struct Setting {
     /// The agent's variable that it gives.
     pub(crate) variable: Option<Variable>,
     get: fn(&Spec) -> Option<String>,
-    set: fn(&mut Spec, &str) -> Result<(), Error>,
+    set: fn(&mut Spec, &str) -> Result<(), Violation>,
 }
 
 impl Setting {
@@ -62,14 +62,7 @@ impl Setting {
 
     /// Sets it to the value of a text.
     pub(crate) fn set(&self, spec: &mut Spec, text: &str) -> Result<(), Violation> {
-        (self.set)(spec, text).map_err(|error| {
-            violation(
-                &error.to_string(),
-                schema::at(self.path),
-                &json!(text),
-                text,
-            )
-        })
+        (self.set)(spec, text)
     }
 }
 
@@ -86,8 +79,8 @@ macro_rules! row {
             path: $path,
             annotation: None,
             variable: None,
-            get: |spec| text::shown(&spec.$($field).+),
-            set: |spec, text| text::set(&mut spec.$($field).+, text),
+            get: |spec| shown(&spec.$($field).+),
+            set: |spec, text| set(&mut spec.$($field).+, text),
         }
     };
 }
@@ -156,7 +149,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         // Without a configuration, it would have no effect.
         get: |spec| {
             spec.agent.config.variable()?;
-            text::shown(&spec.agent.config.polling_minutes)
+            shown(&spec.agent.config.polling_minutes)
         },
         ..row!("agent.config.pollingMinutes", agent.config.polling_minutes)
     }
@@ -181,19 +174,43 @@ pub(crate) static SETTINGS: &[Setting] = &[
     amount!(limits, "memory").annotated(Annotation::MemoryLimit),
 ];
 
+/// Sets a setting to the value that a text means for its type. Empty text unsets an optional one.
+fn set<T: DeserializeOwned>(setting: &mut T, text: &str) -> Result<(), Violation> {
+    let node = Node::from(Value::of_text(text, type_at::<T>(&[]).unwrap_or_default()));
+    *setting = T::deserialize(&node).map_err(|error| match error.kind {
+        ErrorKind::Refused(refusal) => violation(refusal, "", &node.value, text),
+        _ => Violation::new("cannot be set by text"),
+    })?;
+    Ok(())
+}
+
+/// Returns a setting as text; none if it is unset or empty. Items of a list are separated by commas.
+fn shown<T: Serialize>(setting: &T) -> Option<String> {
+    match serde_json::to_value(setting).ok()? {
+        Json::Null => None,
+        Json::String(text) => Some(text).filter(|text| !text.is_empty()),
+        Json::Array(items) if items.is_empty() => None,
+        Json::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+            Some(items.join(","))
+        }
+        other => Some(other.to_string()),
+    }
+}
+
 /// Sets an amount of requests or limits; `null` removes it.
 fn set_amount(
     amounts: &mut Option<BTreeMap<String, Quantity>>,
     resource: &str,
     text: &str,
-) -> Result<(), Error> {
+) -> Result<(), Violation> {
     if text == "null" {
         let mut kept = amounts.take().unwrap_or_default();
         kept.remove(resource);
         *amounts = Some(kept).filter(|kept| !kept.is_empty());
         return Ok(());
     }
-    kubernetes::quantity(text).map_err(|violation| Error::custom(violation.message()))?;
+    kubernetes::quantity(text)?;
     amounts
         .get_or_insert_default()
         .insert(resource.to_owned(), Quantity(text.to_owned()));

@@ -5,12 +5,14 @@ use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
 use json_patch::jsonptr::PointerBuf;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// A kind with pod templates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct PodTemplatePath {
     /// The API group, without version.
     pub(crate) group: Group,

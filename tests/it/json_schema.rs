@@ -1,7 +1,13 @@
 //! A validator for the part of JSON Schema, and of OpenAPI's dialect of it, that the configuration's schema uses. A validator
 //! crate would bring forty others along, and switch on serde_json's `float_roundtrip`, without which the program is built.
 
+use mackerel_agent_injector::config::SCHEMA;
 use serde_json::Value;
+
+/// The schema of the configuration.
+pub(crate) fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
 
 /// Returns the keywords that a value violates, each with its place. Every value violates a keyword that is unknown here.
 pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {

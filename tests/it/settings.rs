@@ -2,9 +2,10 @@
 //! that it does not take. `UPDATE_EXPECTED=1 cargo test --test it settings` writes it anew.
 
 use crate::configs::{DOORS, from_arguments};
+use crate::json_schema::schema;
 use crate::laws::INJECT;
 use mackerel_agent_injector::annotations::{Annotation, overlay};
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load, schema};
+use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::ForeignAgents;
 use serde_json::Value;

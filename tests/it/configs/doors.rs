@@ -1,8 +1,9 @@
 //! The ways by which a configuration comes in, and a value of each setting by every one of them.
 
 use super::{from_arguments, from_call, from_yaml, values};
+use crate::json_schema::schema;
 use mackerel_agent_injector::annotations::{self, Annotation};
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, schema};
+use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin};
 use std::collections::BTreeSet;
 
 /// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.

@@ -4,8 +4,8 @@
 //! fails when the English has changed.
 
 use super::page::root;
+use crate::json_schema::schema;
 use mackerel_agent_injector::annotations::Annotation;
-use mackerel_agent_injector::config::schema;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -4,7 +4,8 @@ use super::{
     CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, name, objects, refused, rendered,
     root, run,
 };
-use mackerel_agent_injector::config::{Sources, load, schema};
+use crate::json_schema::schema;
+use mackerel_agent_injector::config::{Sources, load};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
-//! The example configuration: every setting with its default and documentation, commented out.
+//! The example configuration: every setting with its default and documentation, commented out. The program has it as a file.
 
-use crate::config::schema::SPEC;
-use crate::config::{API_VERSION, KIND};
+use super::schema::SPEC;
+use crate::config::{API_VERSION, Config, KIND, Sources, load};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
@@ -12,8 +12,7 @@ const HEADER: &str = "All settings with their defaults. Uncomment only the setti
     A value that is set here overrides changes that other tools made in the manifests.";
 
 /// Returns a configuration (YAML) in which every setting is commented out (`#image: …`) at its default.
-#[must_use]
-pub fn example() -> String {
+pub(super) fn example() -> String {
     let mut out = String::new();
     for line in wrapped(HEADER) {
         let _ = writeln!(out, "# {line}");
@@ -73,42 +72,36 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Config, Sources, load};
+fn read(text: &str) -> Config {
+    load(&Sources::of_text("example", text)).unwrap()
+}
 
-    fn read(text: &str) -> Config {
-        load(&Sources::of_text("example", text)).unwrap()
-    }
+#[test]
+fn the_example_sets_nothing() {
+    let text = example();
+    assert_eq!(read(&text).explicit().count(), 0);
+    assert!(
+        text.lines().all(|line| line.len() <= COLUMNS + 12),
+        "{text}"
+    );
+}
 
-    #[test]
-    fn the_example_sets_nothing() {
-        let text = example();
-        assert_eq!(read(&text).explicit().count(), 0);
-        assert!(
-            text.lines().all(|line| line.len() <= COLUMNS + 12),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn with_every_sign_taken_away_it_says_the_defaults() {
-        // Documentation is `# text`, a setting `#name`, the lines below it `#  - item`.
-        let is_documentation = |line: &str| {
-            let text = line.trim_start().strip_prefix('#');
-            text.is_some_and(|text| text.starts_with(' ') && !text.starts_with("  "))
-        };
-        let text: String = example()
-            .lines()
-            .filter(|line| !is_documentation(line))
-            .map(|line| line.replacen('#', "", 1) + "\n")
-            .collect();
-        let config = read(&text);
-        assert_eq!(config.spec, Config::default().spec, "{text}");
-        assert!(
-            config.is_explicit("agent.image") && config.is_explicit("select.excludeNamespaces"),
-            "{text}"
-        );
-    }
+#[test]
+fn with_every_sign_taken_away_it_says_the_defaults() {
+    // Documentation is `# text`, a setting `#name`, the lines below it `#  - item`.
+    let is_documentation = |line: &str| {
+        let text = line.trim_start().strip_prefix('#');
+        text.is_some_and(|text| text.starts_with(' ') && !text.starts_with("  "))
+    };
+    let text: String = example()
+        .lines()
+        .filter(|line| !is_documentation(line))
+        .map(|line| line.replacen('#', "", 1) + "\n")
+        .collect();
+    let config = read(&text);
+    assert_eq!(config.spec, Config::default().spec, "{text}");
+    assert!(
+        config.is_explicit("agent.image") && config.is_explicit("select.excludeNamespaces"),
+        "{text}"
+    );
 }
