@@ -343,13 +343,40 @@ fn memory(program: &Path, file: &Path, folder: &Path) {
     }
 }
 
+/// A configuration with settings of Kubernetes' types.
+const TYPED: &str = "\
+apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+kind: AgentInjector
+spec:
+  agent:
+    env: [{name: TZ, value: Asia/Tokyo}]
+    resources: {limits: {memory: 256Mi}}
+";
+
 fn start_up(program: &Path, folder: &Path) {
     let one = folder.join("one.yaml");
     std::fs::write(&one, streams::of_bytes(Form::Helm, 1_000).text)
         .expect("the temporary folder can be written to");
-    let runs: [(&str, &Path, &[&Path]); 3] = [
+    let config = folder.join("typed.yaml");
+    std::fs::write(&config, TYPED).expect("the temporary folder can be written to");
+    let (inject, config) = (
+        Path::new("inject"),
+        format!("--config={}", config.display()),
+    );
+    let set = Path::new("--set=agent.roles=[shop:web]");
+    let runs: [(&str, &Path, &[&Path]); 5] = [
         ("cat FILE of 1.1 KB", Path::new("cat"), &[&one]),
-        ("inject FILE", program, &[Path::new("inject"), &one]),
+        ("inject FILE", program, &[inject, &one]),
+        (
+            "inject --set=agent.roles=[…] FILE",
+            program,
+            &[inject, set, &one],
+        ),
+        (
+            "inject --config FILE, with env and resources",
+            program,
+            &[inject, Path::new(&config), &one],
+        ),
         ("--version", program, &[Path::new("--version")]),
     ];
     beside_cat(&runs, 500);
