@@ -28,7 +28,7 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
     let values = config.values();
     for path in PATHS {
         // The defaults keep the rules, and an empty mapping sets nothing.
-        let is_given = config.is_explicit(path) || MERGED.iter().all(|(merged, _)| *merged != path);
+        let is_given = config.is_explicit(path) || !MERGED.contains(&path);
         if is_given
             && let Some(value) = values.pointer(&pointer(path))
             && !value.is_null()

@@ -4,6 +4,7 @@ use crate::config::checked::{Pattern, qualified, subdomain};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path::is_at_or_below;
 use crate::manifest::quantity::nanos;
+use Rule::{Needs, Number, OneOf, PassedThrough, Port, Refused, Since, Text, Word};
 
 /// The settings that are a type of Kubernetes, or a list of it.
 pub(super) const PATHS: [&str; 11] = [
@@ -59,8 +60,6 @@ pub(super) enum Rule {
     /// The text has this form.
     Text(&'static Form),
 }
-
-use Rule::{Needs, Number, OneOf, PassedThrough, Port, Refused, Since, Text, Word};
 
 /// A form of text, and the help for another one.
 #[derive(Debug)]

@@ -215,7 +215,7 @@ impl Config {
     /// Returns the values of all settings as a configuration would write them.
     pub(crate) fn values(&self) -> Json {
         let mut values = json!(self.spec);
-        for (path, _) in MERGED {
+        for path in MERGED {
             // `{}` would be merged with the default.
             if let Some(value) = values.pointer_mut(&kubernetes::pointer(path))
                 && *value == json!({})

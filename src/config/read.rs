@@ -45,9 +45,13 @@ pub(super) enum Refusal {
     Check(Violation),
 }
 
+/// The names of a path that are read. No setting has so many.
+const MAX_DEPTH: usize = 16;
+
 /// Returns the type of the setting at a path, or the error why there is none.
 pub(super) fn type_at<'de, T: Deserialize<'de>>(names: &[String]) -> Result<Type, Error> {
-    let node = names.iter().rfold(Value::Asked.into(), |node, name| {
+    let asked = names.iter().take(MAX_DEPTH);
+    let node = asked.rfold(Value::Asked.into(), |node, name| {
         Value::Mapping([(name.clone(), node)].into()).into()
     });
     match T::deserialize(&node) {

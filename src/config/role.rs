@@ -4,7 +4,9 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::checked::{MetadataName, Pattern, qualified, subdomain, texts};
+use crate::config::checked::{MetadataName, texts};
+#[cfg(test)]
+use crate::config::checked::{Pattern, qualified, subdomain};
 use crate::config::violation::Violation;
 use crate::manifest::expansion::references;
 use std::fmt;
@@ -38,7 +40,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// A service or a role.
+/// A service or a role, as the schema describes it.
+#[cfg(test)]
 macro_rules! part {
     () => {
         concat!(
@@ -51,6 +54,7 @@ macro_rules! part {
     };
 }
 
+#[cfg(test)]
 const PATTERN: &str = concat!("^", part!(), ":", part!(), "$");
 
 texts! { Role: "pattern" = PATTERN; }
@@ -75,13 +79,31 @@ impl Role {
     }
 }
 
+/// Returns true for a service and a role. Most starts read one, and to compile the pattern takes longer than the rest of the
+/// configuration.
+fn is_role(text: &str) -> bool {
+    text.match_indices(':').any(|(colon, _)| {
+        let (service, role) = text.split_at(colon);
+        is_part(service) && is_part(&role[1..])
+    })
+}
+
+fn is_part(text: &str) -> bool {
+    let reference = text
+        .strip_prefix("$(")
+        .and_then(|text| text.strip_suffix(')'));
+    reference.map_or_else(
+        || Role::is_name(text),
+        |reference| reference == NAMESPACE || label(reference).is_some(),
+    )
+}
+
 impl FromStr for Role {
     type Err = Violation;
 
     fn from_str(text: &str) -> Result<Self, Violation> {
-        static ROLE: Pattern = Pattern::new(PATTERN);
         let help = match text.split_once(':') {
-            _ if ROLE.matches(text) => return Ok(Role(text.to_owned())),
+            _ if is_role(text) => return Ok(Role(text.to_owned())),
             _ if text.contains('$') => {
                 "`$(namespace)` and `$(label:KEY)` stand for a whole service or role, as in `$(namespace):$(label:app)`"
             }
@@ -99,7 +121,7 @@ impl FromStr for Role {
 
 #[cfg(test)]
 mod tests {
-    use super::Role;
+    use super::{PATTERN, Pattern, Role};
 
     #[test]
     fn parts_of_a_role_may_stand_for_properties_of_the_pod() {
@@ -118,6 +140,48 @@ mod tests {
                 role.as_ref().map(ToString::to_string).ok(),
                 is_role.then(|| text.to_owned())
             );
+        }
+    }
+    #[test]
+    fn the_pattern_describes_what_is_taken() {
+        let long = ["a".repeat(63), "a".repeat(64)];
+        let parts = [
+            "",
+            "a",
+            "ab",
+            "-ab",
+            "_ab",
+            "a-_",
+            "a.b",
+            "a b",
+            "売り場",
+            "$(namespace)",
+            "$(name)",
+            "$(label:app)",
+            "$(label:a.b/c)",
+            "$(label:a:b)",
+            "$(label:)",
+            "$(label:app",
+            "$()",
+            "$",
+            &long[0],
+            &long[1],
+        ];
+        let pattern = Pattern::new(PATTERN);
+        for service in parts {
+            for role in parts {
+                for text in [
+                    format!("{service}:{role}"),
+                    format!("{service}{role}"),
+                    format!("{service}:{role}:ab"),
+                ] {
+                    assert_eq!(
+                        text.parse::<Role>().is_ok(),
+                        pattern.matches(&text),
+                        "{text}"
+                    );
+                }
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 //! apiKey: null # an error: it looks as if the agent needed no Secret
 //! ```
 //!
-//! Empty text in `--set` and ConfigMaps, and in a file for an optional value, is a null of its setting (`layers`, `load`).
+//! Empty text in `--set` and ConfigMaps, and in a file for an optional value, is a null of its setting ([`Value::of_text`], [`Node::reset`]).
 
 use crate::config::{agent, spec};
 use crate::manifest::dotted_path::escape;
@@ -82,12 +82,10 @@ pub(super) struct Type {
 }
 
 /// The settings of a Kubernetes type that are merged with their default field by field. Null removes what the default has.
-pub(super) const MERGED: [(&str, fn() -> Json); 3] = [
-    ("agent.resources", || json!(agent::default_resources())),
-    ("agent.securityContext", || {
-        json!(agent::default_security_context())
-    }),
-    ("waitFor.resources", || json!(spec::default_resources())),
+pub(super) const MERGED: [&str; 3] = [
+    "agent.resources",
+    "agent.securityContext",
+    "waitFor.resources",
 ];
 
 impl Value {
@@ -150,8 +148,13 @@ impl From<Value> for Node {
 impl Node {
     /// Returns the value that a later one is merged into where none was given.
     fn unset(path: &str) -> Self {
-        let merged = MERGED.iter().find(|(merged, _)| *merged == path);
-        merged.map_or_else(Node::default, |(_, default)| Value::from(default()).into())
+        let default = match path {
+            "agent.resources" => json!(agent::default_resources()),
+            "agent.securityContext" => json!(agent::default_security_context()),
+            "waitFor.resources" => json!(spec::default_resources()),
+            _ => return Node::default(),
+        };
+        Value::from(default).into()
     }
 
     /// Returns the members. What is no mapping becomes one without members.
@@ -181,7 +184,7 @@ impl Node {
                 }
             }
             // The types of Kubernetes do not take null for these two.
-            Value::Null if MERGED.iter().any(|(merged, _)| *merged == path) => {
+            Value::Null if MERGED.contains(&path) => {
                 *self = Node {
                     value: Value::Mapping(IndexMap::new()),
                     ..later
@@ -195,7 +198,7 @@ impl Node {
         }
     }
 
-    /// Merges a later value into the one that these steps lead to, by their names.
+    /// Merges a later value into the one that these names lead to.
     pub(super) fn merge_below(&mut self, path: &str, names: &[String], later: Node) {
         let Some((name, names)) = names.split_first() else {
             return self.merge(path, later);
@@ -290,7 +293,7 @@ impl Node {
     /// come here: an unknown field with null must be an error. Returns true if there were any.
     pub(super) fn remove_nulls(&mut self) -> bool {
         let mut is_changed = false;
-        for (path, _) in MERGED {
+        for path in MERGED {
             if let Some(Value::Mapping(members)) = self.setting(path).map(|node| &mut node.value) {
                 for member in members.values_mut() {
                     is_changed |= !member.is_absent && member.prune();

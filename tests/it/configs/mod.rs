@@ -342,6 +342,27 @@ fn a_bad_argument_is_named_with_its_number() {
 }
 
 #[test]
+fn a_path_of_a_hundred_thousand_names_is_refused() {
+    for (begin, expected) in [
+        ("a", "unknown setting `a`"),
+        (
+            "agent.image",
+            "`agent.image` is a single value and has no field `a`",
+        ),
+        (
+            "select.podSelector.matchLabels.a",
+            "`select.podSelector.matchLabels.a` is a single value and has no field `a`",
+        ),
+    ] {
+        let argument = format!("{begin}{}=b", ".a".repeat(100_000));
+        assert_eq!(
+            from_arguments(&[&argument]).unwrap_err(),
+            [format!("--set #1: error: {expected}")]
+        );
+    }
+}
+
+#[test]
 fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     let file = format!(
         "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [aa:aa]}}}}}}"
