@@ -2,7 +2,7 @@
 
 use crate::checks::{self, ProcessedText};
 use crate::config::Config;
-use crate::inject::{Injection, Input, SharedWork, drop_common_annotations, inject_templates};
+use crate::inject::{Injection, Input, SharedWork, inject_templates};
 use crate::manifest::list::Cut;
 use crate::options::{Direction, Options};
 
@@ -23,7 +23,6 @@ pub(crate) fn inject_list(
     let patch = None;
     let input = Input { text, patch, cut };
     let mut injection = inject_templates(input, config, options, &mut SharedWork::default());
-    drop_common_annotations(&mut [&mut injection]);
     if options.direction == Direction::Inject {
         let processed = ProcessedText {
             name: "",

@@ -114,7 +114,11 @@ fn report_builds(
     let named: BTreeSet<_> = run.paths.iter().map(|path| canonical(path)).collect();
     let users = kustomizations.users();
     let mut roots: BTreeSet<&Path> = differing.iter().copied().collect();
-    roots.retain(|folder| !users.contains_key(folder));
+    let is_walked = |folder: &Path| kustomizations.walked.contains(folder);
+    roots.retain(|folder| {
+        let mut users = users.get(folder).into_iter().flatten();
+        is_walked(folder) && !users.any(|user| is_walked(user))
+    });
     for folder in &named {
         // A folder stands right before what is below it.
         let has_template = with_templates

@@ -11,7 +11,7 @@ use crate::config::Origin;
 use crate::diagnostic::{Position, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
-use crate::inject::{Injection, Row, drop_common_annotations};
+use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
 use crate::options::Direction;
 use crate::rbac::Grants;
@@ -316,8 +316,6 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return;
         }
-        let injections = self.files.iter_mut().map(|file| &mut file.injection);
-        drop_common_annotations(&mut Vec::from_iter(injections));
         let checked = checks::check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
         for (file, remark) in checked.remarks {

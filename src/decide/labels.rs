@@ -1,6 +1,6 @@
 //! `roles-missing`, `label-missing`: the namespace and the labels of the pod to which settings refer.
 
-use crate::config::{Config, Role, labels, listed};
+use crate::config::{Config, Namespace, Role, labels, listed};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::Reason;
@@ -15,7 +15,9 @@ impl Evaluation<'_, '_> {
         let roles = &config.spec.agent.roles;
         let is_refused = self
             .namespace()
-            .is_some_and(|namespace| !Role::is_name(&namespace));
+            // `${NAMESPACE}` is none yet.
+            .filter(|name| name.parse::<Namespace>().is_ok())
+            .is_some_and(|name| !Role::is_name(&name));
         let left: Vec<Role> = roles
             .iter()
             .filter(|role| {

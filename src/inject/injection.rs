@@ -149,20 +149,6 @@ impl Injection {
     }
 }
 
-/// Drops the remarks about annotations that a pod template of one of the texts has, too: kustomize's `commonAnnotations` sets them on
-/// every object.
-pub(crate) fn drop_common_annotations(injections: &mut [&mut Injection]) {
-    let read: HashSet<String> = injections
-        .iter_mut()
-        .flat_map(|injection| std::mem::take(&mut injection.read_keys))
-        .collect();
-    for injection in injections {
-        injection
-            .remarks
-            .retain(|remark| !read.contains(&remark.finding.pointer));
-    }
-}
-
 /// The errors that keep a text as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]

@@ -24,7 +24,6 @@ pub(crate) mod unknown_kind;
 pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
-pub(crate) use injection::drop_common_annotations;
 pub use injection::{Injection, Refused};
 pub use outcome::{Outcome, Remark, ResourceRef};
 pub(crate) use pipeline::{Input, SharedWork, asks_for_nothing, inject_templates};

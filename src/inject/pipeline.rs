@@ -48,8 +48,7 @@ pub(crate) struct Input<'a> {
     pub(crate) cut: Option<&'a Cut>,
 }
 
-/// Injects the pod templates of one text of several that belong together; `drop_common_annotations` and `checks::check_inputs` then read
-/// all of them.
+/// Injects the pod templates of one text of several that belong together; `checks::check_inputs` then reads all of them.
 pub(crate) fn inject_templates(
     input: Input<'_>,
     config: &Config,
@@ -83,7 +82,12 @@ pub(crate) fn inject_templates(
             pipeline.each(documents, text.len(), work, &mut injection);
         }
     }
-    injection.remarks.sort_by_key(|remark| remark.offset);
+    let Injection {
+        remarks, read_keys, ..
+    } = &mut injection;
+    // An annotation that a pod template of the text has, too, was set by kustomize's `commonAnnotations`.
+    remarks.retain(|remark| !read_keys.contains(&remark.finding.pointer));
+    remarks.sort_by_key(|remark| remark.offset);
     injection.outcomes.shrink_to_fit();
     *shared = SharedWork {
         agents: pipeline.planner.agents,

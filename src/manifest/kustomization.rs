@@ -4,6 +4,7 @@
 //! tells them apart.
 
 use crate::diagnostic::LineCounter;
+use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Buffer, NodeId, Tree};
 
 /// The file names that kustomize looks for in a folder.
@@ -45,8 +46,9 @@ pub(crate) struct NamedPatch {
     pub(crate) pointer: String,
 }
 
-/// Reads the text of a kustomization with this name; a document that is not valid YAML names no files.
-pub(crate) fn read(name: &str, text: &str) -> Kustomization {
+/// Reads the text of a kustomization; a document that is not valid YAML names no files. The places of entries are without the name of the
+/// file, and each entry counts once: a stranger may give it a long name and repeat an entry thousands of times.
+pub(crate) fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
     let mut lines = LineCounter::new(text.as_bytes());
     for document in yaml::documents(text) {
@@ -55,10 +57,18 @@ pub(crate) fn read(name: &str, text: &str) -> Kustomization {
         {
             kustomization.add(&tree, root, |offset| {
                 let at = lines.position(offset);
-                format!("{name}:{}:{}", at.line, at.column)
+                format!(":{}:{}", at.line, at.column)
             });
         }
     }
+    let mut seen = HashSet::new();
+    kustomization
+        .resources
+        .retain(|entry| seen.insert(entry.clone()));
+    seen.clear();
+    kustomization
+        .patches
+        .retain(|(entry, _)| seen.insert(entry.clone()));
     kustomization
 }
 
@@ -121,7 +131,7 @@ mod tests {
     use super::{Kustomization, is_remote};
 
     fn read(text: &str) -> Kustomization {
-        super::read("k", text)
+        super::read(text)
     }
 
     /// Pointer, path and place.
@@ -144,10 +154,10 @@ mod tests {
             (pointer.to_owned(), path.to_owned(), place.to_owned())
         };
         let expected = [
-            named("/patches/0/path", "a.yaml", "k:5:9"),
-            named("/patches/2/path", "../b.yaml", "k:9:10"),
-            named("/patchesStrategicMerge/0", "c/d.yaml", "k:10:25"),
-            named("/patchesJson6902/0/path", "e.yaml", "k:11:26"),
+            named("/patches/0/path", "a.yaml", ":5:9"),
+            named("/patches/2/path", "../b.yaml", ":9:10"),
+            named("/patchesStrategicMerge/0", "c/d.yaml", ":10:25"),
+            named("/patchesJson6902/0/path", "e.yaml", ":11:26"),
         ];
         assert_eq!(patches(text), expected);
     }

@@ -529,6 +529,22 @@ fn a_kustomization_that_changes_names_is_named_where_names_count() {
     }
 }
 
+/// A kustomization above the input is not built for it.
+#[test]
+fn a_kustomization_of_the_input_is_named_although_one_above_uses_it() {
+    let folder = Folder::with(&[
+        (".git/HEAD", ""),
+        ("kustomization.yaml", "resources: [apps/web]\n"),
+        (
+            "apps/web/kustomization.yaml",
+            "resources: [web.yaml, \"https://example.com/app\"]\n",
+        ),
+        ("apps/web/web.yaml", WEB),
+    ]);
+    let ran = folder.run(&["inject", "--check", "apps/web"]);
+    assert!(ran.stderr.contains(" -k apps/web`"), "{ran:?}");
+}
+
 #[test]
 fn four_kustomizations_are_named_in_one_line() {
     let chart = "helmCharts: [{name: redis}]\n";

@@ -14,7 +14,7 @@ pub struct Kustomizations {
     /// The folders of the input and those above them, each with the folder that has all files which are read for it.
     pub(super) roots: BTreeMap<PathBuf, PathBuf>,
     /// The folders that the run walks.
-    pub(super) walked: HashSet<PathBuf>,
+    pub walked: HashSet<PathBuf>,
     /// By folder.
     pub(super) files: BTreeMap<PathBuf, KustomizationFile>,
     /// The entries of files below a kustomization that names them as patches.
@@ -78,7 +78,11 @@ impl Kustomizations {
             // Of several entries with one file, the first counts.
             for (path, entry) in file.patches.iter().rev() {
                 if path.starts_with(&folder) {
-                    found.patches.insert(path.clone(), entry.clone());
+                    let entry = NamedPatch {
+                        place: format!("{}{}", file.path.display(), entry.place),
+                        ..entry.clone()
+                    };
+                    found.patches.insert(path.clone(), entry);
                 }
             }
             found.files.insert(folder, file);
@@ -174,7 +178,7 @@ impl KustomizationFile {
             let text = read_found(&path, root).ok()?;
             Some((relative(&path, Path::new(".")), text))
         })?;
-        let content = kustomization::read(&path.display().to_string(), &text);
+        let content = kustomization::read(&text);
         let mut find = |entry: &String| entry_path(folder, entry, links);
         let (mut resources, mut missing) = (Vec::new(), None);
         for entry in &content.resources {

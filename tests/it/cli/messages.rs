@@ -131,27 +131,6 @@ fn strict_takes_warnings_for_errors() {
 }
 
 #[test]
-fn an_annotation_that_the_input_has_on_every_object_is_not_misplaced() {
-    let key = "agent-injector.contrib.mackerel.io/sidecar: auto";
-    let annotations = format!("annotations: {{{key}}}");
-    let web = WEB.replace(
-        "      labels:\n",
-        &format!("      {annotations}\n      labels:\n"),
-    );
-    let settings = CONFIG_MAP.replace("{name", &format!("{{{annotations}, name"));
-    for (web, is_misplaced) in [(web, false), (WEB.to_owned(), true)] {
-        let folder = Folder::with(&[("settings.yaml", &settings), ("web.yaml", &web)]);
-        let ran = folder.run(&["inject", "--check", "."]);
-        assert_eq!(
-            ran.stderr.contains("[misplaced-annotation]"),
-            is_misplaced,
-            "{}",
-            ran.stderr
-        );
-    }
-}
-
-#[test]
 fn the_log_file_gets_every_decision_and_is_appended_to() {
     let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
     folder.run(&[
