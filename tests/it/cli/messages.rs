@@ -131,6 +131,21 @@ fn strict_takes_warnings_for_errors() {
 }
 
 #[test]
+fn a_namespace_that_is_a_placeholder_keeps_its_roles() {
+    let web = WEB.replace(
+        "  name: web\nspec",
+        "  name: web\n  namespace: ${NAMESPACE}\nspec",
+    );
+    let folder = Folder::with(&[("web.yaml", &web)]);
+    let ran = folder.run(&["inject", "--set=agent.roles=[$(namespace):web]", "web.yaml"]);
+    assert!(
+        ran.stdout
+            .contains("value: $(MACKEREL_KUBERNETES_NAMESPACE):web\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn the_log_file_gets_every_decision_and_is_appended_to() {
     let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
     folder.run(&[
