@@ -103,7 +103,7 @@ fn names_count(run: RunContext<'_>) -> bool {
 }
 
 /// Reports kustomizations whose builds differ from the files: a warning where the user named the folder and it has no pod template, else
-/// one note for all. `with_templates` are the canonical folders with pod templates.
+/// one note for all, and one for those that kustomize cannot build. `with_templates` are the canonical folders with pod templates.
 fn report_builds(
     kustomizations: &Kustomizations,
     with_templates: &BTreeSet<PathBuf>,
@@ -131,7 +131,7 @@ fn report_builds(
             && let Some(build) = kustomizations.build(folder)
         {
             roots.remove(&**folder);
-            let shown = build.shown.to_string_lossy();
+            let name = build.shown.to_string_lossy();
             let (message, help) = match build.missing {
                 Some(missing) => (
                     format!("no pod template: `{missing}` does not exist"),
@@ -143,7 +143,7 @@ fn report_builds(
                 ),
             };
             let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(help);
-            session.add_about(&shown, finding)?;
+            session.add_about(&name, finding)?;
         }
     }
     let broken = kustomizations.broken();

@@ -1,5 +1,5 @@
-//! Commands that messages name, with the options of the run, for a shell: the one that makes the changes which `--check` reports, and
-//! the one that prints the permissions.
+//! Commands that messages name, with the options of the run, for a shell: the one that makes the changes which `--check` reports, the
+//! one that prints the permissions, and the one that reads what kustomize builds.
 
 use crate::cli::args::Common;
 use crate::cli::configuration;

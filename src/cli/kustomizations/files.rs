@@ -39,7 +39,7 @@ pub struct KustomizationFile {
     pub resources: Vec<PathBuf>,
     pub transformers: Vec<PathBuf>,
     pub patches: Vec<(PathBuf, NamedPatch)>,
-    /// True if its build has resources that no file has, or may have: remote, missing or generated ones.
+    /// True if its build has resources that are in no file: from a URL, of a missing path, or generated.
     pub takes_others: bool,
     /// A resource that does not exist.
     pub missing: Option<String>,
