@@ -1,65 +1,24 @@
 //! YAML that go-yaml rejects, and with it everything that reads by sigs.k8s.io/yaml: kubectl, Helm, kustomize.
 //!
-//! [`to_json`] would say so, but builds the whole document. The first byte of nearly every scalar shows that it is harmless;
-//! only the others are read.
+//! [`to_json`] would say so, but builds the whole document, so that it is asked where [`is_plainly_json`] does not know.
 
 use std::ops::Range;
-use yaml_json_patch::{Kind, NodeId, Style, Tree, YamlError, to_json};
+use yaml_json_patch::{NodeId, Style, Tree, YamlError, is_plainly_json, to_json};
 
 const TAB: &str = "a tab cannot be used for indentation; use spaces";
 
 /// Returns the first reason why sigs.k8s.io/yaml rejects the document, if there is one.
-///
-/// A document with an alias is read as a whole: aliases multiply, and may be within their own anchor.
 #[must_use]
 pub(crate) fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
     let error = if let Some(tab) = misplaced_tabs(tree).first() {
         YamlError::new(*tab, TAB.to_owned())
-    } else if tree.has_aliases() {
-        to_json(tree, root).err()?
+    } else if is_plainly_json(tree) {
+        return None;
     } else {
-        node(tree, root).err()?
+        to_json(tree, root).err()?
     };
     Some(YamlError::new(tree.start() + error.offset, error.message))
-}
-
-fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
-    match tree.kind(id) {
-        Kind::Mapping if tree.entries(id).all(|(key, _)| is_plainly_a_key(tree, key)) => tree
-            .entries(id)
-            .try_for_each(|(_, value)| node(tree, value)),
-        Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
-        Kind::Scalar if is_plainly_a_value(tree, id) => Ok(()),
-        Kind::Mapping | Kind::Scalar => to_json(tree, id).map(drop),
-        // Documents with aliases are read by `to_json`.
-        Kind::Alias => Ok(()),
-    }
-}
-
-/// False for a collection, and where it may be infinite, not a number, or something else than its tag says.
-fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
-    tree.kind(id) == Kind::Scalar
-        && !has_properties(tree, id)
-        && (tree.style(id) != Style::Plain
-            || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
-}
-
-/// False where it may be null, `<<`, a number too large for a key, a collection, or something else than its tag says.
-fn is_plainly_a_key(tree: &Tree<'_>, id: NodeId) -> bool {
-    tree.kind(id) == Kind::Scalar
-        && !has_properties(tree, id)
-        && (tree.style(id) != Style::Plain || is_name(tree.raw(id)))
-}
-
-fn has_properties(tree: &Tree<'_>, id: NodeId) -> bool {
-    tree.tag(id).is_some() || tree.anchor(id).is_some()
-}
-
-/// True for plain text that is a string or a boolean: no number begins with a letter.
-fn is_name(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && !text.eq_ignore_ascii_case("null")
 }
 
 /// Returns the tabs that go-yaml rejects, although YAML 1.2 permits some of them: the first of each line of block style that

@@ -28,6 +28,44 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
     .value(id)
 }
 
+/// Returns false for a document that [`to_json`] may refuse, as far as the first bytes of its plain scalars tell: hardly any is.
+#[cfg(feature = "kubernetes")]
+#[must_use]
+pub fn is_plainly_json(tree: &Tree<'_>) -> bool {
+    tree.properties.is_empty() && tree.nodes().all(|node| is_plain_node(tree, node))
+}
+
+/// False for what may be infinite or not a number, and for a mapping with a key that may be null, a merge key, a collection, or too
+/// large a number.
+#[cfg(feature = "kubernetes")]
+fn is_plain_node(tree: &Tree<'_>, node: NodeId) -> bool {
+    let written = |node: NodeId| {
+        tree.text
+            .as_bytes()
+            .get(tree.span(node))
+            .unwrap_or_default()
+    };
+    match tree.kind(node) {
+        Kind::Scalar if tree.style(node) == Style::Plain => !matches!(
+            written(node),
+            [b'.', b'i' | b'I' | b'n' | b'N', ..] | [b'-' | b'+', b'.', ..]
+        ),
+        Kind::Scalar | Kind::Sequence => true,
+        Kind::Alias => false,
+        Kind::Mapping => tree.entries(node).all(|(key, _)| {
+            tree.kind(key) == Kind::Scalar
+                && match written(key) {
+                    _ if tree.style(key) != Style::Plain => true,
+                    [] | [b'~' | b'<', ..] | [b'n' | b'N', b'u' | b'U', _, _] => false,
+                    number @ ([b'0'..=b'9', ..] | [b'+', ..]) => {
+                        number.len() < "0x8000000000000000".len()
+                    }
+                    _ => true,
+                }
+        }),
+    }
+}
+
 /// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
 const MAX_EXPANDED_DEPTH: u32 = 1000;
 
@@ -312,6 +350,84 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[cfg(feature = "kubernetes")]
+    #[test]
+    fn what_is_plainly_json_is_not_refused() {
+        let mut plain = 0;
+        for word in [
+            "",
+            "~",
+            "null",
+            "Null",
+            "name",
+            "<<",
+            "=",
+            ".inf",
+            "-.Inf",
+            "+.INF",
+            ".nan",
+            ".x",
+            "-",
+            "-.5",
+            "1",
+            "1e400",
+            "9223372036854775807",
+            "9223372036854775808",
+            "+18446744073709551615",
+            "0x8000000000000000",
+            "01000000000000000000000",
+            "0b1",
+            "'~'",
+            "[]",
+            "{}",
+            "[a]",
+            "{a: b}",
+            "a",
+            "on",
+            "--flag",
+            "/x",
+            "_",
+            "é",
+            "!!str a",
+            "&x a",
+            "*x",
+            "2001-01-01",
+            "1:30",
+        ] {
+            for text in [
+                "{}: 1\n",
+                "{} : 1\n",
+                "a: {}\n",
+                "a: {} # c\n",
+                "- {}\n- 1\n",
+                "a: [{}]\n",
+                "a: [1, {} ]\n",
+                "a: [{} : 1]\n",
+                "a: {{} : 1}\n",
+                "a: {{}\n  : 1}\n",
+                "a: {{} # c\n  : 1}\n",
+                "a: {b: {}}\n",
+                "a: {b: {}, c: d}\n",
+                "? {}\n: 1\n",
+                "a: {{}}\n",
+                "a: {{}, b: 1}\n",
+                "? a\n: {}\n",
+                "a:\n  {}: {}\n",
+                "{}\n",
+            ] {
+                let text = text.replace("{}", word);
+                if let Ok(tree) = crate::read(&text)
+                    && let Some(root) = tree.root()
+                    && is_plainly_json(&tree)
+                {
+                    assert_eq!(to_json(&tree, root).err(), None, "{text:?}");
+                    plain += 1;
+                }
+            }
+        }
+        assert!(plain > 200, "{plain}");
     }
 
     #[test]

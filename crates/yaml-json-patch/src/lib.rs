@@ -126,6 +126,8 @@ pub use verify::Mismatch;
 // For streams of thousands of documents that get one value: what this repository's program needs beside.
 #[doc(hidden)]
 pub use json::is_merge_key;
+#[cfg(feature = "kubernetes")]
+pub use json::is_plainly_json;
 #[doc(hidden)]
 pub use patch::splice;
 #[cfg(feature = "kubernetes")]
