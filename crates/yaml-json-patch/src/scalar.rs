@@ -32,7 +32,8 @@ impl<'t> Tree<'t> {
         if node.kind == Kind::Scalar && node.style == Style::Plain {
             // As bytes: the borders of characters are not looked for.
             let written = node.start as usize..node.end as usize;
-            self.text.as_bytes().get(written) == Some(wanted.as_bytes())
+            written.len() == wanted.len()
+                && self.text.as_bytes().get(written) == Some(wanted.as_bytes())
         } else {
             self.decodes_to(key, wanted)
         }
