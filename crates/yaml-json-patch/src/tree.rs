@@ -177,6 +177,18 @@ impl<'t> Tree<'t> {
         (0u32..).map(NodeId).take(self.nodes.len())
     }
 
+    /// A node and those in it.
+    pub(crate) fn nodes_in(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        let end = self.node(id).end;
+        self.nodes
+            .iter()
+            .zip(0u32..)
+            .skip(id.0 as usize)
+            .map(|(node, at)| (node, NodeId(at)))
+            .take_while(move |(node, at)| *at == id || node.start < end)
+            .map(|(_, at)| at)
+    }
+
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }

@@ -166,7 +166,12 @@ impl Writer<'_, '_> {
         new: &[New<'_>],
         place: NewLines,
     ) -> Result<String, SpliceError> {
-        let mut block = self.new_block(shape.column, place);
+        let layout = if new.iter().any(New::depends_on_layout) {
+            self.layout()
+        } else {
+            Layout::default()
+        };
+        let mut block = self.new_block(layout, shape.column, place);
         for new in new {
             if place.blank == BlankLine::Above {
                 block.blank_line();
@@ -250,9 +255,9 @@ impl Writer<'_, '_> {
         self.examples.measure(self.tree, &self.path)
     }
 
-    pub(super) fn new_block(&mut self, column: usize, place: NewLines) -> Block {
+    pub(super) fn new_block(&self, layout: Layout, column: usize, place: NewLines) -> Block {
         let mut block = Block::new(
-            self.layout(),
+            layout,
             self.lines.break_before(place.at),
             place.at.min(self.lines.text.len()),
         );

@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// The layout of new block collections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
     /// Columns from a key to the dashes of its sequence: 0 when they are flush.
     pub(crate) sequence_offset: usize,
@@ -214,16 +214,16 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId
 
 /// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
 fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
-    match (tree.style(node), tree.kind(node)) {
-        (Style::Block, _) => tree
-            .values(node)
-            .any(|value| has_list_in_brackets(tree, value)),
-        (Style::Flow, Kind::Sequence) => {
-            let mut items = tree.items(node).map(|item| tree.kind(item)).peekable();
-            items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)
+    let mut closed = 0;
+    tree.nodes_in(node).any(|node| {
+        let span = tree.span(node);
+        if tree.style(node) != Style::Flow || span.start < closed {
+            return false;
         }
-        _ => false,
-    }
+        closed = span.end;
+        let mut items = tree.items(node).map(|item| tree.kind(item)).peekable();
+        items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)
+    })
 }
 
 /// The beginning of the first key (its anchor and tag included) or dash of a block collection.

@@ -48,6 +48,18 @@ pub(crate) struct New<'o> {
     pub(crate) source: Option<Source>,
 }
 
+impl New<'_> {
+    /// False for a value that is on one line in every layout.
+    pub(crate) fn depends_on_layout(&self) -> bool {
+        self.source.is_some()
+            || match self.value {
+                Value::Array(_) | Value::Object(_) => true,
+                Value::String(text) => text.contains('\n'),
+                _ => false,
+            }
+    }
+}
+
 pub(crate) struct SplicePlan<'o> {
     pub(crate) elements: Vec<Element>,
     pub(crate) steps: Vec<SpliceStep<'o>>,

@@ -273,7 +273,8 @@ impl Writer<'_, '_> {
             }
             None => {
                 let place = NewLines::instead_of(below.clone());
-                let mut block = self.new_block(shape.column, place);
+                let layout = self.layout();
+                let mut block = self.new_block(layout, shape.column, place);
                 block.children(shape.column, self.content(&new))?;
                 self.out.delete(line);
                 self.out.replace(below, block.text);
@@ -359,10 +360,11 @@ impl Writer<'_, '_> {
 
     fn whole(&mut self, new: &Value, replaced: Range<usize>) -> Result<String, SpliceError> {
         let new = Content::Value(new);
-        if let Some(text) = render::inline(new, self.layout()) {
+        let layout = self.layout();
+        if let Some(text) = render::inline(new, layout) {
             return Ok([&text, self.lines.break_before(replaced.start)].concat());
         }
-        let mut block = self.new_block(0, NewLines::instead_of(replaced));
+        let mut block = self.new_block(layout, 0, NewLines::instead_of(replaced));
         block.parts(0, 0, new)?;
         Ok(block.text)
     }
