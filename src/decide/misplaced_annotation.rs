@@ -7,6 +7,7 @@ use crate::decide::annotations::{ALLOW, not_allowed, of_each};
 use crate::mackerel::annotations::PREFIX;
 use crate::manifest::field_path::field_path;
 use crate::manifest::known_kinds::passes_annotations_on;
+use crate::manifest::pod_template::PodAnnotation;
 use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
 use std::collections::HashSet;
@@ -22,8 +23,8 @@ struct Unread<'a, 't> {
     resource: &'a Resource,
     config: &'a Config,
     /// The annotations that are read.
-    read: HashSet<&'a str>,
-    help: &'a str,
+    read: &'a [PodAnnotation],
+    help: &'a dyn Fn() -> String,
 }
 
 impl Unread<'_, '_> {
@@ -39,16 +40,21 @@ impl Unread<'_, '_> {
             for (node, _) in tree.member_entries(metadata, field) {
                 let key = tree.scalar(tree.alias_target(node)).unwrap_or_default();
                 let is_ours = key.starts_with(PREFIX) || config.not_allowed(&key).is_some();
-                if is_ours && !self.read.contains(&*key) {
+                if is_ours {
                     keys.push((tree.place(node).start, key));
                 }
+            }
+            // Hardly any resource has one.
+            if !keys.is_empty() {
+                let read: HashSet<&str> = self.read.iter().map(|one| &*one.key).collect();
+                keys.retain(|(_, key)| !read.contains(&**key));
             }
             findings.extend(of_each(&keys, |(start, key)| {
                 let (noun, kind) = (field.trim_end_matches('s'), &self.resource.identity.kind);
                 let misplaced = || format!("{noun} `{key}` has no effect on {kind}");
                 let (reason, message, help) = match not_allowed(config, key) {
-                    Some(message) => (Reason::AnnotationNotAllowed, message, ALLOW),
-                    None => (Reason::MisplacedAnnotation, misplaced(), self.help),
+                    Some(message) => (Reason::AnnotationNotAllowed, message, ALLOW.to_owned()),
+                    None => (Reason::MisplacedAnnotation, misplaced(), (self.help)()),
                 };
                 let pointer = format!("{at}/metadata/{field}/{}", escape(key));
                 Finding::new(reason, message, *start, &pointer).with_help(help)
@@ -70,8 +76,8 @@ pub fn on_object(tree: &Tree<'_>, resource: &Resource, config: &Config) -> Vec<F
         tree,
         resource,
         config,
-        read: HashSet::new(),
-        help,
+        read: &[],
+        help: &|| help.to_owned(),
     };
     let first = usize::from(resource.gvk.as_ref().is_some_and(passes_annotations_on));
     unread.keys(resource.node, "", &FIELDS[first..])
@@ -82,13 +88,16 @@ impl Evaluation<'_, '_> {
     /// annotation. Of several templates the first one has the warning.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
         let (template, at) = (self.written, self.at);
-        let field = field_path(&format!("{at}/metadata/annotations"));
+        let help = || {
+            let field = field_path(&format!("{at}/metadata/annotations"));
+            format!("move it to {field}")
+        };
         let unread = Unread {
             tree: self.tree,
             resource: self.resource,
             config: self.config,
-            read: template.annotations.iter().map(|one| &*one.key).collect(),
-            help: &format!("move it to {field}"),
+            read: &template.annotations,
+            help: &help,
         };
         for (holder, (end, _)) in template.ancestors.iter().zip(at.match_indices('/')) {
             let mut first = self.resource.shared.first_templates.borrow_mut();
