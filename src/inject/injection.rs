@@ -52,26 +52,43 @@ impl Injection {
 
     /// Returns true if `--check` fails.
     pub fn fails_check(&self) -> bool {
-        !self.edits.is_empty() || self.rows("", "").any(|row| row.fails_check())
+        let mut rows = self.rows_placed_where("", "", |_| false);
+        !self.edits.is_empty() || rows.any(|row| row.fails_check())
     }
 
     /// Every finding of the text, which is shown as `name`: of the text as a whole, then of each pod template, its decision first, then
     /// of other resources.
     pub fn rows<'i>(&'i self, name: &'i str, text: &'i str) -> impl Iterator<Item = Row<'i>> {
+        self.rows_placed_where(name, text, |_| true)
+    }
+
+    /// As [`Injection::rows`], but most of the time goes into places: only the rows that need one get one.
+    pub(crate) fn rows_placed_where<'i>(
+        &'i self,
+        name: &'i str,
+        text: &'i str,
+        needs_place: impl Fn(&Row<'_>) -> bool + 'i,
+    ) -> impl Iterator<Item = Row<'i>> {
         let mut lines = LineCounter::new(text.as_bytes());
         let mut resource_at = None;
         self.findings().map(move |(finding, subject)| {
+            let row = Row {
+                subject,
+                text,
+                ..self.severity_policy.row(name, Cow::Borrowed(finding))
+            };
+            if !needs_place(&row) {
+                return row;
+            }
             let offset = subject.resource().map(|resource| resource.offset);
             // Lines are counted forward, resource after resource.
             if resource_at.map(|(offset, _)| offset) != offset {
                 resource_at = offset.map(|offset| (offset, lines.position(offset)));
             }
             Row {
-                subject,
-                text,
                 place: finding.offset.map(|offset| lines.position(offset)),
                 resource_place: resource_at.map(|(_, place)| place),
-                ..self.severity_policy.row(name, Cow::Borrowed(finding))
+                ..row
             }
         })
     }

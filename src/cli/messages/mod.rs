@@ -265,7 +265,7 @@ impl Messages {
 
     /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
     fn rows_of<'e>(&'e self, end: Option<&'e RunEnd<'_>>) -> impl Iterator<Item = Row<'e>> {
-        self.rows_of_texts(end, |text| text.text)
+        self.rows_placed_where(end, |_| true)
     }
 
     /// Returns all findings of a run without their places in the texts, which takes much less time.
@@ -273,18 +273,21 @@ impl Messages {
         &'e self,
         end: Option<&'e RunEnd<'_>>,
     ) -> impl Iterator<Item = Row<'e>> {
-        self.rows_of_texts(end, |_| "")
+        self.rows_placed_where(end, |_| false)
     }
 
-    fn rows_of_texts<'e>(
+    fn rows_placed_where<'e>(
         &'e self,
         end: Option<&'e RunEnd<'_>>,
-        text_of: fn(&ProcessedText<'e>) -> &'e str,
+        needs_place: impl Fn(&Row<'_>) -> bool + Copy + 'e,
     ) -> impl Iterator<Item = Row<'e>> {
         let of_texts = end.into_iter().flat_map(move |end| {
             end.texts
                 .iter()
-                .flat_map(move |text| text.injection.rows(text.name, text_of(text)))
+                .flat_map(move |text| {
+                    text.injection
+                        .rows_placed_where(text.name, text.text, needs_place)
+                })
                 // A function call has no list of changes on stdout.
                 .map(move |row| match (self.is_call, end.options.tense) {
                     (true, Tense::Conditional) => row.for_check().of_call(),
@@ -340,7 +343,9 @@ impl Messages {
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
             colour: colour(),
         };
-        let rows = self.rows_of(end).filter(|_| !self.is_shown_by_kpt);
+        let rows = self
+            .rows_placed_where(end, move |row| view.shows(row))
+            .filter(|_| !self.is_shown_by_kpt);
         let mut lines = view.messages(rows);
         if self.verbosity != Verbosity::Errors {
             lines.extend(self.notes.iter().cloned());

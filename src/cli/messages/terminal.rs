@@ -58,7 +58,7 @@ impl View {
         messages
     }
 
-    fn shows(self, row: &Row<'_>) -> bool {
+    pub(super) fn shows(self, row: &Row<'_>) -> bool {
         let reason = row.finding.reason;
         if row.severity == Severity::Error {
             return true;
