@@ -92,21 +92,29 @@ pub(crate) fn is_empty(document: &str) -> bool {
 
 /// The only `kind`, and the `apiVersion` if it is as simple.
 fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
-    if !ends_with_line_feeds(document) || is_indented(document) || has_odd_characters(document) {
+    if !ends_with_line_feeds(document) || has_odd_characters(document) {
         return None;
     }
     let mut kind = None;
     let (mut api_version, mut api_versions) = (None, 0);
+    let mut has_begun = false;
     for line in flush_lines(document) {
-        match flush(&document[line.clone()]) {
+        let content = flush(&document[line.clone()]);
+        if !has_begun && !matches!(content, Flush::Nothing | Flush::Marker) {
+            has_begun = true;
+            if has_indented(&document[..line.start]) {
+                return None;
+            }
+        }
+        match content {
             Flush::Key("kind", value) => {
                 if kind.is_some() || continues_below(document, line.end) {
                     return None;
                 }
-                kind = Some(word(value, &[])?);
+                kind = Some(word(value, b"")?);
             }
             Flush::Key("apiVersion", value) => {
-                api_version = word(value, &['.', '-', '/']);
+                api_version = word(value, b".-/");
                 api_versions += 1;
             }
             Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
@@ -116,9 +124,12 @@ fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     Some((kind?, api_version.filter(|_| api_versions == 1)))
 }
 
-/// Returns true if the root is indented, so that a line at column 0 is text within quotes.
-fn is_indented(document: &str) -> bool {
-    begins_indented(content_lines(document).filter(|line| flush(line) != Flush::Marker))
+/// Returns true if a line above the first one at column 0 has content: the root is indented, and that line is text within quotes.
+fn has_indented(head: &str) -> bool {
+    lines(head).any(|line| {
+        let line = &head[line];
+        line.starts_with(' ') && !is_nothing(line)
+    })
 }
 
 /// Returns true if the document has control characters, which YAML forbids in comments, too, or characters that end a line, and so a
@@ -140,9 +151,10 @@ fn has_odd_characters(document: &str) -> bool {
 
 /// Returns true if an indented line continues the value of the line that ends at `end`.
 fn continues_below(document: &str, end: usize) -> bool {
-    document[end..]
-        .split_once('\n')
-        .is_some_and(|(_, below)| begins_indented(content_lines(below)))
+    let below = document[end..].split_once('\n').map(|(_, below)| below);
+    below
+        .and_then(|below| content_lines(below).next())
+        .is_some_and(|line| line.starts_with(' '))
 }
 
 /// The lines with more than white space and a comment.
@@ -152,15 +164,10 @@ fn content_lines(text: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
-/// Returns true if the first of these lines begins with a space.
-fn begins_indented<'d>(mut lines: impl Iterator<Item = &'d str>) -> bool {
-    lines.next().is_some_and(|line| line.starts_with(' '))
-}
-
-/// Returns the only word of a value, perhaps before a comment: a letter, then letters, digits and characters in `others`.
-fn word<'v>(value: &'v str, others: &[char]) -> Option<&'v str> {
-    let is_other = |c: char| !c.is_ascii_alphanumeric() && !others.contains(&c);
-    let (word, rest) = value.split_at(value.find(is_other).unwrap_or(value.len()));
+/// Returns the only word of a value, perhaps before a comment: a letter, then letters, digits and bytes of `others`.
+fn word<'v>(value: &'v str, others: &[u8]) -> Option<&'v str> {
+    let is_other = |byte: u8| !byte.is_ascii_alphanumeric() && !others.contains(&byte);
+    let (word, rest) = value.split_at(value.bytes().position(is_other).unwrap_or(value.len()));
     let begins_with_letter = word.starts_with(|first: char| first.is_ascii_alphabetic());
     (begins_with_letter && is_nothing(rest)).then_some(word)
 }
