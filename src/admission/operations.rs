@@ -26,11 +26,11 @@ pub(super) fn verdict(
 }
 
 /// Returns the path of the first operation that does not apply. Only additions are expected: nothing is replaced or removed.
-fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String> {
+fn first_that_fails(tree: &Tree<'_>, operations: &[(Operation, Option<NodeId>)]) -> Option<String> {
     // The number of additions to each mapping or list.
     let mut added: HashMap<&str, usize> = HashMap::new();
     let mut items = ItemCache::default();
-    for operation in operations {
+    for (operation, _) in operations {
         let (Operation::Add { path, .. } | Operation::InsertBefore { path, .. }) = operation else {
             return Some("an unexpected operation".to_owned());
         };

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
     self as yaml, Cache, ErrorKind, NodeId, Operation, SpliceError, Tree, Uneditable, YamlError,
-    splice, verify,
+    splice_in, verify,
 };
 
 /// The action for one template, in two steps.
@@ -217,14 +217,14 @@ fn splice_and_verify(
     patches: Vec<TemplatePatch>,
     cache: &Cache,
 ) -> Result<(Vec<Edit>, Option<String>), ApplyError> {
-    let operations: Vec<Operation> = patches
+    let (operations, holders): (Vec<Operation>, Vec<Option<NodeId>>) = patches
         .iter()
         .flat_map(|patch| patch.operations.iter().cloned())
-        .collect();
+        .unzip();
     if operations.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let spliced = splice(tree, operations, cache).map_err(|uneditable| {
+    let spliced = splice_in(tree, operations, &holders, cache).map_err(|uneditable| {
         ApplyError::Refused(refused_changes(tree, changes, patches, &uneditable, cache))
     })?;
     let text = edit::apply(tree.text(), &spliced.edits);
@@ -255,7 +255,16 @@ fn refused_changes(
     let mut refused = BTreeMap::new();
     for Uneditable { patch, error, .. } in yaml::find_uneditable(
         tree,
-        patches.into_iter().map(|patch| patch.operations).collect(),
+        patches
+            .into_iter()
+            .map(|patch| {
+                patch
+                    .operations
+                    .into_iter()
+                    .map(|(operation, _)| operation)
+                    .collect()
+            })
+            .collect(),
         cache,
     ) {
         let index = patch.unwrap_or_else(|| starts.template_above(error.offset));

@@ -82,7 +82,7 @@ impl<'a> PatchTarget<'a, '_> {
     /// Adds annotations that are the user's from then on: no record names them. A parent of the wrong kind is refused later, where
     /// the agent is added.
     pub(super) fn kept_annotations(self, kept: &[KeptSetting]) -> TemplatePatch {
-        let mut builder = PatchBuilder::new(self.path);
+        let mut builder = PatchBuilder::new(self);
         if !kept.is_empty()
             && let Ok(metadata) = self.state(Parent::Metadata)
             && let Ok(annotations) = self.state(Parent::Annotations)
@@ -126,7 +126,7 @@ impl<'a> Insertion<'a, '_> {
         let volumes = self.volumes()?;
         let pull_secrets = self.pull_secrets();
 
-        let mut builder = PatchBuilder::new(self.target.path);
+        let mut builder = PatchBuilder::new(self.target);
         let Some(own) = records.annotations(&self.record) else {
             let PatchTarget { tree, template, .. } = self.target;
             return Err(UneditableChange {
@@ -282,7 +282,7 @@ impl<'a> Insertion<'a, '_> {
         added
     }
 
-    fn add_containers(&self, builder: &mut PatchBuilder<'_>, change: &ListInsertion<'_>) {
+    fn add_containers(&self, builder: &mut PatchBuilder<'_, '_>, change: &ListInsertion<'_>) {
         let field = change.list.field();
         let mut index = self.index(change.list);
         let mut components = change.components.iter().peekable();
@@ -332,7 +332,7 @@ impl<'a> Insertion<'a, '_> {
         }
     }
 
-    fn add_volumes(&self, builder: &mut PatchBuilder<'_>, state: &ParentState) {
+    fn add_volumes(&self, builder: &mut PatchBuilder<'_, '_>, state: &ParentState) {
         for component in &self.plan.components {
             if component.volumes.is_empty() {
                 continue;
@@ -355,15 +355,15 @@ impl<'a> Insertion<'a, '_> {
 }
 
 fn add_annotations(
-    builder: &mut PatchBuilder<'_>,
+    builder: &mut PatchBuilder<'_, '_>,
     metadata: &ParentState,
     annotations: &ParentState,
     added: &OwnAnnotations,
 ) {
     if !metadata.takes_members() {
         // Metadata are expected before the spec.
-        builder.push(Operation::InsertBefore {
-            path: builder.pointer("/metadata"),
+        builder.push("/metadata", |path| Operation::InsertBefore {
+            path,
             value: Arc::clone(&added.metadata),
             before: "spec".to_owned(),
         });

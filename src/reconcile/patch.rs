@@ -14,8 +14,8 @@ use yaml_json_patch::{
 /// Operations on one template.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TemplatePatch {
-    /// Pointers from the document's root.
-    pub operations: Vec<Operation>,
+    /// Each with the collection that it changes, if that was there. Pointers from the document's root.
+    pub operations: Vec<(Operation, Option<NodeId>)>,
 }
 
 impl TemplatePatch {
@@ -29,7 +29,7 @@ impl TemplatePatch {
     /// Makes the pointers relative to the resource at `prefix`.
     pub fn seen_from(self, prefix: &str) -> Patch {
         let mut operations = Vec::with_capacity(self.operations.len());
-        for operation in self.operations {
+        for (operation, _) in self.operations {
             let whole = operation.path();
             let path = whole
                 .as_str()
@@ -131,6 +131,18 @@ impl PatchTarget<'_, '_> {
         }
     }
 
+    /// Returns the node that has what is at a pointer from the template.
+    fn holder_at(self, below: &str) -> Option<NodeId> {
+        let (path, _) = below.rsplit_once('/')?;
+        let mut keys = path.split('/').skip(1);
+        let field = match keys.next() {
+            None => Some(self.template.node),
+            Some("metadata") => self.template.metadata,
+            Some(_) => self.template.spec,
+        };
+        keys.fold(field, |node, key| self.child(node, key))
+    }
+
     pub(super) fn child(self, holder: Option<NodeId>, key: &str) -> Option<NodeId> {
         self.tree.get(self.tree.alias_target(holder?), key)
     }
@@ -230,44 +242,38 @@ fn opens_into_lines(source: &NullSource) -> bool {
 }
 
 /// Collects operations, each with a pointer from the template.
-pub(super) struct PatchBuilder<'a> {
-    /// JSON Pointer from the document's root to the template.
-    path: &'a str,
+pub(super) struct PatchBuilder<'a, 't> {
+    target: PatchTarget<'a, 't>,
     patch: TemplatePatch,
 }
 
-impl<'a> PatchBuilder<'a> {
-    pub(super) fn new(path: &'a str) -> Self {
+impl<'a, 't> PatchBuilder<'a, 't> {
+    pub(super) fn new(target: PatchTarget<'a, 't>) -> Self {
         let patch = TemplatePatch::default();
-        Self { path, patch }
+        Self { target, patch }
     }
 
     pub(super) fn finish(self) -> TemplatePatch {
         self.patch
     }
 
-    pub(super) fn push(&mut self, operation: Operation) {
-        self.patch.operations.push(operation);
-    }
-
-    /// Returns the pointer from the document's root.
-    pub(super) fn pointer(&self, below: &str) -> PointerBuf {
-        pointer(&[self.path, below].concat())
+    /// Adds the operation at a pointer.
+    pub(super) fn push(&mut self, below: &str, operation: impl FnOnce(PointerBuf) -> Operation) {
+        let path = pointer(&[self.target.path, below].concat());
+        let holder = self.target.holder_at(below);
+        self.patch.operations.push((operation(path), holder));
     }
 
     pub(super) fn add(&mut self, below: &str, value: Arc<Value>) {
-        let path = self.pointer(below);
-        self.push(Operation::Add { path, value });
+        self.push(below, |path| Operation::Add { path, value });
     }
 
     pub(super) fn replace(&mut self, below: &str, value: Arc<Value>) {
-        let path = self.pointer(below);
-        self.push(Operation::Replace { path, value });
+        self.push(below, |path| Operation::Replace { path, value });
     }
 
     pub(super) fn remove(&mut self, below: &str) {
-        let path = self.pointer(below);
-        self.push(Operation::Remove { path });
+        self.push(below, |path| Operation::Remove { path });
     }
 }
 

@@ -21,7 +21,7 @@ impl PatchTarget<'_, '_> {
             target: self,
             record: existing.record.as_ref().ok(),
             has_status: existing.status,
-            builder: PatchBuilder::new(self.path),
+            builder: PatchBuilder::new(self),
         };
         removal.remove_annotations(kept);
         for list in [ContainerList::Containers, ContainerList::InitContainers] {
@@ -64,7 +64,7 @@ struct Removal<'a, 't> {
     record: Option<&'a Record>,
     /// True if `status: injected` is beside the record of an agent.
     has_status: bool,
-    builder: PatchBuilder<'a>,
+    builder: PatchBuilder<'a, 't>,
 }
 
 impl Removal<'_, '_> {
@@ -156,8 +156,11 @@ impl Removal<'_, '_> {
         let Some(source) = source.filter(|source| holder_style == Some(source.style())) else {
             return false;
         };
-        let path = self.builder.pointer(parent.pointer());
-        self.builder.push(Operation::RestoreNull { path, source });
+        self.builder
+            .push(parent.pointer(), |path| Operation::RestoreNull {
+                path,
+                source,
+            });
         true
     }
 

@@ -129,7 +129,7 @@ pub use json::is_merge_key;
 #[cfg(feature = "kubernetes")]
 pub use json::is_plainly_json;
 #[doc(hidden)]
-pub use patch::splice;
+pub use patch::{splice, splice_in};
 #[cfg(feature = "kubernetes")]
 pub use read::read_json;
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use crate::splice::{
     operations,
 };
 use crate::tag::own_tags;
-use crate::tree::{Tree, YamlError};
+use crate::tree::{NodeId, Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
 
@@ -158,6 +158,7 @@ impl Edited {
                 list: these,
                 first: edited.operations,
                 manner,
+                holders: &[],
             };
             let checked = checked(&tree, step).map_err(|error| edited.in_original(error))?;
             if let Some(Checked { edits, text }) = checked {
@@ -236,6 +237,33 @@ pub fn splice(
 ) -> Result<Spliced, SpliceError> {
     let patched = splice::patched(tree, Operations::together(&operations))?;
     splice::write(tree, patched, Carrying::Values, cache)
+}
+
+/// Turns operations into edits as [`splice()`] does. The collections that the first ones change, where they are known, are not
+/// looked up again.
+///
+/// # Errors
+/// As [`splice()`].
+pub fn splice_in(
+    tree: &Tree<'_>,
+    operations: Vec<Operation>,
+    holders: &[Option<NodeId>],
+    cache: &Cache,
+) -> Result<Spliced, SpliceError> {
+    let located = Operations {
+        holders,
+        ..Operations::together(&operations)
+    };
+    let patched = splice::patched(tree, located)?;
+    let spliced = splice::write(tree, patched, Carrying::Values, cache);
+    debug_assert_eq!(
+        spliced.as_ref().map(|spliced| &spliced.edits),
+        splice(tree, operations, cache)
+            .as_ref()
+            .map(|spliced| &spliced.edits),
+        "a path leads elsewhere"
+    );
+    spliced
 }
 
 /// Edits that operations were turned into, and the edited text, which was read again.

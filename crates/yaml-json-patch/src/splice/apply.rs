@@ -43,12 +43,15 @@ pub(crate) struct Operations<'o> {
     /// The index of the first in its patch.
     pub(crate) first: usize,
     pub(crate) manner: Manner,
+    /// The collection that each of the first ones changes, where that is known.
+    pub(crate) holders: &'o [Option<NodeId>],
 }
 
 impl<'o> Operations<'o> {
     pub(crate) fn together(list: &'o [Operation]) -> Self {
         Self {
             list,
+            holders: &[],
             first: 0,
             manner: Manner::Together,
         }
@@ -74,8 +77,12 @@ pub(super) fn apply(
         root: overlay,
         manner: operations.manner,
         comment: None,
+        holder: None,
     };
     for (index, operation) in operations.list.iter().enumerate() {
+        // Anchors and merge keys are met on the path.
+        let holder = operations.holders.get(index).copied().flatten();
+        document.holder = holder.filter(|_| tree.properties.is_empty());
         document.apply(operations.first + index, operation)?;
     }
     Ok(Patched {
@@ -90,6 +97,8 @@ struct OperationApplier<'d, 't> {
     root: Overlay,
     manner: Manner,
     comment: Option<Range<usize>>,
+    /// The collection that the operation in hand changes, where that is known.
+    holder: Option<NodeId>,
 }
 
 impl OperationApplier<'_, '_> {
@@ -210,13 +219,17 @@ impl OperationApplier<'_, '_> {
         Err(ErrorKind::TestFailed.at(start).saying(detail))
     }
 
-    /// The node that a path leads to, to be changed.
-    fn node(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
+    /// The node that a path leads to, to be changed; it may be known.
+    fn node(&mut self, path: &Pointer, known: Option<NodeId>) -> Result<&mut Overlay, SpliceError> {
         let (tree, policy) = (self.tree, self.manner.anchors());
         let mut at = &mut self.root;
         for token in path.tokens() {
             at.open(tree, policy)?;
-            at = at.child(tree, &token)?.ok_or(NOWHERE)?;
+            at = at.child(tree, &token, known)?.ok_or(NOWHERE)?;
+        }
+        // An operation before may have taken it away.
+        if known.is_some() && at.node() != known {
+            return Err(NOWHERE);
         }
         Ok(at)
     }
@@ -224,7 +237,7 @@ impl OperationApplier<'_, '_> {
     /// The collection that a path leads to, to be changed.
     fn opened(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
         let (tree, policy) = (self.tree, self.manner.anchors());
-        let at = self.node(path)?;
+        let at = self.node(path, self.holder)?;
         at.open(tree, policy)?;
         Ok(at)
     }
@@ -272,7 +285,7 @@ impl OperationApplier<'_, '_> {
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
         let (tree, manner) = (self.tree, self.manner);
         if !path.is_root() {
-            return put(tree, manner, self.node(path)?, new);
+            return put(tree, manner, self.node(path, None)?, new);
         }
         if !is_there(tree, manner, &self.root, &new) {
             self.root = new;

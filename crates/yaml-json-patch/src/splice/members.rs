@@ -3,6 +3,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::key::{is_key, name_as_read, name_of};
+use super::overlay::Overlay;
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Tree};
 use std::cell::{Cell, OnceCell};
@@ -67,6 +68,21 @@ enum Occurrence {
     Twice(SpliceError),
 }
 
+impl MemberList<Overlay> {
+    /// The member on the way to a node of the text. None after many such searches, and for one that a merge key brings.
+    pub(super) fn leading_to(&mut self, tree: &Tree<'_>, node: NodeId) -> Option<usize> {
+        if self.scans.get() >= SCANS {
+            return None;
+        }
+        self.scans.set(self.scans.get() + 1);
+        let leads = |member: &PatchedMember<Overlay>| {
+            member.value.node().is_some_and(|value| value <= node)
+        };
+        let at = self.list.iter().rposition(leads)?;
+        (self.merge(tree).is_none()).then_some(at)
+    }
+}
+
 impl<V: Default> MemberList<V> {
     pub(super) fn new(list: Vec<PatchedMember<V>>) -> Self {
         Self {
@@ -87,6 +103,10 @@ impl<V: Default> MemberList<V> {
         self.list.iter()
     }
 
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut PatchedMember<V>> {
+        self.list.get_mut(at)
+    }
+
     pub(super) fn find(
         &mut self,
         tree: &Tree<'_>,
@@ -94,7 +114,7 @@ impl<V: Default> MemberList<V> {
         name: &str,
     ) -> Result<Option<&mut PatchedMember<V>>, SpliceError> {
         let at = self.position(tree, node, name)?;
-        Ok(at.and_then(|at| self.list.get_mut(at)))
+        Ok(at.and_then(|at| self.get_mut(at)))
     }
 
     /// The member of that name that a new value replaces. Where only a merge key brings one, a new member goes after the merge key

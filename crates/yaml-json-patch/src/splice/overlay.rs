@@ -119,16 +119,22 @@ impl Overlay {
         Ok(())
     }
 
-    /// The member or item that a token names, of a collection of the text.
+    /// The member or item that a token names, of a collection of the text; it may be known to lead to a node of the text.
     pub(crate) fn child(
         &mut self,
         tree: &Tree<'_>,
         token: &Token<'_>,
+        to: Option<NodeId>,
     ) -> Result<Option<&mut Overlay>, SpliceError> {
         Ok(match self {
-            Overlay::Map { node, members } => members
-                .find(tree, *node, &token.decoded())?
-                .map(|member| &mut member.value),
+            Overlay::Map { node, members } => {
+                let at = match to.and_then(|to| members.leading_to(tree, to)) {
+                    Some(at) => Some(at),
+                    None => members.position(tree, *node, &token.decoded())?,
+                };
+                at.and_then(|at| members.get_mut(at))
+                    .map(|member| &mut member.value)
+            }
             Overlay::Seq { items, .. } => {
                 element(token, items.len()).and_then(|at| items.get_mut(at))
             }
