@@ -2,6 +2,7 @@
 //! values, since a variable may hold a secret.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most names in a message about an update.
@@ -24,32 +25,35 @@ pub enum Side {
     Both,
 }
 
-/// Fields by name.
-type Fields<'v> = BTreeMap<String, &'v Value>;
+/// Fields by name. The names of those below another field are without its own.
+type Fields<'v> = BTreeMap<Cow<'v, str>, &'v Value>;
 
 /// Compares two components, each a container and its volumes in canonical form. The order of variables and mounts does not count.
 pub fn differing(old: &Value, new: &Value) -> Vec<Differing> {
     let mut found = Vec::new();
-    compare(&fields(old), &fields(new), &mut found);
+    compare("", &fields(old), &fields(new), &mut found);
     found
 }
 
-fn compare(old: &Fields<'_>, new: &Fields<'_>, found: &mut Vec<Differing>) {
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+fn compare(prefix: &str, old: &Fields<'_>, new: &Fields<'_>, found: &mut Vec<Differing>) {
+    let names: BTreeSet<&Cow<'_, str>> = old.keys().chain(new.keys()).collect();
     for name in names {
-        let side = match (old.get(name), new.get(name)) {
+        let (old, new) = (old.get(name), new.get(name));
+        if old == new {
+            continue;
+        }
+        let name = [prefix, name].concat();
+        let side = match (old, new) {
             (Some(_), None) => Side::Old,
             (None, _) => Side::New,
-            (Some(old), Some(new)) if old == new => continue,
-            (Some(old), Some(new)) => match (below(name, old), below(name, new)) {
-                (Some(old), Some(new)) => {
-                    compare(&old, &new, found);
+            (Some(old), Some(new)) => match (below(&name, old), below(&name, new)) {
+                (Some((prefix, old)), Some((_, new))) => {
+                    compare(&prefix, &old, &new, found);
                     continue;
                 }
                 _ => Side::Both,
             },
         };
-        let name = name.clone();
         found.push(Differing { name, side });
     }
 }
@@ -61,31 +65,27 @@ fn fields(component: &Value) -> Fields<'_> {
         for (field, value) in part.as_object().into_iter().flatten() {
             match index {
                 _ if field == "name" => None,
-                0 => fields.insert(field.clone(), value),
-                _ => fields.insert(format!("{}.{field}", item_name(part)), value),
+                0 => fields.insert(field.into(), value),
+                _ => fields.insert(format!("{}.{field}", item_name(part)).into(), value),
             };
         }
     }
     fields
 }
 
-/// Returns the fields below one whose members people edit one by one.
-fn below<'v>(name: &str, value: &'v Value) -> Option<Fields<'v>> {
+/// Returns the fields below one whose members people edit one by one, and what their names begin with.
+fn below<'v>(name: &str, value: &'v Value) -> Option<(String, Fields<'v>)> {
     match (name, value) {
         ("env" | "volumeMounts", Value::Array(items)) => {
-            let named = items
-                .iter()
-                .map(|item| (format!("{name}: {}", item_name(item)), item));
-            Some(named.collect())
+            let named = items.iter().map(|item| (item_name(item).into(), item));
+            Some((format!("{name}: "), named.collect()))
         }
         (
             "resources" | "resources.limits" | "resources.requests" | "securityContext",
             Value::Object(members),
         ) => {
-            let named = members
-                .iter()
-                .map(|(member, value)| (format!("{name}.{member}"), value));
-            Some(named.collect())
+            let named = members.iter().map(|(member, value)| (member.into(), value));
+            Some((format!("{name}."), named.collect()))
         }
         _ => None,
     }
