@@ -17,7 +17,7 @@ use crate::options::{Direction, Options, Tense};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
-use results::{becomes_result, block, value};
+use results::{becomes_result, lines, value};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -308,27 +308,22 @@ impl<'c> Envelope<'c> {
         }
         let present = self.tree.get(self.root, "results");
         let edits = match (present, self.results_in_lines(&results)) {
-            (None, Some(edit)) => vec![edit],
+            (None, Some(edits)) => edits,
             _ => self.spliced_results(present, &results),
         };
         let first_line = self.call.text[self.call.document.clone()]
             .split_inclusive('\n')
             .next()
             .unwrap_or_default();
-        let mut added = Vec::new();
-        for mut edit in edits {
-            // The results of a long list have megabytes, which are copied only where they change.
-            if edit.text.contains('\r') {
-                edit.text = edit.text.replace("\r\n", "\n").into();
-            }
-            edit = self.in_document(edit);
-            // The line breaks are those of the call.
-            if first_line.ends_with("\r\n") {
-                edit.text = edit.text.replace('\n', "\r\n").into();
-            }
-            added.push(edit);
+        if !first_line.ends_with("\r\n") {
+            return edits;
         }
-        added
+        // The line breaks are those of the call.
+        let with_returns = |edit: Edit| Edit {
+            text: edit.text.replace('\n', "\r\n").into(),
+            ..edit
+        };
+        edits.into_iter().map(with_returns).collect()
     }
 
     /// Returns true if a line behind the items would change a value of the last one.
@@ -355,20 +350,30 @@ impl<'c> Envelope<'c> {
         } else {
             vec![add("/results", values.collect()).into()]
         };
-        match splice(tree, operations, &Cache::default()) {
-            Ok(spliced) => tree.edits_of_source(spliced.edits),
-            Err(_) => Vec::new(),
-        }
+        let Ok(spliced) = splice(tree, operations, &Cache::default()) else {
+            return Vec::new();
+        };
+        let edits = tree.edits_of_source(spliced.edits).into_iter();
+        edits.map(|edit| self.in_document(edit)).collect()
     }
 
     /// Adds the key and the results with the indentation of the items. None if that is unknown, or the envelope cannot be edited.
-    fn results_in_lines(&self, results: &[&Row<'_>]) -> Option<Edit> {
-        let mut text = block(results, self.indent_of_items()?);
+    ///
+    /// Each is an edit of its own: the results of a long list have megabytes, which are not copied into one text.
+    fn results_in_lines(&self, results: &[&Row<'_>]) -> Option<Vec<Edit>> {
+        let indent = self.indent_of_items()?;
         let place = place_of_new_member(&self.tree, self.root).ok()?;
-        let is_line_start = self.tree.text()[..place].ends_with('\n');
-        let break_at = if is_line_start { text.len() } else { 0 };
-        text.insert(break_at, '\n');
-        Some(Edit::insert(place, text))
+        let place = match self.end_of_items(place) {
+            Some(end) => end,
+            None => self.place(place),
+        };
+        let is_line_start = self.call.text[..place].ends_with('\n');
+        let added = |lines: &str| match lines.strip_suffix('\n') {
+            Some(lines) if !is_line_start => Edit::insert(place, ["\n", lines].concat()),
+            _ => Edit::insert(place, lines),
+        };
+        let each = results.iter().map(|row| added(&lines(row, indent)));
+        Some(std::iter::once(added("results:\n")).chain(each).collect())
     }
 
     /// Returns the indentation of the items, which a patch of the envelope alone could not find.
@@ -385,26 +390,29 @@ impl<'c> Envelope<'c> {
     /// results: …    # in the envelope
     /// ```
     fn in_document(&self, edit: Edit) -> Edit {
-        let items = self.tree.get(self.root, "items");
-        if let (Some(items), Some(cut)) = (items, self.cut())
-            && let [first, .., last] | [first @ last] = &*cut.items
-            && edit.range.start >= self.tree.place(items).end
-            && edit.range.start <= first.start - cut.start
-        {
-            let lines = edit.text.trim_matches('\n');
-            let ends_in_line = !self.call.text[..last.end].ends_with('\n');
-            let is_right = lines.len() + 1 == edit.text.len() && edit.text.starts_with(lines);
-            let text = if ends_in_line {
-                format!("\n{lines}").into()
-            } else if is_right {
-                edit.text
-            } else {
-                format!("{lines}\n").into()
-            };
-            return Edit::insert(last.end, text);
+        if let Some(end) = self.end_of_items(edit.range.start) {
+            let text = edit.text.replace("\r\n", "\n");
+            let lines = text.trim_matches('\n');
+            return Edit::insert(
+                end,
+                if self.call.text[..end].ends_with('\n') {
+                    format!("{lines}\n")
+                } else {
+                    format!("\n{lines}")
+                },
+            );
         }
         let range = self.place(edit.range.start)..self.place(edit.range.end);
-        Edit::replace(range, edit.text)
+        Edit::replace(range, edit.text.replace("\r\n", "\n"))
+    }
+
+    /// Returns the end of the items, if the place in the envelope is between `items:` and what follows it.
+    fn end_of_items(&self, place: usize) -> Option<usize> {
+        let items = self.tree.get(self.root, "items")?;
+        let cut = self.cut()?;
+        let (first, last) = (cut.items.first()?, cut.items.last()?);
+        let is_behind = self.tree.place(items).end <= place && place <= first.start - cut.start;
+        is_behind.then_some(last.end)
     }
 
     /// Returns the separated items, if the tree is without them.

@@ -39,52 +39,46 @@ fn pointer<'r>(row: &'r Row<'_>) -> &'r str {
 
 /// Returns the result as JSON, as it is compared with earlier ones and added to them.
 pub(super) fn value(row: &Row<'_>) -> Value {
-    let lines = block(&[row], "");
+    let lines = lines(row, "");
     yaml::read(&lines)
         .ok()
-        .and_then(|tree| {
-            let item = tree.member(tree.root()?, "results")?;
-            to_json(&tree, tree.items(item).next()?).ok()
-        })
+        .and_then(|tree| to_json(&tree, tree.items(tree.root()?).next()?).ok())
         .unwrap_or_default()
 }
 
-/// Returns the key with the results in block style, without a line break at the end; `indent` precedes each dash. The results are
-/// written one by one, since as JSON the thousands of results of a long list would take more memory than the list.
-pub(super) fn block(rows: &[&Row<'_>], indent: &str) -> String {
+/// Returns the lines of a result in block style; `indent` precedes its dash.
+pub(super) fn lines(row: &Row<'_>, indent: &str) -> String {
     // The orchestrator prints it.
     let scalar = |text: &str| format!(" {}", quote(&visible(text), Context::Block));
-    let mut lines = "results:".to_owned();
-    let mut add = |key: &str, value: &str| lines.extend(["\n", indent, key, ":", value]);
-    for row in rows {
-        add("- message", &scalar(&message(row)));
-        add("  severity", &scalar(row.severity.name()));
-        if let Some(resource) = row.subject.resource() {
-            let identity = resource.identity;
-            add("  resourceRef", "");
-            add("    apiVersion", &scalar(&identity.api_version));
-            add("    kind", &scalar(&identity.kind));
-            if let Some(namespace) = &identity.namespace {
-                add("    namespace", &scalar(namespace));
-            }
-            add("    name", &scalar(&identity.name));
-            let path = field_path(pointer(row));
-            if !path.is_empty() {
-                add("  field", "");
-                add("    path", &scalar(&path));
-            }
-            if let Some((path, index)) = resource.file {
-                add("  file", "");
-                add("    path", &scalar(path));
-                if let Some(index) = index {
-                    add("    index", &format!(" {index}"));
-                }
+    let mut lines = String::new();
+    let mut add = |key: &str, value: &str| lines.extend([indent, key, ":", value, "\n"]);
+    add("- message", &scalar(&message(row)));
+    add("  severity", &scalar(row.severity.name()));
+    if let Some(resource) = row.subject.resource() {
+        let identity = resource.identity;
+        add("  resourceRef", "");
+        add("    apiVersion", &scalar(&identity.api_version));
+        add("    kind", &scalar(&identity.kind));
+        if let Some(namespace) = &identity.namespace {
+            add("    namespace", &scalar(namespace));
+        }
+        add("    name", &scalar(&identity.name));
+        let path = field_path(pointer(row));
+        if !path.is_empty() {
+            add("  field", "");
+            add("    path", &scalar(&path));
+        }
+        if let Some((path, index)) = resource.file {
+            add("  file", "");
+            add("    path", &scalar(path));
+            if let Some(index) = index {
+                add("    index", &format!(" {index}"));
             }
         }
-        if row.finding.reason != Reason::Error {
-            add("  tags", "");
-            add("    reason", &scalar(row.finding.reason.id()));
-        }
+    }
+    if row.finding.reason != Reason::Error {
+        add("  tags", "");
+        add("    reason", &scalar(row.finding.reason.id()));
     }
     lines
 }
@@ -134,11 +128,11 @@ mod tests {
             {"message": "null", "severity": "error"},
         ]);
         for indent in ["", "   "] {
-            let text = block(&results, indent);
+            let text = results.map(|row| lines(row, indent)).concat();
             let tree = yaml::read(&text).unwrap();
             assert_eq!(
-                to_json(&tree, tree.root().unwrap()),
-                Ok(json!({ "results": values })),
+                to_json(&tree, tree.root().unwrap()).as_ref(),
+                Ok(&values),
                 "{text}"
             );
         }
