@@ -38,14 +38,14 @@ pub enum ForeignAgents {
     AdoptLossy,
 }
 
-/// Treatment of warnings. It changes their severity, not the edits.
+/// Treatment of warnings. It changes neither their severity nor the edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Warnings {
     /// Report them.
     #[default]
     Tell,
-    /// Treat them as errors: nothing is to be written.
+    /// Nothing is to be written beside them.
     Refuse,
 }
 
@@ -138,7 +138,7 @@ pub struct Options {
     pub hand_edits: HandEdits,
     /// Agents that the injector did not add; the command line's `--adopt` adopts. Default: respect.
     pub foreign_agents: ForeignAgents,
-    /// Warnings as errors; the command line's `--strict` refuses. Default: tell.
+    /// Warnings; the command line's `--strict` refuses. Default: tell.
     pub warnings: Warnings,
     /// Patches in outcomes. Default: dropped.
     pub patches: Patches,

@@ -367,7 +367,7 @@ pub struct InjectArgs {
     /// Overwrite or remove agents that were modified after injection
     #[arg(long)]
     pub force: bool,
-    /// Treat warnings as errors
+    /// Write nothing if there is a warning, and exit with 1
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
@@ -389,7 +389,7 @@ pub struct ExplainArgs {
     /// Print the page about an id of the output, such as `hand-edited`: why it is reported, and what to do
     #[arg(long, value_name = "ID", exclusive = true)]
     pub reason: Option<String>,
-    /// Treat warnings as errors
+    /// Exit with 1 if there is a warning
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]

@@ -42,8 +42,8 @@ impl Session<'_> {
     /// Prints the manifests of all texts as one stream.
     fn print_manifests(&mut self) -> anyhow::Result<Exit> {
         self.refuse_open_block_scalars()?;
-        if self.has_errors() {
-            return self.fail(Ending::NothingPrinted);
+        if let Some(exit) = self.held_back() {
+            return self.end_as(exit, Ending::NothingPrinted);
         }
         let is_of_files = self.files.iter().any(|file| file.source.state.is_some());
         let ending = if is_of_files {
@@ -90,7 +90,7 @@ impl Session<'_> {
     fn change_files(&mut self) -> anyhow::Result<Exit> {
         let interrupt = Interrupt::listen()?;
         let mut replacements = Vec::new();
-        if !self.has_errors() {
+        if self.held_back().is_none() {
             for file in &self.files {
                 let Some(state) = file.source.state.filter(|_| !file.edits().is_empty()) else {
                     continue;
@@ -117,9 +117,9 @@ impl Session<'_> {
         if interrupt.came() {
             self.messages.error("interrupted by a signal")?;
         }
-        if self.has_errors() {
+        if let Some(exit) = self.held_back() {
             drop(replacements);
-            let exit = self.fail(Ending::NoFileChanged);
+            let exit = self.end_as(exit, Ending::NoFileChanged);
             interrupt.end()?;
             return exit;
         }
@@ -133,7 +133,7 @@ impl Session<'_> {
     /// Prints the changes of each text: as a list, as a diff, as patches.
     fn print_changes(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
         if self.has_errors() {
-            return self.fail(Ending::DryRunFailed);
+            return self.end_as(Exit::Trouble, Ending::DryRunFailed);
         }
         let changes = self.changes(printers)?;
         if let (Some(mend), true) = (mend(self.run), !changes.is_empty()) {
@@ -142,7 +142,7 @@ impl Session<'_> {
                 .add_last(&format!("to change the files: `{command}`"))?;
         }
         self.end_with(Ending::ChangesPrinted, || Ok(stdout::write_diff(&changes)?))?;
-        Ok(Exit::Done)
+        Ok(Exit::Done.or_found(self.has_strict_warnings()))
     }
 
     fn changes(&self, printers: &[Printer]) -> serde_json::Result<String> {
@@ -169,7 +169,7 @@ impl Session<'_> {
         }
         printers.extend(others);
         let exit = self.print_changes(&printers)?;
-        Ok(exit.after_check(self.check_fails()))
+        Ok(exit.or_found(self.check_fails()))
     }
 
     /// Prints the changes and findings for tools of code review. Errors are among them and hold nothing back.
@@ -195,14 +195,14 @@ impl Session<'_> {
         let (ending, exit) = if self.has_errors() {
             (Ending::DryRunFailed, Exit::Trouble)
         } else {
-            let exit = Exit::Done.after_check(self.check_fails());
-            (Ending::ChangesPrinted, exit)
+            let is_found = self.check_fails() || self.has_strict_warnings();
+            (Ending::ChangesPrinted, Exit::Done.or_found(is_found))
         };
         self.end_with(ending, || Ok(stdout::write([&*report])?))?;
         Ok(exit)
     }
 
-    /// Prints the explanation. The exit code is that of `inject`.
+    /// Prints the explanation. Errors and, with `--strict`, warnings fail it; changes do not.
     fn print_explanation(&mut self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
         let ExplainRequest { format, resource } = request;
         let texts = self.texts();
@@ -220,10 +220,12 @@ impl Session<'_> {
         let exit = if explanation.rows.iter().any(is_error) {
             Exit::Trouble
         } else {
-            Exit::Done
+            Exit::Done.or_found(self.has_strict_warnings())
         };
         let end = self.end(Ending::ChangesPrinted);
-        for line in end.kinds_without_template().gap_lines() {
+        let mut notes = end.kinds_without_template().gap_lines();
+        notes.extend(self.messages.strict_line(&end));
+        for line in notes {
             self.messages.note_line(&line)?;
         }
         self.messages.show(None);
@@ -271,7 +273,7 @@ impl Session<'_> {
             self.add_about("", finding)?;
         }
         if self.has_errors() {
-            return self.fail(Ending::NothingPrinted);
+            return self.end_as(Exit::Trouble, Ending::NothingPrinted);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
         let ending = Ending::PermissionsPrinted(&self.grants);
@@ -279,10 +281,10 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    /// Ends a run whose errors hold back its output.
-    fn fail(&self, ending: Ending<'_>) -> anyhow::Result<Exit> {
+    /// Ends a run whose output is held back.
+    fn end_as(&self, exit: Exit, ending: Ending<'_>) -> anyhow::Result<Exit> {
         self.end_with(ending, || Ok(()))?;
-        Ok(Exit::Trouble)
+        Ok(exit)
     }
 
     /// Logs the end, writes the output, and shows the messages.
@@ -318,10 +320,10 @@ fn formatted(
 }
 
 impl Exit {
-    /// Returns the exit code of a check that found something, unless the run failed.
-    fn after_check(self, check_fails: bool) -> Self {
+    /// Returns the exit code of a run that found something to do, unless it failed.
+    fn or_found(self, is_found: bool) -> Self {
         match self {
-            Exit::Done if check_fails => Exit::Found,
+            Exit::Done if is_found => Exit::Found,
             exit => exit,
         }
     }

@@ -2,18 +2,19 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, ProcessedText, Unmatched};
+use crate::cli::Exit;
 use crate::cli::configuration;
 use crate::cli::input::{FileState, canonical};
 use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
-use crate::diagnostic::{Position, visible, visible_json};
+use crate::diagnostic::{Position, Severity, visible, visible_json};
 use crate::diff;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::inject::{Injection, Row};
 use crate::manifest::identity::Identity;
-use crate::options::Direction;
+use crate::options::{Direction, Warnings};
 use crate::rbac::Grants;
 use crate::report::{Class, Finding, Reason};
 use serde::Serialize;
@@ -278,6 +279,26 @@ impl<'r> Session<'r> {
     pub(super) fn has_errors(&self) -> bool {
         let has_error = |file: &ProcessedFile| file.injection.errors().next().is_some();
         self.messages.has_errors() || self.files.iter().any(has_error)
+    }
+
+    /// Returns the exit code of a run that writes nothing: after an error, and with `--strict` after a warning.
+    pub(super) fn held_back(&self) -> Option<Exit> {
+        if self.has_errors() {
+            Some(Exit::Trouble)
+        } else {
+            self.has_strict_warnings().then_some(Exit::Found)
+        }
+    }
+
+    /// Returns true if there are warnings, and `--strict` is set.
+    pub(super) fn has_strict_warnings(&self) -> bool {
+        let is_warning = |row: &Row<'_>| row.severity == Severity::Warning;
+        self.run.options.warnings == Warnings::Refuse
+            && (self.messages.rows().iter().any(is_warning)
+                || self
+                    .files
+                    .iter()
+                    .any(|file| file.injection.held_back_by().next().is_some()))
     }
 
     /// Returns true if `--check` exits with 1.

@@ -205,6 +205,8 @@ fn answer_call(
         CallStatus::Done if is_check => (Ending::ChangesPrinted, Exit::Done),
         CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
         CallStatus::Found => (Ending::ChangesPrinted, Exit::Found),
+        CallStatus::HeldBack if is_check => (Ending::ChangesPrinted, Exit::Found),
+        CallStatus::HeldBack => (Ending::CallFailed, Exit::Found),
         CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };
     let processed = ProcessedText {

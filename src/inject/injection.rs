@@ -16,8 +16,8 @@ use yaml_json_patch::edit::{self, Edit};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Injection {
-    /// Sorted, without overlap, in bytes of the text; empty when nothing changes. Not to be used where there are
-    /// [errors](Injection::errors): all or nothing.
+    /// Sorted, without overlap, in bytes of the text; empty when nothing changes. Not to be used where something
+    /// [holds the text back](Injection::held_back_by): all or nothing.
     pub edits: Vec<Edit>,
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
@@ -143,21 +143,29 @@ impl Injection {
         self.severity_policy.severity(finding)
     }
 
-    /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
-    /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
+    /// The errors: failed verifications, and refusals unless `onError` is `skip`.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings()
             .map(|(finding, _)| finding)
             .filter(|finding| self.severity(finding) == Severity::Error)
     }
 
+    /// The findings for which the text is not changed at all: the errors, and warnings where
+    /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
+    pub fn held_back_by(&self) -> impl Iterator<Item = &Finding> {
+        let policy = self.severity_policy;
+        self.findings()
+            .map(|(finding, _)| finding)
+            .filter(move |finding| policy.holds_back(policy.severity(finding)))
+    }
+
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
     /// nothing changes.
     ///
     /// # Errors
-    /// Returns all of [`Injection::errors`] if there is one.
+    /// Returns all of [`Injection::held_back_by`] if there is one.
     pub fn apply(&self, text: &str) -> Result<String, Refused> {
-        let findings: Vec<Finding> = self.errors().cloned().collect();
+        let findings: Vec<Finding> = self.held_back_by().cloned().collect();
         if findings.is_empty() {
             Ok(edit::apply(text, &self.edits))
         } else {
@@ -166,7 +174,7 @@ impl Injection {
     }
 }
 
-/// The errors that keep a text as it is.
+/// What keeps a text as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]
 #[non_exhaustive]
@@ -200,9 +208,12 @@ mod tests {
             .collect();
         let config: Config = load(&Sources::default().with_set(&set)).unwrap();
         let injection = inject(text, &config, options);
-        let errors: Vec<Reason> = injection.errors().map(|finding| finding.reason).collect();
+        let found: Vec<Reason> = injection
+            .held_back_by()
+            .map(|finding| finding.reason)
+            .collect();
         match injection.apply(text) {
-            Ok(_) => assert_eq!(errors, []),
+            Ok(_) => assert_eq!(found, []),
             Err(refused) => {
                 assert_eq!(
                     refused
@@ -210,12 +221,12 @@ mod tests {
                         .iter()
                         .map(|finding| finding.reason)
                         .collect::<Vec<_>>(),
-                    errors
+                    found
                 );
-                assert!(refused.to_string().starts_with(errors[0].id()), "{refused}");
+                assert!(refused.to_string().starts_with(found[0].id()), "{refused}");
             }
         }
-        errors
+        found
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 pub(crate) struct SeverityPolicy {
     /// `onError`, for refused templates.
     pub(crate) on_error: OnError,
-    /// `--strict`, for warnings and for refusals under `onError: skip`.
+    /// `--strict`: nothing is written beside warnings, and refusals under `onError: skip`.
     pub(crate) warnings: Warnings,
     /// `warnings.ignore`
     pub(crate) ignored: ReasonSet,
@@ -73,10 +73,16 @@ impl SeverityPolicy {
         match (finding.reason.class(), self.on_error) {
             (Class::Done | Class::Skipped | Class::Note, _) => Severity::Info,
             (Class::Refused, OnError::Fail) => Severity::Error,
-            (Class::Warning, _) | (Class::Refused, OnError::Skip) => match self.warnings {
-                Warnings::Tell => Severity::Warning,
-                Warnings::Refuse => Severity::Error,
-            },
+            (Class::Warning, _) | (Class::Refused, OnError::Skip) => Severity::Warning,
+        }
+    }
+
+    /// Returns true if nothing is written beside a finding of this severity.
+    pub(crate) fn holds_back(self, severity: Severity) -> bool {
+        match severity {
+            Severity::Error => true,
+            Severity::Warning => self.warnings == Warnings::Refuse,
+            Severity::Info => false,
         }
     }
 }
@@ -86,39 +92,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strict_refuses_warnings_but_not_notes() {
-        let ignored = [Reason::HostNetwork].into_iter().collect();
-        let strict = SeverityPolicy {
-            on_error: OnError::Fail,
-            warnings: Warnings::Refuse,
-            ignored,
-        };
+    fn strict_holds_back_for_warnings_but_not_for_notes() {
         let lenient = SeverityPolicy {
             on_error: OnError::Skip,
             warnings: Warnings::Tell,
-            ignored,
+            ignored: [Reason::HostNetwork].into_iter().collect(),
         };
-        let strict_that_skips = SeverityPolicy {
-            on_error: OnError::Skip,
-            ..strict
+        let strict = SeverityPolicy {
+            warnings: Warnings::Refuse,
+            ..lenient
         };
-        for (reason, when_strict, when_lenient) in [
-            (Reason::Injected, Severity::Info, Severity::Info),
-            (Reason::QosRefused, Severity::Error, Severity::Warning),
-            (Reason::VerifyFailed, Severity::Error, Severity::Error),
-            (Reason::QosChanged, Severity::Error, Severity::Warning),
-            (Reason::SaAutomountUnknown, Severity::Info, Severity::Info),
-            (Reason::HostNetwork, Severity::Info, Severity::Info),
+        for (reason, severity, [when_lenient, when_strict]) in [
+            (Reason::Injected, Severity::Info, [false, false]),
+            (Reason::QosRefused, Severity::Warning, [false, true]),
+            (Reason::VerifyFailed, Severity::Error, [true, true]),
+            (Reason::QosChanged, Severity::Warning, [false, true]),
+            (Reason::SaAutomountUnknown, Severity::Info, [false, false]),
+            (Reason::HostNetwork, Severity::Info, [false, false]),
         ] {
             let finding = Finding::new(reason, "", 0, "");
-            assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());
-            assert_eq!(
-                strict_that_skips.severity(&finding),
-                when_strict,
-                "{}",
-                reason.id()
-            );
-            assert_eq!(lenient.severity(&finding), when_lenient, "{}", reason.id());
+            for (policy, holds_back) in [(lenient, when_lenient), (strict, when_strict)] {
+                assert_eq!(policy.severity(&finding), severity, "{}", reason.id());
+                assert_eq!(policy.holds_back(severity), holds_back, "{}", reason.id());
+            }
         }
+        let fails = SeverityPolicy::default();
+        let refused = Finding::new(Reason::QosRefused, "", 0, "");
+        assert_eq!(fails.severity(&refused), Severity::Error);
     }
 }

@@ -61,6 +61,8 @@ pub(crate) enum CallStatus {
     Done,
     /// A failed check; the items are unchanged.
     Found,
+    /// Warnings with `--strict`; the items are unchanged.
+    HeldBack,
     /// Failure; the items are unchanged.
     Refused,
 }
@@ -255,6 +257,7 @@ impl<'c> Envelope<'c> {
         let status = match tense {
             _ if injection.errors().next().is_some() => CallStatus::Refused,
             Tense::Conditional if injection.fails_check() => CallStatus::Found,
+            _ if injection.held_back_by().next().is_some() => CallStatus::HeldBack,
             _ => CallStatus::Done,
         };
         let mut edits = std::mem::take(&mut injection.edits);
@@ -265,9 +268,11 @@ impl<'c> Envelope<'c> {
         if tense == Tense::Conditional {
             rows = rows.into_iter().map(Row::for_check).collect();
         }
-        if status == CallStatus::Refused {
-            // After a refusal no item is changed, so results about changes would be wrong.
-            rows.retain(|row| row.severity == Severity::Error);
+        // Where no item is changed, results about changes would be wrong.
+        match status {
+            CallStatus::Refused => rows.retain(|row| row.severity == Severity::Error),
+            CallStatus::HeldBack if tense == Tense::Past => rows.retain(|row| !row.is_change()),
+            CallStatus::HeldBack | CallStatus::Found | CallStatus::Done => {}
         }
         edits.extend(self.add_results(&rows));
         // The sort is stable: at the end of the last item, its edits come before `results`.

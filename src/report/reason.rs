@@ -146,6 +146,22 @@ impl Reason {
         matches!(self, Reason::TokenAutomountOff | Reason::ImmutableTemplate)
     }
 
+    /// Returns true for a warning that may be right for a workload for as long as it lives.
+    pub(crate) fn may_last(self) -> bool {
+        matches!(
+            self,
+            Reason::HostNetwork
+                | Reason::InsecureTls
+                | Reason::NodesProxy
+                | Reason::PullSecrets
+                | Reason::QosChanged
+                | Reason::RenderedElsewhere
+                | Reason::ShareProcessNamespace
+                | Reason::ShortTermination
+                | Reason::ValueKept
+        )
+    }
+
     /// Returns true for a warning or note that users may acknowledge. They may not for an agent that was not removed, or for settings
     /// that are lost.
     pub(crate) fn may_be_ignored(self) -> bool {

@@ -111,6 +111,31 @@ fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
     assert!(ran.stderr.starts_with(&shown), "{}", ran.stderr);
 }
 
+/// The orchestrator sees the exit code, and its user the warning as what it is.
+#[test]
+fn strict_gives_the_list_back_with_its_warnings() {
+    let call = call("").replace(
+        "      containers:",
+        "      hostNetwork: true\n        containers:",
+    );
+    let ran = Folder::with(&[]).run_with(&["inject", "--strict", "-"], &call);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let (before, mut after) = (serde_yaml::from_str::<Value>(&call).unwrap(), parsed(&ran));
+    let results = after.as_object_mut().unwrap().remove("results").unwrap();
+    assert_eq!(after, before);
+    let found: Vec<&Value> = results
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| &result["severity"])
+        .collect();
+    assert_eq!(found, ["warning"], "{results}");
+    assert!(
+        ran.stderr.contains("1 warning; items returned unchanged\n"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn a_function_config_counts_and_leaves_no_room_for_another() {
     let config = |image: &str| {

@@ -258,6 +258,9 @@ impl Messages {
             }
         }
         self.log(&self.summary(end))?;
+        self.strict_line(end)
+            .iter()
+            .try_for_each(|line| self.log(line))?;
         self.required(end)
             .iter()
             .try_for_each(|line| self.log(line))
@@ -359,13 +362,17 @@ impl Messages {
                 }
                 lines.push(self.summary(end));
                 lines.extend(self.required(end));
+                lines.extend(self.strict_line(end));
                 lines.extend(self.last.iter().cloned());
             } else {
                 // `explain` prints its totals to stdout.
                 lines.extend(self.about_files());
             }
-        } else if let (Some(end), false) = (end, lines.is_empty()) {
+        } else if let Some(end) = end
+            && (!lines.is_empty() || self.has_strict_warnings(end))
+        {
             lines.push(self.summary(end));
+            lines.extend(self.strict_line(end));
         }
         if !self.is_call && self.verbosity != Verbosity::Errors {
             lines.extend(reason_line(self.rows_without_places(end)));

@@ -1,5 +1,6 @@
 //! The last line of a report: the number of decisions, or of the errors that held back the output.
 
+use crate::checks::ProcessedText;
 use crate::cli::messages::{Messages, RunEnd};
 use crate::diagnostic::Severity;
 use crate::inject::Row;
@@ -93,12 +94,16 @@ impl Messages {
         }
     }
 
-    /// `1 error; no file was changed; to skip what failed, use …`
+    /// `1 error; no file was changed; to skip what failed, use …`, or with `--strict` `2 warnings; no file was changed`
     fn failure(&self, end: &RunEnd<'_>, consequence: &str) -> String {
-        let errors: Vec<Row<'_>> = self
-            .rows_without_places(Some(end))
-            .filter(|row| row.severity == Severity::Error)
-            .collect();
+        let of = |severity| {
+            self.rows_without_places(Some(end))
+                .filter(move |row| row.severity == severity)
+        };
+        let errors: Vec<Row<'_>> = of(Severity::Error).collect();
+        if errors.is_empty() {
+            return plural(of(Severity::Warning).count(), "warning") + consequence;
+        }
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;
@@ -120,6 +125,46 @@ impl Messages {
             _ => "`--set onError=skip`",
         };
         format!("{result}; to skip what failed, use {on_error}")
+    }
+
+    pub(super) fn has_strict_warnings(&self, end: &RunEnd<'_>) -> bool {
+        end.options.warnings == Warnings::Refuse
+            && self
+                .rows_without_places(Some(end))
+                .any(|row| row.severity == Severity::Warning)
+    }
+
+    /// With `--strict`, names the setting that accepts the warnings which may last, beside those that it accepts today.
+    pub fn strict_line(&self, end: &RunEnd<'_>) -> Option<String> {
+        if end.options.warnings != Warnings::Refuse {
+            return None;
+        }
+        let is_warning = |row: &Row<'_>| row.severity == Severity::Warning;
+        let (lasting, others): (Vec<Reason>, Vec<Reason>) = self
+            .rows_without_places(Some(end))
+            .filter(is_warning)
+            .map(|row| row.finding.reason)
+            .partition(|reason| reason.may_last());
+        let is_accepted = |reason: &&Reason| {
+            let is_ignored = |text: &ProcessedText<'_>| {
+                text.injection.severity_policy.ignored.contains(**reason)
+            };
+            lasting.contains(reason) || end.texts.iter().any(is_ignored)
+        };
+        let ids: Vec<&str> = Reason::ALL
+            .iter()
+            .filter(is_accepted)
+            .map(|reason| reason.id())
+            .collect();
+        let these = if others.is_empty() {
+            "these warnings"
+        } else {
+            "the warnings that may last"
+        };
+        (!lasting.is_empty()).then(|| {
+            let ids = ids.join(", ");
+            format!("--strict: to accept {these}, set `warnings.ignore: [{ids}]`")
+        })
     }
 
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {

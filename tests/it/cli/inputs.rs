@@ -65,7 +65,7 @@ fn a_charts_templates_are_left_alone_and_reported_once() {
         folder
             .run(&["inject", "--check", "--strict", "web/templates"])
             .code,
-        Some(2),
+        Some(1),
         "nothing was looked at"
     );
     assert_eq!(
@@ -115,7 +115,7 @@ fn a_manifest_that_is_no_utf8_is_skipped_where_errors_are() {
     assert!(ran.stderr.contains(warning), "{ran:?}");
     assert!(folder.read("web.yaml").contains("mackerel-container-agent"));
     let strict = folder.run(&["inject", "--strict", "-i", skip, "."]);
-    assert_eq!(strict.code, Some(2), "{strict:?}");
+    assert_eq!(strict.code, Some(1), "{strict:?}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         );
         assert_eq!(
             folder.run(&["inject", "--check", "--strict", named]).code,
-            Some(2)
+            Some(1)
         );
     }
     let folder = Folder::with(&[
@@ -202,7 +202,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         );
         assert_eq!(
             folder.run(&["inject", "--check", "--strict", named]).code,
-            Some(2)
+            Some(1)
         );
     }
     let some = folder.run(&["inject", "--diff", "all"]);
@@ -230,7 +230,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         );
         assert_eq!(
             folder.run(&["inject", "--check", "--strict", named]).code,
-            Some(2)
+            Some(1)
         );
     }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
@@ -242,12 +242,12 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
     let ran = folder.run_with(&["inject", "--strict", "--check", "-"], list);
     assert!(ran.stderr.contains("no-resources"), "{ran:?}");
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(
         folder
             .run_with(&["inject", "--strict", "--check", "-"], "")
             .code,
-        Some(2)
+        Some(1)
     );
     assert_eq!(
         folder.run_with(&["--log-file", "log"], "").stderr,
@@ -300,7 +300,7 @@ fn a_list_that_selects_nothing_in_a_directory_is_reported_with_its_place() {
     let ran = run(&["deploy"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
-    assert_eq!(run(&["--strict", "deploy"]).code, Some(2));
+    assert_eq!(run(&["--strict", "deploy"]).code, Some(1));
     assert!(run(&["deploy/web.yaml"]).stderr.contains(warning));
     let is_silent = |arguments: &[&str]| !run(arguments).stderr.contains("matches no pod template");
     assert!(is_silent(&["--set", "injection=disabled", "deploy"]));

@@ -114,7 +114,7 @@ fn quiet_says_nothing_and_verbose_says_each_resource() {
 }
 
 #[test]
-fn strict_takes_warnings_for_errors() {
+fn strict_writes_nothing_beside_a_warning() {
     let misplaced = WEB.replace(
         "  name: web\n",
         "  name: web\n  annotations:\n    agent-injector.contrib.mackerel.io/inject: \"true\"\n",
@@ -122,12 +122,51 @@ fn strict_takes_warnings_for_errors() {
     let folder = Folder::with(&[("web.yaml", &misplaced)]);
     assert_eq!(folder.run(&["inject", "web.yaml"]).code, Some(0));
     let ran = folder.run(&["inject", "--strict", "web.yaml"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert!(
-        ran.stderr.contains("error[misplaced-annotation]"),
+        ran.stderr.contains("warning[misplaced-annotation]"),
         "{}",
         ran.stderr
     );
+    assert!(
+        ran.stderr.contains("1 warning; no output was written\n"),
+        "{ran:?}"
+    );
+    assert!(
+        !ran.stderr.contains("--strict:"),
+        "it can be mended: {ran:?}"
+    );
+    let quiet = folder.run(&["inject", "-q", "--strict", "web.yaml"]);
+    assert_eq!(quiet.stderr, "1 warning; no output was written\n");
+}
+
+/// What the last lines recommend makes a strict check pass.
+#[test]
+fn strict_names_the_setting_that_accepts_what_may_last() {
+    let web = WEB.replace(
+        "    spec:\n",
+        "    spec:\n      hostNetwork: true\n      terminationGracePeriodSeconds: 5\n",
+    );
+    let folder = Folder::with(&[("web.yaml", &web)]);
+    let check =
+        |set: &[&str]| folder.run(&[&["inject", "--check", "--strict"], set, &["."]].concat());
+    folder.run(&["inject", "-i", "."]);
+    let ran = check(&["--set=warnings.ignore=[qos-changed]"]);
+    let set = "warnings.ignore: [host-network, qos-changed, short-termination]";
+    let line = format!("--strict: to accept these warnings, set `{set}`\n");
+    assert!(ran.code == Some(1) && ran.stderr.contains(&line), "{ran:?}");
+    let accepted = check(&[&format!("--set={}", set.replace(": ", "="))]);
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    folder.write(
+        "labelled.yaml",
+        &web.replace(
+            "      labels:\n",
+            "      labels:\n        agent-injector.contrib.mackerel.io/inject: \"true\"\n",
+        ),
+    );
+    let ran = check(&[]);
+    let line = "--strict: to accept the warnings that may last, set `warnings.ignore: [host-network, short-termination]`\n";
+    assert!(ran.stderr.contains(line), "{ran:?}");
 }
 
 #[test]

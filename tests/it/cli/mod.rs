@@ -120,9 +120,9 @@ fn on_error_skip_passes_by_what_cannot_be_done() {
 }
 
 #[test]
-fn what_on_error_skips_is_an_error_under_strict() {
+fn what_on_error_skips_holds_back_under_strict() {
     let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
-    for on_error in ["skip", "fail"] {
+    for (on_error, code, severity) in [("skip", 1, "warning"), ("fail", 2, "error")] {
         let ran = folder.run(&[
             "inject",
             "-i",
@@ -132,12 +132,14 @@ fn what_on_error_skips_is_an_error_under_strict() {
         ]);
         assert_eq!(
             (ran.code, folder.read("a.yaml").as_str()),
-            (Some(2), WEB),
+            (Some(code), WEB),
             "{ran:?}"
         );
-        assert!(ran.stderr.contains("error[uneditable]"), "{}", ran.stderr);
+        let title = format!("{severity}[uneditable]");
+        assert!(ran.stderr.contains(&title), "{}", ran.stderr);
+        let counts = format!("1 {severity}; no file was changed\n");
         assert!(
-            ran.stderr.contains("1 error; no file was changed\n"),
+            ran.stderr.contains(&counts),
             "no other setting lets it pass: {}",
             ran.stderr
         );

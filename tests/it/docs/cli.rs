@@ -28,8 +28,10 @@ const ENGLISH: CliPageWords = CliPageWords {
                    If there is an error, no file is changed and nothing is printed to stdout, except the report of `explain`, or of `--check` without `--diff`. \
                    A function call returns its ResourceList as it came, with the errors in `results`. \
                    With `--check`, each change is an error there. Commands that print no manifests refuse a function call.\n\n\
-                   `--check` exits with `1` for a change, for an agent without its record ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. With `--strict`, all of these except changes are errors. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
-                   resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources). With `--strict` it fails.\n\n\
+                   `--check` exits with `1` for a change, for an agent without its record ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
+                   resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources).\n\n\
+                   The exit code is `1` if there is something to do, and `2` if it could not be done. `--strict` adds warnings to the first: nothing is written, and the exit \
+                   code is `1`. The messages stay as they are; the last lines name the setting that accepts those warnings which may last ([`warnings.ignore`](configuration.md#warningsignore)).\n\n\
                    `--output json` prints a [report](report.md) for programs.\n\n\
                    Diagnostics and the summary are written to stderr. In the summary, `without pod template` counts resources that have \
                    none, such as Services, custom resources of an unknown kind \
@@ -52,12 +54,14 @@ const JAPANESE: CliPageWords = CliPageWords {
                    エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` の結果と、`--diff` を付けない `--check` の結果は出力します。\
                    KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\
                    `--check` では、変更が必要なものもエラーになります。マニフェストを出力しないコマンドは、KRM function としては使えません。\n\n\
-                   `--check` は、次のどれかがあれば `1` で終了します。`--strict` を付けると、変更以外はエラーになります。\n\n\
+                   `--check` は、次のどれかがあれば `1` で終了します。\n\n\
                    - 変更が必要なもの\n\
                    - `record` のないエージェント（[`record-lost`](reasons.md#record-lost)）\n\
                    - `onError: skip` で、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメント\n\n\
                    `--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
-                   警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
+                   警告 [`no-resources`](reasons.md#no-resources) を出して成功します。\n\n\
+                   終了コードは、することが残っていれば `1`、できなければ `2` です。`--strict` を付けると、警告も前者に含めます。警告があれば何も書き出さず、`1` で終了します。\
+                   メッセージは変わりません。そのまま残してよい警告を許容する設定（[`warnings.ignore`](configuration.md#warningsignore)）は、末尾の行に示します。\n\n\
                    `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
                    メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソース、\
                    未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）、\

@@ -78,7 +78,7 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
         (
             ReasonGroup::Said,
             "Warnings and info messages",
-            "Reported in addition to a decision; they do not stop the run. With `--strict`, warnings become errors; info messages do not.",
+            "Reported in addition to a decision; they do not stop the run. With `--strict`, nothing is written beside a warning, and the exit code is 1; info messages do not count.",
         ),
     ],
     seen: ["what you see", "ids"],
@@ -120,7 +120,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
         (
             ReasonGroup::Said,
             "警告と情報",
-            "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告はエラーになります（情報はなりません）。",
+            "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告があれば何も書き出さず、終了コードは 1 になります（情報は数えません）。",
         ),
     ],
     seen: ["症状", "参照する ID"],

@@ -28,7 +28,7 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     let strict = folder.run(&["inject", "--strict", "-i", "."]);
     assert_eq!(
         (strict.code, folder.read("b/web.yaml").as_str()),
-        (Some(2), web),
+        (Some(1), web),
         "{}",
         strict.stderr
     );
