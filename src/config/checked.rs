@@ -1,8 +1,13 @@
 //! Text and numbers that Kubernetes or the agent restrict beyond their type: the check, its sentence and the schema's pattern.
 
 use crate::config::go_regexp;
+use crate::config::grammar::{
+    is_api_url, is_config_location, is_data_key, is_host_text, is_image, is_kind, is_label,
+    is_metadata_name, is_qualified, is_subdomain,
+};
+#[cfg(test)]
+use crate::config::tests::patterns;
 use crate::config::violation::Violation;
-use regex_automata::nfa::thompson::pikevm::PikeVM;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
@@ -11,7 +16,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::OnceLock;
 
 /// Reads types from text and writes them as text. The keyword is that of their JSON Schema.
 macro_rules! texts {
@@ -59,9 +63,10 @@ impl<T: FromStr<Err = Violation>> Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// Declares text of a pattern: its words in a message, the help, and its length in bytes.
+/// Declares text of a form: its words in a message, the help, its length in bytes, and the function that judges it. The schema has
+/// a pattern for each.
 macro_rules! checked {
-    ($($(#[doc = $doc:literal])* $Name:ident: $must_be:literal, $help:literal, $length:expr, $pattern:expr;)*) => {$(
+    ($($(#[doc = $doc:literal])* $Name:ident: $must_be:literal, $help:literal, $length:expr, $is_of_form:expr;)*) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub(crate) struct $Name(String);
@@ -77,8 +82,8 @@ macro_rules! checked {
             type Err = Violation;
 
             fn from_str(text: &str) -> Result<Self, Violation> {
-                static PATTERN: Pattern = Pattern::new($pattern);
-                if $length.contains(&text.len()) && PATTERN.matches(text) {
+                let is_of_form: fn(&str) -> bool = $is_of_form;
+                if $length.contains(&text.len()) && is_of_form(text) {
                     return Ok(Self(text.to_owned()));
                 }
                 Err(Violation::found($must_be, text).with_help($help))
@@ -99,90 +104,49 @@ macro_rules! checked {
             }
         }
 
-        texts! { $Name: "pattern" = $pattern; }
-    )*};
-}
+        texts! { $Name: "pattern" = patterns::of(stringify!($Name)); }
+    )*
 
-/// A pattern, which is compiled when it is first needed.
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub(super) text: &'static str,
-    compiled: OnceLock<Option<PikeVM>>,
-}
-
-impl Pattern {
-    pub(super) const fn new(text: &'static str) -> Self {
-        Pattern {
-            text,
-            compiled: OnceLock::new(),
-        }
-    }
-
-    pub(super) fn matches(&self, text: &str) -> bool {
-        self.compiled
-            .get_or_init(|| PikeVM::new(self.text).ok())
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(&mut pattern.create_cache(), text))
-    }
-}
-
-/// A DNS subdomain.
-macro_rules! subdomain {
-    () => {
-        r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+        /// The forms by the names of their types.
+        #[cfg(test)]
+        pub(super) const FORMS: &[(&str, fn(&str) -> bool)] =
+            &[$((stringify!($Name), |text| text.parse::<$Name>().is_ok())),*];
     };
 }
 
-/// A label's value, or a name without prefix.
-macro_rules! qualified {
-    () => {
-        "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
-    };
-}
-
-pub(crate) use {qualified, subdomain};
-
-// Empty text unsets an optional setting, so that the patterns of their types take it.
 checked! {
     /// The name of a Secret, ConfigMap or other object: a DNS subdomain.
     ObjectName: "the name of a Kubernetes object",
-        "lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends", 1..=253, concat!("^(", subdomain!(), ")?$");
+        "lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends", 1..=253, is_subdomain;
     /// The name of a namespace: a DNS label.
     Namespace: "the name of a namespace",
-        "lower-case letters, digits and `-`, at most 63; a letter or digit at both ends", 1..=63, "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$";
+        "lower-case letters, digits and `-`, at most 63; a letter or digit at both ends", 1..=63, is_label;
     /// A key in a Secret or ConfigMap, which becomes a file's name.
     DataKey: "a key of a Secret or ConfigMap",
-        "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, r"^\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$";
+        "letters, digits, `-`, `_` and `.`, at most 253", 1..=253, is_data_key;
     /// A container image: registry, path, tag and digest; or with a placeholder, which a later tool replaces.
     Image: "a container image",
-        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits", 1..=1000, concat!(
-            r"^((([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?",
-            r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*",
-            r"(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha(256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128}))?",
-            r"|[!-~]*(\$|#\{|__[A-Z])[!-~]*)?$",
-        );
+        "for example `registry.example.com/agent:v1`, without `https://` and spaces; a digest is `@sha256:` and 64 digits", 1..=1000, is_image;
     /// A URL or path from which the agent reads its configuration.
     ConfigLocation: "a location of the agent configuration",
-        "use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path", 1..=4096, r"^((https?://|s3://|file:///|/)[^\x00-\x20\x7f]*)?$";
+        "use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path", 1..=4096, is_config_location;
     /// The URL of an HTTP API. The agent drops a path.
     ApiUrl: "an HTTP URL without a path",
-        "for example `https://api.mackerelio.com/`; the agent ignores a path", 1..=4096, r"^(https?://[^/?#\x00-\x20\x7f]+/?)?$";
+        "for example `https://api.mackerelio.com/`; the agent ignores a path", 1..=4096, is_api_url;
     /// Text with properties of the pod. No variable has a colon in its name.
     HostText: "text with known references",
-        "use `$(namespace)`, `$(label:KEY)` or the name of a variable", 0..=usize::MAX, concat!(
-            r"^([^$]|\$([^(]|\((label:(", subdomain!(), "/)?", qualified!(), r"|[^:)]*)\)|\([^)]*$))*\$?$",
-        );
+        "use `$(namespace)`, `$(label:KEY)` or the name of a variable", 0..=usize::MAX, is_host_text;
     /// The full name of a label or annotation: `[prefix/]name`.
     MetadataName: "the name of a label or annotation",
-        "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63", 1..=317, concat!("^(", subdomain!(), "/)?", qualified!(), "$");
+        "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63", 1..=317, is_metadata_name;
     /// An API group; `""` is the core group.
     Group: "an API group",
-        "use it without a version, such as `apps`; the core group is `\"\"`", 0..=253, concat!("^(", subdomain!(), ")?$");
+        "use it without a version, such as `apps`; the core group is `\"\"`", 0..=253, |text| text.is_empty() || is_subdomain(text);
     /// A kind.
-    Kind: "a kind", "use the kind as in the manifest, such as `Deployment`", 1..=63, "^[A-Z][A-Za-z0-9]{0,62}$";
+    Kind: "a kind", "use the kind as in the manifest, such as `Deployment`", 1..=63, is_kind;
     /// A label's value.
     LabelValue: "a label's value",
-        "letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends", 0..=63, concat!("^(", qualified!(), ")?$");
+        "letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends", 0..=63, |text| text.is_empty() || is_qualified(text);
 }
 
 /// A Go regular expression.

@@ -127,7 +127,7 @@ impl Rules {
             (Rule::Word(words), Json::String(text)) if !words.contains(&text.as_str()) => {
                 Violation::found(&format!("one of {}", listed(words)), text)
             }
-            (Rule::Text(form), Json::String(text)) if !form.pattern.matches(text) => {
+            (Rule::Text(form), Json::String(text)) if !(form.is_of_form)(text) => {
                 Violation::new("has an invalid value").with_help(form.help)
             }
             // The type of Kubernetes reads a port as a name, too.

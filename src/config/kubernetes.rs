@@ -1,6 +1,9 @@
 //! Settings of Kubernetes types, and what Kubernetes checks of their values beyond the types.
 
-use crate::config::checked::{Pattern, qualified, subdomain};
+use crate::config::grammar::{
+    is_absolute_path, is_amount_of_memory, is_container_amount, is_data_key, is_divisor, is_header,
+    is_inner_path, is_label, is_mount_path, is_pod_field, is_printable, is_subdomain, is_variable,
+};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path::is_at_or_below;
 use crate::manifest::quantity::nanos;
@@ -64,7 +67,7 @@ pub(super) enum Rule {
 /// A form of text, and the help for another one.
 #[derive(Debug)]
 pub(super) struct Form {
-    pub(super) pattern: Pattern,
+    pub(super) is_of_form: fn(&str) -> bool,
     pub(super) help: &'static str,
 }
 
@@ -76,53 +79,35 @@ const MAX_PORT: i64 = u16::MAX as i64;
 /// The largest number of users, groups and seconds.
 const MAX: i64 = i32::MAX as i64;
 
-/// A name in a path: neither empty nor `..`, and without these characters.
-macro_rules! path_name {
-    ($without:literal) => {
-        concat!(
-            r"(\.{0,2}[^./",
-            $without,
-            "][^/",
-            $without,
-            r"]*|\.{3}[^/",
-            $without,
-            r"]*|\.)"
-        )
+/// Declares forms of text: the name, the function that judges the whole text, and the help.
+macro_rules! forms {
+    ($($NAME:ident: $is_of_form:expr, $help:literal;)*) => {
+        $(static $NAME: Form = Form {
+            is_of_form: $is_of_form,
+            help: $help,
+        };)*
+
+        /// The forms by their names.
+        #[cfg(test)]
+        pub(super) const FORMS: &[(&str, &Form)] = &[$((stringify!($NAME), &$NAME)),*];
     };
 }
 
-/// Declares forms of text: the name, the pattern of the whole text, and the help.
-macro_rules! forms {
-    ($($NAME:ident: $pattern:expr, $help:literal;)*) => {$(
-        static $NAME: Form = Form {
-            pattern: Pattern::new(concat!("^(", $pattern, ")$")),
-            help: $help,
-        };
-    )*};
-}
-
 forms! {
-    ABSOLUTE_PATH: concat!("/+(", path_name!(""), "(/+", path_name!(""), ")*/*)?"), "use an absolute path without `..`";
-    AMOUNT: r"[0-9]+(\.[0-9]+)?([kMGTPE]|[KMGTPE]i|[eE][0-9]+)?", "for example `64Mi`";
-    DATA_KEY: r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*", "use a key of the object";
-    DIVISOR: "0|1([mkMGTPE]|[KMGTPE]i)?", "for example `1Mi`";
-    FIELD: concat!(
-        r"metadata\.(name|namespace|uid|(labels|annotations)\['(",
-        subdomain!(),
-        "/)?",
-        qualified!(),
-        r"'\])|",
-        r"spec\.(nodeName|serviceAccountName)|status\.(hostIP|podIP)s?",
-    ), "for example `spec.nodeName` or `metadata.labels['app']`";
-    HEADER: "[A-Za-z0-9-]+", "use the name of a header";
-    INNER_PATH: concat!("(", path_name!(""), "(/+", path_name!(""), ")*/*)?"), "use a relative path without `..`";
-    MOUNT_PATH: concat!("(/+", path_name!(":"), ")+/*"), "use a path below `/`, without `:` and `..`";
-    OBJECT_NAME: subdomain!(), "use the name of an object";
-    PREFIX: "[!-<>-~]*", "use letters, digits, `_`, `-` and `.`";
-    PROFILE: "[!-~]+", "use a name without spaces";
-    RESOURCE: r"(requests|limits)\.(cpu|memory|ephemeral-storage)", "for example `limits.memory`";
-    VARIABLE: "[!-<>-~]+", "use letters, digits, `_`, `-` and `.`";
-    VOLUME: "[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?", "use at most 48 lower-case letters, digits and `-`";
+    ABSOLUTE_PATH: is_absolute_path, "use an absolute path without `..`";
+    AMOUNT: is_amount_of_memory, "for example `64Mi`";
+    DATA_KEY: is_data_key, "use a key of the object";
+    DIVISOR: is_divisor, "for example `1Mi`";
+    FIELD: is_pod_field, "for example `spec.nodeName` or `metadata.labels['app']`";
+    HEADER: is_header, "use the name of a header";
+    INNER_PATH: is_inner_path, "use a relative path without `..`";
+    MOUNT_PATH: is_mount_path, "use a path below `/`, without `:` and `..`";
+    OBJECT_NAME: is_subdomain, "use the name of an object";
+    PREFIX: |text| text.is_empty() || is_variable(text), "use letters, digits, `_`, `-` and `.`";
+    PROFILE: is_printable, "use a name without spaces";
+    RESOURCE: is_container_amount, "for example `limits.memory`";
+    VARIABLE: is_variable, "use letters, digits, `_`, `-` and `.`";
+    VOLUME: |text| text.len() <= 48 && is_label(text), "use at most 48 lower-case letters, digits and `-`";
 }
 
 const HOOK: Rule = OneOf(&["exec", "httpGet", "sleep", "tcpSocket"]);

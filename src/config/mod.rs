@@ -41,6 +41,7 @@ mod checked;
 mod container_rules;
 mod cross_checks;
 pub(crate) mod go_regexp;
+mod grammar;
 mod kubernetes;
 mod label_selector;
 mod layers;

@@ -6,7 +6,7 @@
 
 use crate::config::checked::{MetadataName, texts};
 #[cfg(test)]
-use crate::config::checked::{Pattern, qualified, subdomain};
+use crate::config::tests::patterns;
 use crate::config::violation::Violation;
 use crate::manifest::expansion::references;
 use std::fmt;
@@ -40,24 +40,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A service or a role, as the schema describes it.
-#[cfg(test)]
-macro_rules! part {
-    () => {
-        concat!(
-            r"([A-Za-z0-9][A-Za-z0-9_-]{1,62}|\$\((namespace|label:(",
-            subdomain!(),
-            "/)?",
-            qualified!(),
-            r")\))"
-        )
-    };
-}
-
-#[cfg(test)]
-const PATTERN: &str = concat!("^", part!(), ":", part!(), "$");
-
-texts! { Role: "pattern" = PATTERN; }
+texts! { Role: "pattern" = patterns::of("Role"); }
 
 impl Role {
     /// Returns the keys of the labels that it refers to.
@@ -79,8 +62,7 @@ impl Role {
     }
 }
 
-/// Returns true for a service and a role. Most starts read one, and to compile the pattern takes longer than the rest of the
-/// configuration.
+/// Returns true for a service and a role.
 fn is_role(text: &str) -> bool {
     text.match_indices(':').any(|(colon, _)| {
         let (service, role) = text.split_at(colon);
@@ -121,7 +103,7 @@ impl FromStr for Role {
 
 #[cfg(test)]
 mod tests {
-    use super::{PATTERN, Pattern, Role};
+    use super::Role;
 
     #[test]
     fn parts_of_a_role_may_stand_for_properties_of_the_pod() {
@@ -140,48 +122,6 @@ mod tests {
                 role.as_ref().map(ToString::to_string).ok(),
                 is_role.then(|| text.to_owned())
             );
-        }
-    }
-    #[test]
-    fn the_pattern_describes_what_is_taken() {
-        let long = ["a".repeat(63), "a".repeat(64)];
-        let parts = [
-            "",
-            "a",
-            "ab",
-            "-ab",
-            "_ab",
-            "a-_",
-            "a.b",
-            "a b",
-            "売り場",
-            "$(namespace)",
-            "$(name)",
-            "$(label:app)",
-            "$(label:a.b/c)",
-            "$(label:a:b)",
-            "$(label:)",
-            "$(label:app",
-            "$()",
-            "$",
-            &long[0],
-            &long[1],
-        ];
-        let pattern = Pattern::new(PATTERN);
-        for service in parts {
-            for role in parts {
-                for text in [
-                    format!("{service}:{role}"),
-                    format!("{service}{role}"),
-                    format!("{service}:{role}:ab"),
-                ] {
-                    assert_eq!(
-                        text.parse::<Role>().is_ok(),
-                        pattern.matches(&text),
-                        "{text}"
-                    );
-                }
-            }
         }
     }
 }

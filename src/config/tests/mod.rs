@@ -1,6 +1,7 @@
 //! The generated files `docs/config/schema.json` and `docs/config/example.yaml`, which the program contains.
 
 mod example;
+pub(super) mod patterns;
 mod schema;
 
 use crate::config::{EXAMPLE, SCHEMA};

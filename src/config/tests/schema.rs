@@ -1,7 +1,8 @@
 //! The configuration's JSON Schema, from the types of the settings. The program has it as a file.
 
-use crate::config::kubernetes::{PATHS, PORT, Rule, is_refused, range, rules};
+use crate::config::kubernetes::{FORMS, Form, PATHS, PORT, Rule, is_refused, range, rules};
 use crate::config::spec::Spec;
+use crate::config::tests::patterns;
 use crate::config::{API_VERSION, KIND};
 use crate::manifest::dotted_path;
 use schemars::generate::SchemaSettings;
@@ -178,10 +179,18 @@ fn add_rules(schema: &mut Json, path: &str) {
             }
             Rule::Text(form) => {
                 object.insert("description".to_owned(), form.help.into());
-                object.insert("pattern".to_owned(), form.pattern.text.into());
+                object.insert("pattern".to_owned(), pattern_of(form).into());
             }
         }
     }
+}
+
+fn pattern_of(form: &Form) -> &'static str {
+    let (name, _) = FORMS
+        .iter()
+        .find(|(_, known)| std::ptr::eq(*known, form))
+        .expect("each form is declared");
+    patterns::of(name)
 }
 
 /// Lists the words of an enum, each with its sentence.
