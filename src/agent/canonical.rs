@@ -7,6 +7,7 @@ use crate::manifest::quantity::nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// A short fingerprint. It is no protection against forgery: a user who can edit the manifest can edit the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -14,13 +15,51 @@ use std::collections::BTreeMap;
 pub struct Digest(u32);
 
 impl Digest {
-    /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
     pub fn of(text: &str) -> Self {
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
-        Self((hash >> 32) as u32 ^ hash as u32)
+        Fnv::default().with(text.as_bytes()).folded()
+    }
+
+    /// Returns the digest of a value's JSON.
+    pub fn of_json(value: &impl Serialize) -> Self {
+        let mut hash = Fnv::default();
+        // The keys are text, and a hash takes any bytes.
+        let _ = serde_json::to_writer(&mut hash, value);
+        hash.folded()
+    }
+}
+
+/// FNV-1a (64 bits) of what is written.
+#[derive(Clone, Copy)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn with(self, bytes: &[u8]) -> Self {
+        Self(bytes.iter().fold(self.0, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        }))
+    }
+
+    /// Folds it to 32 bits, as its authors recommend for shorter values.
+    #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
+    fn folded(self) -> Digest {
+        Digest((self.0 >> 32) as u32 ^ self.0 as u32)
+    }
+}
+
+impl Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self = self.with(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -183,12 +222,12 @@ impl CanonicalForm {
         let is_reference = ReplaceableName::is_reference;
         let mut names = take_names(&mut container, &mut volumes, |name| !is_reference(name));
         let mut value = list(&container, &volumes);
-        let digest_with_references = Digest::of(&value.to_string());
+        let digest_with_references = Digest::of_json(&value);
         let mut digest = digest_with_references;
         let references = take_names(&mut container, &mut volumes, is_reference);
         if !references.is_empty() {
             value = list(&container, &volumes);
-            digest = Digest::of(&value.to_string());
+            digest = Digest::of_json(&value);
         }
         names.extend(references);
         Self {

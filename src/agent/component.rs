@@ -46,20 +46,20 @@ pub struct Component {
 }
 
 impl Component {
-    /// Makes a component that needs nothing. `plan` is everything that is added for it.
+    /// Makes a component that needs nothing. `plan` is the digest of everything that is added for it.
     pub fn new(
         kind: ComponentKind,
         list: ContainerList,
         container: Value,
         volumes: Vec<(Volume, Value)>,
-        plan: &Value,
+        plan: Digest,
     ) -> Self {
         let values: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
         let canonical = CanonicalForm::of(container.clone(), values.clone());
         let record = ComponentRecord {
             list,
             position: WaitForPosition::Last,
-            plan: Digest::of(&plan.to_string()),
+            plan,
             value: canonical.digest,
             names: canonical.name_digests(),
             volumes: volumes.iter().map(|(volume, _)| volume.clone()).collect(),

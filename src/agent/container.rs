@@ -1,5 +1,6 @@
 //! The agent's container and volumes, made from the configuration and the pod's properties.
 
+use crate::agent::canonical::Digest;
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
@@ -9,6 +10,7 @@ use crate::agent::prerequisites::{Prerequisites, env_from_item};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
 use crate::config::{Config, amount_path, without_empty};
 use crate::mackerel::names::{CONTAINER, Sidecar, Volume};
+use crate::manifest::dotted_path::{field, field_mut};
 use crate::manifest::pod_template::ContainerList;
 use crate::manifest::qos;
 use k8s_openapi::api::core::v1::ResourceRequirements;
@@ -61,13 +63,14 @@ fn agent(config: &Config, shape: &AgentShape) -> Component {
         Sidecar::Container => ContainerList::Containers,
         Sidecar::Native => ContainerList::InitContainers,
     };
-    let values = volumes.iter().map(|(_, value)| value.clone()).collect();
-    let mut plan = vec![json!(list), container.clone(), values];
-    if !shape.pull_secrets.is_empty() {
-        plan.push(json!(shape.pull_secrets));
-    }
-    let plan = Value::Array(plan);
-    let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, &plan);
+    let values: Vec<&Value> = volumes.iter().map(|(_, value)| value).collect();
+    let pull_secrets = &shape.pull_secrets;
+    let plan = if pull_secrets.is_empty() {
+        Digest::of_json(&(list, &container, values))
+    } else {
+        Digest::of_json(&(list, &container, values, pull_secrets))
+    };
+    let mut agent = Component::new(ComponentKind::Agent, list, container, volumes, plan);
     agent.pull_secrets.clone_from(&shape.pull_secrets);
     agent.shape = Some(shape.clone());
     agent.access = Some(KubeletAccess::of(&config.spec));
@@ -95,15 +98,15 @@ fn prerequisites(config: &Config, agent: &Component) -> Prerequisites {
     Prerequisites::of(&agent.container, &agent.volume_list, optional)
 }
 
-/// The references to objects that may be optional, as JSON Pointers.
+/// The references to objects that may be optional, as dotted paths.
 const REFERENCES: [&str; 7] = [
-    "/valueFrom/secretKeyRef",
-    "/valueFrom/configMapKeyRef",
-    "/secretRef",
-    "/configMapRef",
-    "/secret",
-    "/configMap",
-    "/clusterTrustBundle",
+    "valueFrom.secretKeyRef",
+    "valueFrom.configMapKeyRef",
+    "secretRef",
+    "configMapRef",
+    "secret",
+    "configMap",
+    "clusterTrustBundle",
 ];
 
 /// Returns the references of a variable, an item of `envFrom` or a volume.
@@ -113,21 +116,17 @@ fn references(item: &Value) -> impl Iterator<Item = &Value> {
         .into_iter()
         .flatten()
         .chain([item])
-        .flat_map(|item| {
-            REFERENCES
-                .iter()
-                .filter_map(|pointer| item.pointer(pointer))
-        })
+        .flat_map(|item| REFERENCES.iter().filter_map(|path| field(item, path)))
 }
 
 /// Makes references optional, unless the user says `optional: false`: if the object does not exist, the whole pod does not start;
 /// without it at most the agent fails.
 fn make_optional(item: &mut Value) {
-    if let Some(Value::Array(sources)) = item.pointer_mut("/projected/sources") {
+    if let Some(Value::Array(sources)) = field_mut(item, "projected.sources") {
         sources.iter_mut().for_each(make_optional);
     }
-    for pointer in REFERENCES {
-        if let Some(Value::Object(reference)) = item.pointer_mut(pointer) {
+    for path in REFERENCES {
+        if let Some(Value::Object(reference)) = field_mut(item, path) {
             reference.entry("optional").or_insert(true.into());
         }
     }
@@ -151,15 +150,15 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
     let mut container = json!({
         "name": CONTAINER,
         "image": agent.image,
-        "env": environment(config),
         "resources": resources(config, shape.amounts),
-        "volumeMounts": mounts,
     });
+    container["env"] = Value::Array(environment(config));
+    container["volumeMounts"] = Value::Array(mounts);
     // The others are the settings of the same names.
-    let settings = json!(agent);
+    let mut settings = json!(agent);
     for field in FIELDS {
         if container.get(field).is_none() {
-            container[field] = settings[field].clone();
+            container[field] = settings[field].take();
         }
     }
     if shape.sidecar == Sidecar::Native {
@@ -171,7 +170,12 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         }
     }
     if let Value::Object(fields) = &mut container {
-        fields.retain(|_, value| ![json!(null), json!([]), json!({})].contains(value));
+        fields.retain(|_, value| match value {
+            Value::Null => false,
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(members) => !members.is_empty(),
+            _ => true,
+        });
     }
     ordered(container)
 }
@@ -205,7 +209,8 @@ fn volumes(config: &Config, token: Token) -> Vec<(Volume, Value)> {
     let settings = &config.spec.agent;
     let mut volumes = Vec::new();
     let mut push = |volume: Volume, kind: &str, source: Value| {
-        let value = json!({"name": volume.name(), kind: source});
+        let mut value = json!({"name": volume.name()});
+        value[kind] = source;
         volumes.push((volume, value));
     };
     if let Some(tmp) = &settings.tmp {

@@ -59,8 +59,10 @@ pub(super) fn environment(config: &Config) -> Vec<Value> {
     let given = &spec.agent.env;
     env.retain(|own| given.iter().all(|given| own["name"] != *given.name));
     let secret = &spec.api_key.secret_key_ref;
-    let reference = json!({"secretKeyRef": {"name": secret.name, "key": secret.key}});
-    let mut key = json!({"name": API_KEY, "valueFrom": reference});
+    let mut key = json!({
+        "name": API_KEY,
+        "valueFrom": {"secretKeyRef": {"name": secret.name, "key": secret.key}},
+    });
     let mut configured = Vec::new();
     for (index, variable) in given.iter().enumerate() {
         if config.is_annotated(&format!("agent.env[{index}]")) {
@@ -99,9 +101,6 @@ fn value(
     if WITH_PROPERTIES.contains(&setting.path) {
         text = text.map(|text| properties.resolve(&text));
     }
-    let labels: Vec<String> = (0..properties.labels.len()).map(label_variable).collect();
-    let mut kept = REFERABLE.to_vec();
-    kept.extend(labels.iter().map(String::as_str));
     let annotated = match form {
         VariableForm::ConfigFile => "agent.config.location",
         _ => setting.path,
@@ -110,7 +109,12 @@ fn value(
         VariableForm::IgnorePattern => Some(ignored(text.as_deref())),
         // They are no settings of `agent`.
         VariableForm::SecretKey | VariableForm::Connection => None,
-        _ if config.is_annotated(annotated) => Some(literal(&text?, &kept)),
+        _ if config.is_annotated(annotated) => {
+            let labels: Vec<String> = (0..properties.labels.len()).map(label_variable).collect();
+            let mut kept = REFERABLE.to_vec();
+            kept.extend(labels.iter().map(String::as_str));
+            Some(literal(&text?, &kept))
+        }
         _ => text,
     }
 }

@@ -4,6 +4,7 @@
 use crate::agent::prerequisites::env_from_item;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{API_KEY, Volume};
+use crate::manifest::dotted_path::field_mut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -101,17 +102,17 @@ impl ReplaceableName {
 /// The beginning of a reference by a variable.
 const OF_VARIABLES: &str = "env:";
 
-/// The fields that name an object, as JSON Pointers, in a variable, an item of `envFrom` and a volume.
+/// The fields that name an object, as dotted paths, in a variable, an item of `envFrom` and a volume.
 const OF_VARIABLE: [&str; 2] = [
-    "/valueFrom/secretKeyRef/name",
-    "/valueFrom/configMapKeyRef/name",
+    "valueFrom.secretKeyRef.name",
+    "valueFrom.configMapKeyRef.name",
 ];
-const OF_ENV_FROM: [&str; 2] = ["/secretRef/name", "/configMapRef/name"];
+const OF_ENV_FROM: [&str; 2] = ["secretRef.name", "configMapRef.name"];
 const OF_VOLUME: [&str; 4] = [
-    "/configMap/name",
-    "/image/reference",
-    "/secret/secretName",
-    "/persistentVolumeClaim/claimName",
+    "configMap.name",
+    "image.reference",
+    "secret.secretName",
+    "persistentVolumeClaim.claimName",
 ];
 
 /// Visits each name in a container and its volumes.
@@ -120,14 +121,14 @@ pub fn for_each_name(
     volumes: &mut [Value],
     mut visit: impl FnMut(ReplaceableName, &mut Value),
 ) {
-    let mut visit_in = |item: &mut Value, pointers: &[&str], name: ReplaceableName| {
-        for pointer in pointers {
-            if let Some(value) = item.pointer_mut(pointer) {
+    let mut visit_in = |item: &mut Value, paths: &[&str], name: ReplaceableName| {
+        for path in paths {
+            if let Some(value) = field_mut(item, path) {
                 visit(name.clone(), value);
             }
         }
     };
-    visit_in(container, &["/image"], ReplaceableName::Image);
+    visit_in(container, &["image"], ReplaceableName::Image);
     for variable in items(container, "env") {
         let name = match text(variable, "name") {
             API_KEY => ReplaceableName::Secret,
@@ -146,17 +147,17 @@ pub fn for_each_name(
             // Its ConfigMap is one of Kubernetes.
             Some(Volume::Token) => {}
             _ => {
-                for pointer in OF_VOLUME {
-                    let kind = pointer.split('/').nth(1).unwrap_or_default();
+                for path in OF_VOLUME {
+                    let (kind, _) = path.split_once('.').unwrap_or((path, ""));
                     let field = ReplaceableName::Reference(format!("{name}.{kind}"));
-                    visit_in(volume, &[pointer], field);
+                    visit_in(volume, &[path], field);
                 }
                 let Some(projected) = volume.get_mut("projected") else {
                     continue;
                 };
                 for (index, source) in items(projected, "sources").enumerate() {
                     let field = ReplaceableName::Reference(format!("{name}.projected[{index}]"));
-                    visit_in(source, &["/configMap/name", "/secret/name"], field);
+                    visit_in(source, &["configMap.name", "secret.name"], field);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The init container that delays the pod's containers until hosts accept TCP connections. It runs this program.
 
+use crate::agent::canonical::Digest;
 use crate::agent::component::Component;
 use crate::agent::component_kind::{ComponentKind, WAIT_FOR_CONTAINER};
 use crate::agent::endpoint::{Endpoint, EndpointError};
@@ -28,9 +29,9 @@ pub fn wait_for(
 ) -> Component {
     let container = container(config, image, &endpoints, amounts);
     let position = config.spec.wait_for.position;
-    let plan = json!([position, container, pull_secrets]);
+    let plan = Digest::of_json(&(position, &container, &pull_secrets));
     let list = ContainerList::InitContainers;
-    let mut component = Component::new(ComponentKind::WaitFor, list, container, Vec::new(), &plan);
+    let mut component = Component::new(ComponentKind::WaitFor, list, container, Vec::new(), plan);
     component.record.position = position;
     component.pull_secrets = pull_secrets;
     component.endpoints = endpoints;

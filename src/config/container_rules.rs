@@ -5,7 +5,7 @@ use crate::config::agent::{AgentSettings, AgentVolume};
 use crate::config::checked::MetadataName;
 use crate::config::kubernetes::{PATHS, PORT, Rule, pointer, quantity, range, rules, whole_number};
 use crate::config::table::of_variable;
-use crate::config::values::{MERGED, join};
+use crate::config::values::join;
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, secret};
@@ -16,6 +16,7 @@ use crate::manifest::expansion::references;
 use crate::manifest::quantity::nanos;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use serde_json::{Map, Value as Json, json};
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 /// Returns the rules that the settings break: those about single values, then the others.
@@ -25,11 +26,10 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         found: Vec::new(),
         version: config.spec.kubernetes_version,
     };
-    let values = config.values();
+    let values = LazyCell::new(|| config.values());
     for path in PATHS {
         // The defaults keep the rules, and an empty mapping sets nothing.
-        let is_given = config.is_explicit(path) || !MERGED.contains(&path);
-        if is_given
+        if config.is_explicit(path)
             && let Some(value) = values.pointer(&pointer(path))
             && !value.is_null()
             && *value != json!([])

@@ -1,5 +1,7 @@
 //! Dotted paths: `select.podSelector.matchLabels.app\.kubernetes\.io/name`.
 
+use serde_json::Value;
+
 /// Splits a dotted path into its parts; `\.` is a dot within a part, `\\` a backslash.
 pub(crate) fn parts(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
@@ -31,6 +33,18 @@ pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
 pub(crate) fn ends(path: &str) -> impl Iterator<Item = usize> {
     let above = path.rmatch_indices(['.', '[']).map(|(end, _)| end);
     std::iter::once(path.len()).chain(above)
+}
+
+/// Returns a field by the names of the fields on the way to it: `secretRef.name`
+pub(crate) fn field<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.')
+        .try_fold(value, |value, name| value.get(name))
+}
+
+/// Returns a field to change it.
+pub(crate) fn field_mut<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+    path.split('.')
+        .try_fold(value, |value, name| value.get_mut(name))
 }
 
 #[cfg(test)]
