@@ -220,16 +220,19 @@ pub struct CanonicalForm {
 impl CanonicalForm {
     pub fn of(mut container: Value, mut volumes: Vec<Value>) -> Self {
         let is_reference = ReplaceableName::is_reference;
-        let mut names = take_names(&mut container, &mut volumes, |name| !is_reference(name));
+        let mut has_references = false;
+        let mut names = take_names(&mut container, &mut volumes, |name| {
+            has_references |= is_reference(name);
+            !is_reference(name)
+        });
         let mut value = list(&container, &volumes);
         let digest_with_references = Digest::of_json(&value);
         let mut digest = digest_with_references;
-        let references = take_names(&mut container, &mut volumes, is_reference);
-        if !references.is_empty() {
+        if has_references {
+            names.extend(take_names(&mut container, &mut volumes, is_reference));
             value = list(&container, &volumes);
             digest = Digest::of_json(&value);
         }
-        names.extend(references);
         Self {
             value,
             digest,

@@ -4,7 +4,7 @@ use crate::agent::canonical::Digest;
 use crate::agent::component::Component;
 use crate::agent::component_kind::ComponentKind;
 use crate::agent::environment::environment;
-use crate::agent::field_order::{FIELDS, arrange, ordered};
+use crate::agent::field_order::{arrange, ordered};
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Prerequisites, env_from_item};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
@@ -147,22 +147,28 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         }
     }
     mounts.extend(shape.volume_mounts.iter().map(|mount| json!(mount)));
+    let is_native = shape.sidecar == Sidecar::Native;
     let mut container = json!({
         "name": CONTAINER,
         "image": agent.image,
+        "command": agent.command,
+        "args": agent.args,
+        "imagePullPolicy": agent.image_pull_policy,
+        "restartPolicy": is_native.then_some("Always"),
+        "envFrom": agent.env_from,
+        "env": null,
+        "startupProbe": agent.startup_probe,
+        "readinessProbe": agent.readiness_probe,
+        "livenessProbe": agent.liveness_probe,
+        "lifecycle": agent.lifecycle,
         "resources": resources(config, shape.amounts),
+        "securityContext": agent.security_context,
+        "volumeMounts": null,
     });
-    container["env"] = Value::Array(environment(config));
-    container["volumeMounts"] = Value::Array(mounts);
-    // The others are the settings of the same names.
-    let mut settings = json!(agent);
-    for field in FIELDS {
-        if container.get(field).is_none() {
-            container[field] = settings[field].take();
-        }
-    }
-    if shape.sidecar == Sidecar::Native {
-        container["restartPolicy"] = json!("Always");
+    // Within `json!` they would be copied.
+    container["env"] = environment(config).into();
+    container["volumeMounts"] = mounts.into();
+    if is_native {
         for list in ["env", "envFrom"] {
             if let Some(items) = container[list].as_array_mut() {
                 items.iter_mut().for_each(make_optional);

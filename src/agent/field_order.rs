@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The fields of the agent's container, in the usual order.
-pub const FIELDS: &[&str] = &[
+const FIELDS: &[&str] = &[
     "name",
     "image",
     "command",
@@ -58,6 +58,14 @@ fn arrange_at(value: &mut Value, path: &str, keys: &[&str]) {
             .iter_mut()
             .for_each(|item| arrange_at(item, path, keys)),
         Value::Object(fields) if path.is_empty() => {
+            let place = |field: &String| keys.iter().position(|key| key == field);
+            if fields
+                .keys()
+                .map(|field| place(field).unwrap_or(keys.len()))
+                .is_sorted()
+            {
+                return;
+            }
             let first = keys
                 .iter()
                 .filter_map(|key| fields.shift_remove_entry(*key))

@@ -181,7 +181,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
 pub fn take_names(
     container: &mut Value,
     volumes: &mut [Value],
-    is_taken: impl Fn(&ReplaceableName) -> bool,
+    mut is_taken: impl FnMut(&ReplaceableName) -> bool,
 ) -> ReplaceableNames {
     let mut names = ReplaceableNames::new();
     for_each_name(container, volumes, |name, value| {

@@ -289,8 +289,8 @@ pub(super) fn amounts(setting: &str, resources: &ResourceRequirements) -> Vec<Co
                 .err()
                 .or_else(|| unknown_resource(name))
                 .or_else(|| fraction(name, &amount.0));
-            let paths = vec![path(list, name)];
-            found.extend(wrong.map(|violation| Conflict::about(paths, violation)));
+            let conflict = |violation| Conflict::about(vec![path(list, name)], violation);
+            found.extend(wrong.map(conflict));
         }
     }
     // A mistyped unit such as `128m` for `128Mi` is above or below anything.
