@@ -60,6 +60,19 @@ pub(crate) fn written(
     Ok(output.stdout.len() as u64)
 }
 
+/// The instructions of one run, counted by callgrind; none where it is not installed.
+pub(crate) fn instructions(program: &Path, arguments: &[&Path]) -> Option<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args(arguments)
+        .output()
+        .ok()?;
+    String::from_utf8_lossy(&output.stderr)
+        .lines()
+        .find_map(|line| line.split_once("Collected : ")?.1.parse().ok())
+}
+
 /// The figures of one run.
 pub(crate) struct Run {
     pub(crate) taken: Taken,

@@ -122,8 +122,9 @@ fn compare(mut arguments: impl Iterator<Item = String>) {
     if own {
         println!("\n| whole processes | processor time | wall time | times cat |");
         println!("| --- | ---: | ---: | ---: |");
-        start_up(&program, folder.path());
+        start_up(&program);
         many_files(&program, folder.path());
+        instructions(&program, folder.path());
         println!("\n| twice as many | from | to | time |");
         println!("| --- | ---: | ---: | ---: |");
         linearity();
@@ -208,6 +209,9 @@ fn whole_inject(text: &str) -> String {
     edit::apply(text, &injection.edits)
 }
 
+/// A setting that changes each agent.
+const CHANGED: &str = "--set=agent.memo=changed";
+
 fn throughput(program: &Path, file: &Path, folder: &Path) {
     let text = std::fs::read_to_string(file).expect("the stream can be read");
     let name = file.file_stem().expect("a file name").to_string_lossy();
@@ -230,12 +234,13 @@ fn throughput(program: &Path, file: &Path, folder: &Path) {
     let [
         mut process,
         mut again,
+        mut update,
         mut by_stdin,
         mut on_all,
         mut ours,
         mut load_dump,
         mut lines,
-    ] = [const { Times(Vec::new()) }; 7];
+    ] = [const { Times(Vec::new()) }; 8];
     for _ in 0..rounds {
         let time = |door: ProcessDoor, file| {
             let (arguments, input) = door.call(file);
@@ -243,6 +248,9 @@ fn throughput(program: &Path, file: &Path, folder: &Path) {
         };
         process.add(time(ProcessDoor::File, file));
         again.add(time(ProcessDoor::File, &injected_file));
+        let arguments = ["inject", "--threads=1", CHANGED].map(Path::new);
+        let arguments = [&arguments[..], &[&injected_file]].concat();
+        update.add(children::time(program, &arguments, None).expect("the program updates"));
         by_stdin.add(time(ProcessDoor::Stdin, file));
         on_all.add(time(ProcessDoor::AllProcessors, file));
         ours.add_ours(|| whole_inject(&text));
@@ -252,6 +260,7 @@ fn throughput(program: &Path, file: &Path, folder: &Path) {
     for (program, times) in [
         (ProcessDoor::File.name(), &process),
         ("inject, the second run", &again),
+        ("inject, an update", &update),
         (ProcessDoor::Stdin.name(), &by_stdin),
         (ProcessDoor::AllProcessors.name(), &on_all),
         ("inject, in process", &ours),
@@ -343,43 +352,88 @@ fn memory(program: &Path, file: &Path, folder: &Path) {
     }
 }
 
-/// A configuration with settings of Kubernetes' types.
-const TYPED: &str = "\
-apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
-kind: AgentInjector
-spec:
-  agent:
-    env: [{name: TZ, value: Asia/Tokyo}]
-    resources: {limits: {memory: 256Mi}}
-";
+const DEPLOYMENT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/benches/inputs/deployment.yaml"
+);
 
-fn start_up(program: &Path, folder: &Path) {
-    let one = folder.join("one.yaml");
-    std::fs::write(&one, streams::of_bytes(Form::Helm, 1_000).text)
-        .expect("the temporary folder can be written to");
-    let config = folder.join("typed.yaml");
-    std::fs::write(&config, TYPED).expect("the temporary folder can be written to");
-    let (inject, config) = (
-        Path::new("inject"),
-        format!("--config={}", config.display()),
+/// A configuration with settings of Kubernetes' types.
+const TYPED: &str = concat!(
+    "--config=",
+    env!("CARGO_MANIFEST_DIR"),
+    "/benches/inputs/typed.yaml"
+);
+
+const STARTS: [(&str, &[&str]); 4] = [
+    (
+        "inject --no-config FILE",
+        &["inject", "--no-config", DEPLOYMENT],
+    ),
+    (
+        "inject --set=agent.roles=[…] FILE",
+        &["inject", "--set=agent.roles=[shop:web]", DEPLOYMENT],
+    ),
+    (
+        "inject --config FILE, with env and resources",
+        &["inject", TYPED, DEPLOYMENT],
+    ),
+    ("--version", &["--version"]),
+];
+
+fn start_up(program: &Path) {
+    let starts = STARTS.map(|(name, arguments)| (name, paths(arguments)));
+    let cat: (&str, &Path, &[&Path]) = (
+        "cat FILE of 1 KB",
+        Path::new("cat"),
+        &[Path::new(DEPLOYMENT)],
     );
-    let set = Path::new("--set=agent.roles=[shop:web]");
-    let runs: [(&str, &Path, &[&Path]); 5] = [
-        ("cat FILE of 1.1 KB", Path::new("cat"), &[&one]),
-        ("inject FILE", program, &[inject, &one]),
+    let ours = starts
+        .iter()
+        .map(|(name, arguments)| (*name, program, &**arguments));
+    beside_cat(&std::iter::once(cat).chain(ours).collect::<Vec<_>>(), 500);
+}
+
+fn paths<'a>(arguments: &[&'a str]) -> Vec<&'a Path> {
+    arguments.iter().copied().map(Path::new).collect()
+}
+
+/// Prints the instructions of starts and of whole streams of 1 MB, which are the same on a busy machine. Without callgrind the table
+/// is empty.
+fn instructions(program: &Path, folder: &Path) {
+    let [stream, list, injected] =
+        ["helm-1MB", "resource-list-1MB", "helm-1MB-injected"].map(|name| {
+            folder
+                .join(name)
+                .with_extension("yaml")
+                .display()
+                .to_string()
+        });
+    let text = std::fs::read_to_string(&stream).expect("the stream can be read");
+    std::fs::write(&injected, whole_inject(&text)).expect("the temporary folder can be written to");
+    let streams: [(&str, &[&str]); 3] = [
         (
-            "inject --set=agent.roles=[…] FILE",
-            program,
-            &[inject, set, &one],
+            "inject, a stream of 1 MB",
+            &["inject", "--threads=1", &stream],
         ),
         (
-            "inject --config FILE, with env and resources",
-            program,
-            &[inject, Path::new(&config), &one],
+            "inject, a ResourceList of 1 MB",
+            &["inject", "--threads=1", &list],
         ),
-        ("--version", program, &[Path::new("--version")]),
+        (
+            "update of the stream",
+            &["inject", "--threads=1", CHANGED, &injected],
+        ),
     ];
-    beside_cat(&runs, 500);
+    let count = |arguments| children::instructions(program, &paths(arguments));
+    let counted = STARTS
+        .into_iter()
+        .chain(streams)
+        .map_while(|(name, arguments)| Some((name, count(arguments)?)));
+    println!("\n| whole processes, one thread | instructions |");
+    println!("| --- | ---: |");
+    for (name, count) in counted {
+        println!("| {name} | {:.2} M |", count as f64 / 1e6);
+    }
 }
 
 /// A check of the whole corpus, which fails: few of its workloads have an agent, and some files are no YAML.
