@@ -112,6 +112,10 @@ fn is_default(context: FieldContext, field: &str, value: &Value) -> bool {
 
 /// Returns the canonical form: without defaults and empty values, quantities by value, keys sorted.
 pub fn canonicalize(value: &Value) -> Value {
+    canonical(value.clone())
+}
+
+fn canonical(value: Value) -> Value {
     canonical_at(value, FieldContext::Other).unwrap_or(Value::Null)
 }
 
@@ -134,41 +138,37 @@ fn is_token_mount(mount: &Value) -> bool {
     text("mountPath") == TOKEN_FOLDER && text("name").starts_with("kube-api-access-")
 }
 
-fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
+fn canonical_at(value: Value, context: FieldContext) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Object(fields) => {
-            let mut sorted: Vec<(&String, Value)> = fields
-                .iter()
+            let mut fields: Map<String, Value> = fields
+                .into_iter()
                 .filter_map(|(key, field)| {
-                    let field = canonical_at(field, context_of(context, key))?;
-                    (!is_default(context, key, &field)).then_some((key, field))
+                    let field = canonical_at(field, context_of(context, &key))?;
+                    (!is_default(context, &key, &field)).then_some((key, field))
                 })
                 .collect();
-            sorted.sort_by_key(|(key, _)| *key);
-            let sorted: Map<String, Value> = sorted
-                .into_iter()
-                .map(|(key, field)| (key.clone(), field))
-                .collect();
-            (!sorted.is_empty()).then_some(Value::Object(sorted))
+            fields.sort_keys();
+            (!fields.is_empty()).then_some(Value::Object(fields))
         }
         Value::Array(items) => {
-            let added = |item: &&Value| context == FieldContext::Mounts && is_token_mount(item);
+            let added = |item: &Value| context == FieldContext::Mounts && is_token_mount(item);
             let items: Vec<Value> = items
-                .iter()
+                .into_iter()
                 .filter(|item| !added(item))
-                .map(canonicalize)
+                .map(canonical)
                 .collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::String(text) if context == FieldContext::Quantity => {
-            Some(by_value(text).map_or_else(|| value.clone(), Value::String))
+            Some(Value::String(by_value(&text).unwrap_or(text)))
         }
         Value::Number(number) if context == FieldContext::Quantity => {
             by_value(&number.to_string()).map(Value::String)
         }
         Value::String(text) if text.is_empty() => None,
-        scalar => Some(scalar.clone()),
+        scalar => Some(scalar),
     }
 }
 
@@ -198,10 +198,10 @@ fn by_value(quantity: &str) -> Option<String> {
 }
 
 /// Returns a container and its volumes as a list.
-fn list(container: &Value, volumes: &[Value]) -> Value {
+fn list(container: Value, volumes: Vec<Value>) -> Value {
     std::iter::once(container)
         .chain(volumes)
-        .map(canonicalize)
+        .map(canonical)
         .collect()
 }
 
@@ -225,18 +225,16 @@ impl CanonicalForm {
             has_references |= is_reference(name);
             !is_reference(name)
         });
-        let mut value = list(&container, &volumes);
-        let digest_with_references = Digest::of_json(&value);
-        let mut digest = digest_with_references;
+        let with_references = has_references.then(|| list(container.clone(), volumes.clone()));
         if has_references {
             names.extend(take_names(&mut container, &mut volumes, is_reference));
-            value = list(&container, &volumes);
-            digest = Digest::of_json(&value);
         }
+        let value = list(container, volumes);
+        let digest = Digest::of_json(&value);
         Self {
             value,
             digest,
-            digest_with_references,
+            digest_with_references: with_references.map_or(digest, |with| Digest::of_json(&with)),
             names,
         }
     }
