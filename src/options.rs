@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 /// The direction of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Direction {
     /// Add the agent, update it, or remove it if it is no longer wanted.
     #[default]
@@ -16,7 +15,6 @@ pub enum Direction {
 
 /// Treatment of an injected agent that was edited by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum HandEdits {
     /// Refuse the template (`hand-edited`).
     #[default]
@@ -27,7 +25,6 @@ pub enum HandEdits {
 
 /// Treatment of an agent that the injector did not add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum ForeignAgents {
     /// Skip the template (`agent-present`).
     #[default]
@@ -40,7 +37,6 @@ pub enum ForeignAgents {
 
 /// Treatment of warnings. It changes neither their severity nor the edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Warnings {
     /// Report them.
     #[default]
@@ -51,7 +47,6 @@ pub enum Warnings {
 
 /// Retention of patches in outcomes: they take more memory than the edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Patches {
     /// Drop them.
     #[default]
@@ -62,7 +57,7 @@ pub enum Patches {
 
 /// Retention of agents with their settings in outcomes: they take more memory than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Explanations {
+pub enum Explanations {
     #[default]
     Drop,
     Keep,
@@ -70,7 +65,7 @@ pub(crate) enum Explanations {
 
 /// Tense of messages, so that users do not read the log of a dry run as that of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Tense {
+pub enum Tense {
     /// The output is written: the agent was added.
     #[default]
     Past,
@@ -88,7 +83,7 @@ impl Tense {
     }
 
     /// Returns `2 injected` or `2 would be injected`, `1 unchanged`, `2 skipped (hook)` and `1 failed (uneditable)`.
-    pub(crate) fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
+    pub fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
         let mut parts = Vec::new();
         for (reason, count) in counts {
             if reason.class() == Class::Done {
@@ -124,13 +119,12 @@ impl Tense {
 /// Options of a run that are not part of the configuration. Default: inject, and respect the edits and agents of others.
 ///
 /// ```
-/// use mackerel_agent_injector::options::{Direction, HandEdits, Options};
+/// use mackerel_agent_injector::injector::{Direction, HandEdits, Options};
 ///
 /// let mut options = Options::new(Direction::Uninject);
 /// options.hand_edits = HandEdits::Overwrite;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct Options {
     /// Inject or uninject. Default: inject.
     pub direction: Direction,
@@ -143,9 +137,9 @@ pub struct Options {
     /// Patches in outcomes. Default: dropped.
     pub patches: Patches,
     /// Agents with their settings in outcomes, for `explain`. Default: dropped.
-    pub(crate) explanations: Explanations,
+    pub explanations: Explanations,
     /// Tense of messages. Default: past.
-    pub(crate) tense: Tense,
+    pub tense: Tense,
     /// Threads beside the caller's that may work on one text. The result does not depend on their number. Default: none.
     pub further_threads: usize,
 }

@@ -4,9 +4,7 @@
 //! without objects, and with `helm template --output-dir` of Helm 3.
 
 use crate::config::Config;
-use crate::engine::inject;
-use crate::inject::Injection;
-use crate::options::Options;
+use crate::injector::{Injection, Options, inject};
 use yaml_json_patch::edit::Edit;
 
 /// The output for a blank stream.

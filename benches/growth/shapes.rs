@@ -3,8 +3,7 @@
 
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, Options};
+use mackerel_agent_injector::injector::{Direction, ForeignAgents, Options, inject};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -34,8 +34,7 @@ mod streams;
 
 use clock::{Of, Taken, timed};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::Options;
+use mackerel_agent_injector::injector::{Options, inject};
 use mackerel_agent_injector::report::Reason;
 use peers::Peer;
 use serde::Deserialize as _;

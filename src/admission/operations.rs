@@ -1,9 +1,9 @@
 //! The check of a patch against the object: one that does not apply rejects the pod, even under `failurePolicy: Ignore`.
 
-use crate::admission::Verdict;
-use crate::admission::response::Findings;
-use crate::manifest::item_cache::ItemCache;
-use crate::reconcile::patch::TemplatePatch;
+use crate::admission::findings::Findings;
+use crate::admission::verdict::Verdict;
+use crate::injector::TemplatePatch;
+use crate::manifest::ItemCache;
 use crate::report::Finding;
 use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};

@@ -1,15 +1,13 @@
 //! `/mutate`: a pod that is being created.
 
-use crate::admission::{Reviewer, Verdict, operations};
-use crate::agent::ComponentKind;
-use crate::agent::existing::{EarlierReadings, ExistingInjection};
-use crate::agent::plan::Plan;
-use crate::decide::{Decision, decide};
-use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::Resource;
-use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
+use crate::admission::operations;
+use crate::admission::reviewer::Reviewer;
+use crate::admission::verdict::Verdict;
+use crate::injector::{
+    AgentPlace, ComponentKind, Decision, EarlierReadings, ExistingInjection, PatchTarget, Plan,
+    TemplatePatch, UneditableChange, copied_record, decide,
+};
+use crate::manifest::{PodTemplate, Resource};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 
@@ -81,27 +79,4 @@ impl Reviewer {
             (Some(_), None) => Ok(None),
         }
     }
-}
-
-/// Returns the warning about a record whose agent is absent: it was copied, or the agent was removed by hand. Either way it is an
-/// opt-out.
-pub(crate) fn copied_record(
-    tree: &Tree<'_>,
-    existing: &ExistingInjection,
-    at: &str,
-) -> Option<Finding> {
-    let is_absent = existing.kinds().contains(ComponentKind::Agent)
-        && existing.container(ComponentKind::Agent).is_none();
-    let drift = Drift::detect(existing).filter(|_| is_absent)?;
-    let DriftDescription {
-        message,
-        offset,
-        pointer,
-    } = drift.describe(tree, existing, None);
-    let pointer = format!("{at}{pointer}");
-    let help = format!(
-        "to get the agent, remove the annotation `{}`",
-        Annotation::Record.key()
-    );
-    Some(Finding::new(Reason::HandEdited, message, offset, &pointer).with_help(help))
 }

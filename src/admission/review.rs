@@ -10,7 +10,6 @@ use std::borrow::Cow;
 /// A body that is not an AdmissionReview with a request. A front end answers it with 400.
 #[derive(Debug, thiserror::Error)]
 #[error("not an AdmissionReview of admission.k8s.io/v1: {message}")]
-#[non_exhaustive]
 pub struct Malformed {
     /// The reason.
     pub message: String,

@@ -1,16 +1,15 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
-use crate::admission::pod::copied_record;
-use crate::admission::response::Findings;
+use crate::admission::findings::Findings;
+use crate::admission::operations;
 use crate::admission::review::AdmissionRequest;
-use crate::admission::{Reviewer, Verdict, operations};
-use crate::agent::existing::{EarlierReadings, ExistingInjection};
-use crate::agent::plan::Plan;
-use crate::decide::{Decision, DecisionReport, decide};
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::Resource;
-use crate::manifest::workloads::Templates;
-use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
+use crate::admission::reviewer::Reviewer;
+use crate::admission::verdict::Verdict;
+use crate::injector::{
+    AgentPlace, Decision, DecisionReport, EarlierReadings, ExistingInjection, PatchTarget, Plan,
+    TemplatePatch, copied_record, decide,
+};
+use crate::manifest::{PodTemplate, Resource, Templates};
 use crate::report::{Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;

@@ -3,7 +3,7 @@
 
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, take_names};
 use crate::mackerel::names::TOKEN_FOLDER;
-use crate::manifest::quantity::nanos;
+use crate::manifest::nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

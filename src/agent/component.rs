@@ -10,7 +10,7 @@ use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, for_eac
 use crate::agent::shape::AgentShape;
 use crate::config::{Config, WaitForPosition};
 use crate::mackerel::names::Volume;
-use crate::manifest::pod_template::ContainerList;
+use crate::manifest::ContainerList;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Component {
     /// The container, its fields in the usual order.
     pub container: Arc<Value>,
     /// The container as the only item of a list.
-    pub container_list: Arc<Value>,
+    pub(crate) container_list: Arc<Value>,
     pub volumes: Vec<(Volume, Arc<Value>)>,
     /// The volumes as a list.
     pub volume_list: Arc<Value>,
@@ -86,19 +86,19 @@ impl Component {
     }
 
     /// Returns true if the component adds this volume.
-    pub fn adds_volume(&self, name: &str) -> bool {
+    pub(crate) fn adds_volume(&self, name: &str) -> bool {
         self.volumes.iter().any(|(volume, _)| volume.name() == name)
     }
 
     /// Returns true if its container mounts this volume.
-    pub fn mounts_volume(&self, name: &str) -> bool {
+    pub(crate) fn mounts_volume(&self, name: &str) -> bool {
         self.container["volumeMounts"]
             .as_array()
             .is_some_and(|mounts| mounts.iter().any(|mount| mount["name"] == name))
     }
 
     /// Returns true if it uses the token that Kubernetes mounts into every container of the pod.
-    pub fn relies_on_the_pods_token(&self) -> bool {
+    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
         let needs_token = matches!(
             self.access,
             Some(KubeletAccess::Kubelet | KubeletAccess::ApiServer)

@@ -1,7 +1,7 @@
 //! The kinds of components, and the words for them in sentences.
 
 use crate::mackerel::names::CONTAINER;
-use crate::manifest::pod_template::ContainerList;
+use crate::manifest::ContainerList;
 use crate::options::Tense;
 
 /// Name of the init container that waits.
@@ -36,7 +36,7 @@ impl ComponentKind {
     }
 
     /// Returns true if volumes may be added with the container.
-    pub fn has_volumes(self) -> bool {
+    pub(crate) fn has_volumes(self) -> bool {
         self == ComponentKind::Agent
     }
 }
@@ -89,7 +89,7 @@ impl ComponentKinds {
     }
 
     /// `the agent was added`, `wait-for would be removed`
-    pub fn passive(self, tense: Tense, done: &str) -> String {
+    pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
         format!("{} {} {done}", self.subject(), tense.auxiliary())
     }
 }

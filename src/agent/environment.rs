@@ -1,7 +1,7 @@
 //! The variables of the agent's container.
 
 use crate::agent::pod_properties::{PodProperties, label_variable};
-use crate::config::{Config, KubeletConnection, Setting, variables};
+use crate::config::{Config, KubeletConnection, Setting};
 use crate::mackerel::env::{
     INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
     REFERABLE, TMPDIR, Variable, VariableForm,
@@ -44,7 +44,7 @@ pub(super) fn environment(config: &Config) -> Vec<Value> {
     }
     let mut properties = PodProperties::default();
     let mut settings = Vec::new();
-    for (setting, Variable { name, form, .. }) in variables() {
+    for (setting, Variable { name, form, .. }) in Setting::with_variables() {
         let value = value(setting, form, config, &mut properties);
         settings.extend(value.map(|value| plain(name, &value)));
     }

@@ -9,7 +9,7 @@ use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{INJECTED, Volume};
-use crate::manifest::pod_template::{
+use crate::manifest::{
     Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret,
 };
 use serde_json::Value;
@@ -123,7 +123,7 @@ impl ExistingInjection {
     }
 
     /// Returns true if everything that the record names is present and can be read.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.components.iter().all(|component| component.is_whole)
             && self.pull_secrets.iter().all(|(_, secret)| secret.is_some())
     }

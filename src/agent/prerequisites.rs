@@ -2,14 +2,13 @@
 
 use crate::mackerel::env::AGENT_CONFIG;
 use crate::mackerel::names::{API_KEY, CONFIG_FOLDER, Volume};
-use crate::manifest::related::Source;
+use crate::manifest::Source;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
 /// One key of one object, in the namespace of the pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[non_exhaustive]
 pub struct KeyRef {
     /// The object's kind.
     #[serde(rename = "kind")]
@@ -67,7 +66,7 @@ impl Prerequisites {
     }
 
     /// Collects the objects that the container and its volumes name.
-    pub fn find_objects(&mut self, container: &Value, volumes: &[Value]) {
+    pub(crate) fn find_objects(&mut self, container: &Value, volumes: &[Value]) {
         let mut objects = Vec::new();
         for variable in container["env"].as_array().into_iter().flatten() {
             if self.optional.iter().any(|name| variable["name"] == **name) {
@@ -154,7 +153,6 @@ fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {
 
 /// An object that the injected pods of one namespace need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Requirement {
     /// The namespace; none if neither resource nor configuration names it.
     pub namespace: Option<String>,
@@ -166,12 +164,10 @@ pub struct Requirement {
 
 /// The presence of an object in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Presence {
     /// Absent: the object must be in the cluster, or come from elsewhere.
     Absent,
     /// Present at this place.
-    #[non_exhaustive]
     Present {
         /// Index of the text among those that were injected together.
         part: usize,

@@ -14,7 +14,7 @@ use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::replaceable_names::ReplaceableName;
 use crate::config::WaitForPosition;
 use crate::mackerel::names::Volume;
-use crate::manifest::pod_template::ContainerList;
+use crate::manifest::ContainerList;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -276,7 +276,7 @@ impl Record {
     }
 
     /// Returns true if a `status` annotation was added. It goes with an agent: the original injector then leaves the pod alone.
-    pub fn added_status(&self) -> bool {
+    pub(crate) fn added_status(&self) -> bool {
         self.agent.is_some() && self.status.is_none()
     }
 }

@@ -2,6 +2,7 @@
 //! claims (`images:`, `namePrefix`, generators).
 
 use crate::agent::prerequisites::env_from_item;
+use crate::config::Setting;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{API_KEY, Volume};
 use crate::manifest::dotted_path::field_mut;
@@ -60,14 +61,14 @@ impl Rename {
 pub type ReplaceableNames = BTreeMap<ReplaceableName, String>;
 
 impl ReplaceableName {
-    pub fn is_reference(&self) -> bool {
+    pub(crate) fn is_reference(&self) -> bool {
         matches!(self, ReplaceableName::Reference(_))
     }
 
     /// Returns the setting that gives it.
     pub fn setting(&self) -> &'static str {
         self.annotation()
-            .and_then(Annotation::setting)
+            .and_then(Setting::path_of)
             .unwrap_or_else(|| match self.field() {
                 field if field.starts_with("envFrom") => "agent.envFrom",
                 field if field.starts_with("env") => "agent.env",

@@ -6,7 +6,7 @@ use crate::agent::component_kind::{ComponentKind, WAIT_FOR_CONTAINER};
 use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
 use crate::config::Config;
-use crate::manifest::pod_template::ContainerList;
+use crate::manifest::ContainerList;
 use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
 use serde_json::{Value, json};
 

@@ -2,10 +2,9 @@
 
 use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
-use crate::diagnostic::closest::closest;
 use crate::inject::outcome::Remark;
-use crate::manifest::related::{RelatedKind, Source};
-use crate::report::{Finding, Reason};
+use crate::manifest::{RelatedKind, Source};
+use crate::report::{Finding, Reason, closest};
 use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Kind};
 

@@ -3,7 +3,7 @@
 use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
 use crate::inject::outcome::Remark;
-use crate::manifest::related::RelatedKind;
+use crate::manifest::RelatedKind;
 use crate::report::{Finding, Reason};
 use k8s_openapi::ByteString;
 use serde_json::json;

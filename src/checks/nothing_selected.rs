@@ -3,9 +3,8 @@
 
 use crate::checks::{ProcessedText, namespace_of};
 use crate::config::{Config, InjectionMode};
-use crate::diagnostic::closest::is_one_edit;
-use crate::inject::Outcome;
-use crate::report::{Cause, Finding, Reason};
+use crate::inject::outcome::Outcome;
+use crate::report::{Cause, Finding, Reason, is_one_edit};
 use std::collections::{BTreeSet, HashSet};
 
 /// A part of `select` that matches nothing.

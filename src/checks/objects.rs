@@ -4,11 +4,11 @@ use crate::agent::prerequisites::Requirement;
 use crate::checks::{AgentGroup, ProcessedText, namespace_of};
 use crate::config::Config;
 use crate::inject::outcome::Remark;
-use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
-use crate::manifest::item_cache::ItemCache;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
-use crate::manifest::related::{Location, RelatedKind, Source};
-use crate::manifest::resource::{Resource, file, item_types, resources};
+use crate::manifest::{
+    DEFAULT_NAMESPACE, Identity, ItemCache, Location, RelatedKind, Resource, Source, resource,
+    resources,
+};
 use crate::report::Finding;
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
@@ -246,7 +246,7 @@ impl ObjectReader<'_> {
         let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
         for token in location.pointer.split('/').skip(1) {
             if token == "items" {
-                inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
+                inherited = resource::item_types(tree, tree.alias_target(node)).unwrap_or_default();
             }
             node = self.items.child(tree, node, token)?;
         }
@@ -281,7 +281,7 @@ impl ObjectReader<'_> {
             input: self.input,
             name,
             namespace,
-            file: file(tree, node),
+            file: resource::file(tree, node),
             identity: resource.identity,
             offset: tree.place(node).start,
             is_source: is_source && entries.is_empty(),

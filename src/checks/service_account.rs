@@ -4,11 +4,9 @@
 use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText, namespace_of};
 use crate::config::Config;
-use crate::diagnostic::enumeration;
 use crate::inject::outcome::{Outcome, Remark};
-use crate::manifest::identity::{DEFAULT_NAMESPACE, Identity};
-use crate::manifest::related::RelatedKind;
-use crate::report::{Finding, Reason};
+use crate::manifest::{DEFAULT_NAMESPACE, Identity, RelatedKind};
+use crate::report::{Finding, Reason, enumeration};
 use std::collections::HashMap;
 
 const FIELD: &str = "automountServiceAccountToken";

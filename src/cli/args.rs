@@ -1,8 +1,8 @@
 //! The arguments.
 
-use crate::agent::endpoint::Endpoint;
 use crate::cli::wait_for::duration;
 use crate::config::LabelSelector;
+use crate::injector::Endpoint;
 #[cfg(all(unix, feature = "webhook"))]
 use crate::webhook::log::LogFormat;
 use clap::builder::PossibleValue;

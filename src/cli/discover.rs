@@ -4,7 +4,7 @@ use crate::cli::find_config::{is_configuration, relative};
 use crate::cli::ignore_files::IgnoreFiles;
 use crate::cli::input::{canonical, failed};
 use crate::cli::messages::Messages;
-use crate::inject::totals::plural;
+use crate::injector::plural;
 use crate::manifest::kustomization::NAMES;
 use ignore::{Match, WalkBuilder};
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,6 @@
 //! Reads stdin and files as UTF-8 text.
 
-pub use crate::inject::row::STDIN;
+pub use crate::injector::STDIN;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

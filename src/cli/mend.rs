@@ -7,10 +7,8 @@ use crate::cli::find_config::relative;
 use crate::cli::kustomizations::Injector;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::usage::shell_words;
-use crate::diagnostic::{shell_argument, shell_word};
-use crate::inject::Row;
-use crate::options::{Direction, ForeignAgents, HandEdits};
-use crate::report::Reason;
+use crate::injector::{Direction, ForeignAgents, HandEdits, Row};
+use crate::report::{Reason, shell_argument, shell_word};
 use std::collections::HashSet;
 use std::path::Path;
 

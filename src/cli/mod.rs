@@ -44,7 +44,7 @@ mod wait_for;
 mod webhook;
 
 use crate::config::{Config, ConfigReader};
-use crate::options::{
+use crate::injector::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
 use crate::report::BUG;

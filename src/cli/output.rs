@@ -1,6 +1,5 @@
 //! The end of a run: writes all of the output, or nothing. One function for each form of output.
 
-use crate::checks::ProcessedText;
 use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
@@ -9,12 +8,10 @@ use crate::cli::messages::{Ending, Verbosity};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
 use crate::cli::{Exit, concatenate, in_place, stdout};
-use crate::diagnostic::{Diagnostic, Place, Severity, visible_json};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
-use crate::inject::Row;
-use crate::inject::totals::plural;
+use crate::injector::{ProcessedText, Row, plural};
 use crate::rbac;
-use crate::report::{Finding, Reason};
+use crate::report::{Diagnostic, Finding, Place, Reason, Severity, visible_json};
 use std::io;
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;

@@ -2,8 +2,7 @@
 
 use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
 use crate::config::Config;
-use crate::inject::severity::SeverityPolicy;
-use crate::options::{Options, Tense};
+use crate::injector::{Options, SeverityPolicy, Tense};
 use std::path::PathBuf;
 use std::thread;
 

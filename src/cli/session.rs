@@ -1,7 +1,5 @@
 //! The texts of one run with their results, which the end of the run prints, writes or checks.
 
-use crate::agent::prerequisites::Requirement;
-use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::Exit;
 use crate::cli::configuration;
 use crate::cli::input::{FileState, canonical};
@@ -9,14 +7,14 @@ use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::config::Origin;
-use crate::diagnostic::{Position, Severity, visible, visible_json};
 use crate::diff;
-use crate::inject::outcome::{InjectedComponents, Outcome};
-use crate::inject::{Injection, Row};
-use crate::manifest::identity::Identity;
-use crate::options::{Direction, Warnings};
+use crate::injector::{
+    Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row, Unmatched,
+    Warnings, check_inputs, idle_selection, unmatched_namespaces,
+};
+use crate::manifest::Identity;
 use crate::rbac::Grants;
-use crate::report::{Class, Finding, Reason};
+use crate::report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -253,9 +251,9 @@ impl<'r> Session<'r> {
             return Ok(());
         }
         let (texts, config) = (self.texts(), self.run.config);
-        let mut unmatched = Vec::from_iter(checks::unmatched_namespaces(&texts, config));
+        let mut unmatched = Vec::from_iter(unmatched_namespaces(&texts, config));
         if self.run.paths.iter().any(|path| path.is_dir()) {
-            unmatched.extend(checks::idle_selection(&texts, config));
+            unmatched.extend(idle_selection(&texts, config));
         }
         for Unmatched { origin, finding } in unmatched {
             if finding.is_note {
@@ -337,7 +335,7 @@ impl<'r> Session<'r> {
         if self.run.options.direction == Direction::Uninject {
             return;
         }
-        let checked = checks::check_inputs(&self.texts(), self.run.config);
+        let checked = check_inputs(&self.texts(), self.run.config);
         self.requirements = checked.requirements;
         for (file, remark) in checked.remarks {
             if let Some(file) = self.files.get_mut(file) {

@@ -1,6 +1,5 @@
 //! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
-use crate::checks::{self, ProcessedText, Unmatched};
 use crate::cli::args::Common;
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Ending, Messages, RunEnd};
@@ -8,14 +7,12 @@ use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::config::{Config, ConfigReader, KIND};
-use crate::diagnostic::{Diagnostic, Place, shell_word};
-use crate::engine::inject;
-use crate::inject::totals::plural;
-use crate::inject::{Injection, Outcome};
+use crate::injector::{
+    Direction, Injection, Outcome, ProcessedText, Unmatched, inject, plural, unmatched_namespaces,
+};
 use crate::krm_fn::{self, Call, CallStatus};
-use crate::options::Direction;
 use crate::post_renderer;
-use crate::report::{Cause, Finding, Reason};
+use crate::report::{Cause, Diagnostic, Finding, Place, Reason, shell_word};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -127,7 +124,7 @@ fn check_selection(
         text: "",
         injection,
     };
-    let Some(Unmatched { origin, finding }) = checks::unmatched_namespaces(&[items], config) else {
+    let Some(Unmatched { origin, finding }) = unmatched_namespaces(&[items], config) else {
         return Ok(());
     };
     let message = format!("{origin}: {}", finding.message);

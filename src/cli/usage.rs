@@ -3,7 +3,7 @@
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use crate::diagnostic::{shell_argument, shell_word, visible};
+use crate::report::{shell_argument, shell_word, visible};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::{OsStr, OsString};

@@ -1,9 +1,9 @@
 //! `wait-for`, the command of the init container: connects to hosts until each accepts TCP, or the time is over.
 
-use crate::agent::endpoint::Endpoint;
 use crate::cli::input::io_message;
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
+use crate::injector::Endpoint;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};

@@ -4,11 +4,10 @@ use crate::cli::args::{Common, LOG_FILE_VARIABLE, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
 use crate::config::ConfigReader;
-use crate::webhook::certificate;
 use crate::webhook::issue::{CertificateRequest, issue, manifest};
-use crate::webhook::log;
-use crate::webhook::reload::{CertificateFiles, ConfigurationFile};
-use crate::webhook::server::{Settings, serve};
+use crate::webhook::{
+    CertificateFiles, ConfigurationFile, Settings, check_authorities, log, serve,
+};
 use anyhow::Context as _;
 use std::fs;
 use std::path::Path;
@@ -98,7 +97,7 @@ fn print_certificate(command: WebhookCommand, namespace: Option<&str>) -> anyhow
 /// Reads the CAs of a PEM file.
 fn authorities(path: &Path) -> anyhow::Result<String> {
     let text = fs::read_to_string(path)?;
-    certificate::check_authorities(&text)?;
+    check_authorities(&text)?;
     Ok(text)
 }
 

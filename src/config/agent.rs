@@ -23,23 +23,23 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct AgentSettings {
+pub struct AgentSettings {
     /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub, also at `public.ecr.aws/mackerel` and `ghcr.io/mackerelio`. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
-    pub(crate) image: Image,
+    pub image: Image,
     /// When the image is pulled. Default: `IfNotPresent`.
-    pub(crate) image_pull_policy: ImagePullPolicy,
+    pub image_pull_policy: ImagePullPolicy,
     /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
-    pub(crate) image_pull_secrets: Vec<ObjectName>,
+    pub image_pull_secrets: Vec<ObjectName>,
     /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
     pub(crate) api_base: Option<ApiUrl>,
     /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). `$(namespace)` or `$(label:KEY)` may be the service or the role: the pod's namespace, or the value of its label. A role is left out where the pod lacks the label or Mackerel does not take the value. A list, replaced as a whole. Default: none.
-    pub(crate) roles: Vec<Role>,
+    pub roles: Vec<Role>,
     /// The host's display name (agent: MACKEREL_DISPLAY_NAME). It may contain `$(MACKEREL_KUBERNETES_POD_NAME)`, `$(namespace)` and `$(label:KEY)`. Default: none.
-    pub(crate) display_name: Option<HostText>,
+    pub display_name: Option<HostText>,
     /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-    pub(crate) memo: Option<HostText>,
+    pub memo: Option<HostText>,
     /// The agent's own configuration file, from a ConfigMap or from a path or URL.
-    pub(crate) config: AgentConfig,
+    pub config: AgentConfig,
     /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, the default status of the Mackerel organization.
     pub(crate) host_status_on_start: Option<HostStatus>,
     /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`; without `agent.tmp`, `memory`.
@@ -49,33 +49,33 @@ pub(crate) struct AgentSettings {
     /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
     pub(crate) log_level: Option<LogLevel>,
     /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. They are the last variables, behind MACKEREL_APIKEY, so that they may refer to it. It is an error to set a variable here and by its own setting (an annotation for that setting wins), or one that a setting refers to, such as MACKEREL_KUBERNETES_NAMESPACE. `MACKEREL_CONTAINER_PLATFORM`, the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS`, and MACKEREL_APIKEY with a plain `value` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. `fileKeyRef` is not supported, since the API server refuses a pod without its volume. Default: none.
-    pub(crate) env: Vec<EnvVar>,
+    pub env: Vec<EnvVar>,
     /// Further sources of environment variables, as a Kubernetes EnvFromSource list. Variables of `agent.env` and of the injector win. In a native agent, the Secrets and ConfigMaps are `optional` by default. A list, replaced as a whole. Default: none.
-    pub(crate) env_from: Vec<EnvFromSource>,
+    pub env_from: Vec<EnvFromSource>,
     /// The entry point, in place of the image's. What it starts must be the agent. A list, replaced as a whole. Default: none, the image's.
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
     /// The arguments of the entry point. A list, replaced as a whole. Default: none, the image's.
-    pub(crate) args: Vec<String>,
+    pub args: Vec<String>,
     /// A Kubernetes Probe: on failure the kubelet restarts the agent. Pod Security "restricted" refuses `host`, here and below. Default: none.
-    pub(crate) liveness_probe: Option<Probe>,
+    pub liveness_probe: Option<Probe>,
     /// A Kubernetes Probe: while it fails, the pod is not ready. Default: none.
-    pub(crate) readiness_probe: Option<Probe>,
+    pub readiness_probe: Option<Probe>,
     /// A Kubernetes Probe: the others wait for it. Of a native agent, the pod's containers wait for it too. Default: none.
-    pub(crate) startup_probe: Option<Probe>,
+    pub startup_probe: Option<Probe>,
     /// A Kubernetes Lifecycle. The pod's containers wait for `postStart` of a native agent. `sleep` is for at most 30 seconds; the API server refuses a pod whose `terminationGracePeriodSeconds` is less. Default: none.
-    pub(crate) lifecycle: Option<Lifecycle>,
+    pub lifecycle: Option<Lifecycle>,
     /// Volumes for the agent, as a Kubernetes Volume list: `configMap`, `secret`, `emptyDir`, `persistentVolumeClaim`, `hostPath` (refused by Pod Security "restricted"), `csi`, `downwardAPI`, `image` (Kubernetes 1.35) or `projected`. The fields of the last four are passed through. Each is added to the pod as `mackerel-agent-NAME`; `agent.volumeMounts` mounts it by `NAME`, which has at most 48 characters. Secrets and ConfigMaps are `optional` by default, also in `projected`, so that the pod starts without them. It does not start without a claim, an image, or what the driver of `csi` needs. A list, replaced as a whole. Default: none.
-    pub(crate) volumes: Vec<AgentVolume>,
+    pub volumes: Vec<AgentVolume>,
     /// Mounts of `agent.volumes`, else of the pod's own volumes, as a Kubernetes VolumeMount list, so that plugins read sockets and files of the pod. Where a pod lacks the volume, the mount is left out, with the warning `volume-missing`. A path at which the agent has another mount is an error: `/var/tmp` unless `agent.tmp` is `null`, the folder of the ServiceAccount token, and `/etc/mackerel-agent` with a ConfigMap; `/var/run` counts as `/run`. A list, replaced as a whole. Default: none.
-    pub(crate) volume_mounts: Vec<VolumeMount>,
+    pub volume_mounts: Vec<VolumeMount>,
     /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has `resources` of its own, only amounts of annotations are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
-    pub(crate) resources: ResourceRequirements,
+    pub resources: ResourceRequirements,
     /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
-    pub(crate) security_context: SecurityContext,
+    pub security_context: SecurityContext,
     /// The token by which the agent reads from the kubelet.
-    pub(crate) token: AgentToken,
+    pub token: AgentToken,
     /// The agent's scratch space, an emptyDir at /var/tmp. `null`: none. Then the agent adds no local storage to the pod; it keeps the host's id in memory, and plugins that keep state do not work.
-    pub(crate) tmp: Option<Tmp>,
+    pub tmp: Option<Tmp>,
 }
 
 /// A Kubernetes Volume with the sources that agents use. The type of Kubernetes has some thirty, and made the program a tenth larger;
@@ -83,8 +83,8 @@ pub(crate) struct AgentSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct AgentVolume {
-    pub(crate) name: String,
+pub struct AgentVolume {
+    pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     config_map: Option<ConfigMapVolumeSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,16 +142,16 @@ impl Default for AgentSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct AgentToken {
+pub struct AgentToken {
     /// The pods in which the agent gets its own token volume. Default: `auto`.
-    pub(crate) mount: TokenMount,
+    pub mount: TokenMount,
     /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
-    pub(crate) expiration_seconds: TokenLifetime,
+    pub expiration_seconds: TokenLifetime,
 }
 
 impl AgentToken {
     /// Returns true if every agent that needs a token gets its own volume.
-    pub(crate) fn is_always_mounted(&self) -> bool {
+    pub fn is_always_mounted(&self) -> bool {
         self.mount == TokenMount::Always || self.expiration_seconds != TokenLifetime::default()
     }
 }
@@ -160,7 +160,7 @@ impl AgentToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum TokenMount {
+pub enum TokenMount {
     /// Pods with `automountServiceAccountToken: false`; in others, Kubernetes mounts a token into every container
     #[default]
     Auto,
@@ -172,9 +172,9 @@ pub(crate) enum TokenMount {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Tmp {
+pub struct Tmp {
     /// The medium. `null` or `""`: the node's disk, which keeps the cluster autoscaler from removing the node. Default: `Memory`.
-    pub(crate) medium: Option<TmpMedium>,
+    pub medium: Option<TmpMedium>,
     /// The size limit, in bytes or with a suffix such as `Mi`. In memory, the agent cannot write more, and what it has written counts towards its memory limit; on disk, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
     pub(crate) size_limit: Option<Quantity>,
 }
@@ -191,7 +191,7 @@ impl Default for Tmp {
 /// The medium of the scratch space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(crate) enum TmpMedium {
+pub enum TmpMedium {
     /// The node's memory (tmpfs)
     Memory,
 }
@@ -200,11 +200,11 @@ pub(crate) enum TmpMedium {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct AgentConfig {
+pub struct AgentConfig {
     /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
-    pub(crate) config_map_key_ref: ConfigMapKeyRef,
+    pub config_map_key_ref: ConfigMapKeyRef,
     /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
-    pub(crate) location: Option<ConfigLocation>,
+    pub location: Option<ConfigLocation>,
     /// The interval in which the agent reads its configuration again, in minutes, if it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
     pub(crate) polling_minutes: Option<NonZeroU32>,
 }
@@ -213,11 +213,11 @@ pub(crate) struct AgentConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct ConfigMapKeyRef {
+pub struct ConfigMapKeyRef {
     /// The ConfigMap's name. Default: none.
-    pub(crate) name: Option<ObjectName>,
+    pub name: Option<ObjectName>,
     /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
-    pub(crate) key: DataKey,
+    pub key: DataKey,
 }
 
 impl Default for ConfigMapKeyRef {
@@ -231,12 +231,12 @@ impl Default for ConfigMapKeyRef {
 
 impl AgentSettings {
     /// Returns true for the name of an item of `agent.volumes`.
-    pub(crate) fn has_volume(&self, name: &str) -> bool {
+    pub fn has_volume(&self, name: &str) -> bool {
         self.volumes.iter().any(|volume| volume.name == name)
     }
 
     /// Rejects an item of `agent.volumeMounts` at a path where the agent has another mount: pods with both would not start.
-    pub(crate) fn taken_path(&self, index: usize) -> Option<Violation> {
+    pub fn taken_path(&self, index: usize) -> Option<Violation> {
         let path = &self.volume_mounts.get(index)?.mount_path;
         if !self.is_taken(path) {
             return None;
@@ -263,7 +263,7 @@ impl AgentSettings {
 
 /// Returns a path as a container runtime reads it in the agent's image, where `/var/run` is a link to `/run`:
 /// `/var//run/./web/` -> `run/web`
-pub(crate) fn real_path(path: &str) -> String {
+pub fn real_path(path: &str) -> String {
     let names: Vec<&str> = path
         .split('/')
         .filter(|name| !matches!(*name, "" | "."))
@@ -276,7 +276,7 @@ pub(crate) fn real_path(path: &str) -> String {
 
 impl AgentConfig {
     /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.
-    pub(crate) fn variable(&self) -> Option<String> {
+    pub fn variable(&self) -> Option<String> {
         let reference = &self.config_map_key_ref;
         match (&self.location, &reference.name) {
             (Some(location), _) => Some(location.to_string()),
@@ -289,7 +289,7 @@ impl AgentConfig {
 /// The pull policy of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(crate) enum ImagePullPolicy {
+pub enum ImagePullPolicy {
     /// At each start
     Always,
     /// When the node does not have it
@@ -303,7 +303,7 @@ pub(crate) enum ImagePullPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum HostStatus {
+pub enum HostStatus {
     /// Monitored, and alerts are notified
     Working,
     /// Monitored, and alerts are not notified
@@ -318,7 +318,7 @@ pub(crate) enum HostStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
-pub(crate) enum LogLevel {
+pub enum LogLevel {
     /// Everything
     Trace,
     /// Details
@@ -337,7 +337,7 @@ pub(crate) enum LogLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum HostIdStore {
+pub enum HostIdStore {
     /// In a file below /var/tmp: the id outlives restarts of the container, not the pod
     #[default]
     File,

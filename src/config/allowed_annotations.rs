@@ -3,8 +3,8 @@
 use crate::config::Config;
 use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations::{Annotation, PREFIX};
+use crate::report::closest;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,18 +15,18 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct AnnotationSettings {
+pub struct AnnotationSettings {
     /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. `env.*` stands for all of `env.NAME`. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
-    pub(crate) allow: Option<Vec<AnnotationName>>,
+    pub allow: Option<Vec<AnnotationName>>,
 }
 
 /// The name of an annotation, without the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AnnotationName(Annotation);
+pub struct AnnotationName(Annotation);
 
 impl Config {
     /// Returns true if the annotation has an effect.
-    pub(crate) fn allows(&self, annotation: Annotation) -> bool {
+    pub fn allows(&self, annotation: Annotation) -> bool {
         use Annotation::{IgnoreWarnings, Inject, Record, Status};
         self.spec.annotations.allow.as_ref().is_none_or(|allowed| {
             matches!(annotation, Inject | Status | Record | IgnoreWarnings)
@@ -35,7 +35,7 @@ impl Config {
     }
 
     /// Returns the annotation that a full key stands for, if it is not allowed.
-    pub(crate) fn not_allowed(&self, key: &str) -> Option<Annotation> {
+    pub fn not_allowed(&self, key: &str) -> Option<Annotation> {
         self.spec.annotations.allow.as_ref()?;
         let wait_for = &self.spec.wait_for.annotations;
         let is_wait_for = || wait_for.iter().any(|name| **name == key);

@@ -48,7 +48,7 @@ macro_rules! texts {
 pub(crate) use texts;
 
 /// Reads a type from text.
-pub(crate) struct TextVisitor<T>(pub(crate) PhantomData<T>);
+pub struct TextVisitor<T>(pub PhantomData<T>);
 
 impl<T: FromStr<Err = Violation>> Visitor<'_> for TextVisitor<T> {
     type Value = T;
@@ -69,7 +69,7 @@ macro_rules! checked {
     ($($(#[doc = $doc:literal])* $Name:ident: $must_be:literal, $help:literal, $length:expr, $is_of_form:expr;)*) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
-        pub(crate) struct $Name(String);
+        pub struct $Name(String);
 
         /// A text of this program, which is known to match.
         impl From<&'static str> for $Name {
@@ -151,7 +151,7 @@ checked! {
 
 /// A Go regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GoRegexp(pub(crate) String);
+pub struct GoRegexp(pub String);
 
 impl FromStr for GoRegexp {
     type Err = Violation;
@@ -186,8 +186,8 @@ texts! { GoRegexp: "type" = "string"; }
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "u32")]
 #[cfg_attr(test, schemars(!try_from))]
-pub(crate) struct TokenLifetime(
-    #[cfg_attr(test, schemars(range(min = 600, max = 4_294_967_295u64)))] pub(crate) u32,
+pub struct TokenLifetime(
+    #[cfg_attr(test, schemars(range(min = 600, max = 4_294_967_295u64)))] pub u32,
 );
 
 impl Default for TokenLifetime {

@@ -4,16 +4,16 @@
 use crate::config::agent::{AgentSettings, AgentVolume};
 use crate::config::checked::MetadataName;
 use crate::config::kubernetes::{PATHS, PORT, Rule, pointer, quantity, range, rules, whole_number};
-use crate::config::table::of_variable;
+use crate::config::table::Setting;
 use crate::config::values::join;
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation, listed};
 use crate::config::{Config, secret};
-use crate::diagnostic::closest::closest;
 use crate::mackerel::names::{KUBERNETES_VARIABLES, Volume};
 use crate::manifest::dotted_path::escape;
 use crate::manifest::expansion::references;
-use crate::manifest::quantity::nanos;
+use crate::manifest::nanos;
+use crate::report::closest;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext, VolumeMount};
 use serde_json::{Map, Value as Json, json};
 use std::cell::LazyCell;
@@ -69,7 +69,7 @@ fn may_have(agent: &AgentSettings, variable: &str) -> bool {
     !agent.env_from.is_empty()
         || agent.env.iter().any(|given| given.name == variable)
         || variable.starts_with(KUBERNETES_VARIABLES)
-        || of_variable(variable).is_some()
+        || Setting::of_variable(variable).is_some()
         || ["_SERVICE_HOST", "_PORT"]
             .iter()
             .any(|part| variable.contains(part))
@@ -316,7 +316,7 @@ pub(super) fn amounts(setting: &str, resources: &ResourceRequirements) -> Vec<Co
 }
 
 /// Returns the path of an amount: `agent.resources.limits.nvidia\.com/gpu`
-pub(crate) fn amount_path(list: &str, resource: &str) -> String {
+pub fn amount_path(list: &str, resource: &str) -> String {
     format!("agent.resources.{list}.{}", escape(resource))
 }
 

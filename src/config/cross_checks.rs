@@ -7,22 +7,22 @@ use crate::config::select::{
     Exclusion, LabelOperator, LabelSelector, NamespacePattern, is_system_namespace,
 };
 use crate::config::spec::{Platform, SidecarKind, Spec};
-use crate::config::table::{Setting, of_variable, variables};
+use crate::config::table::Setting;
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{Config, container_rules, kubernetes, values};
-use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
 use crate::mackerel::env::{
     EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm,
 };
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::expansion::references;
+use crate::report::closest;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use std::collections::HashMap;
 
 /// Returns all conflicts of a configuration, in a fixed order.
-pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
+pub fn conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
     selectors(config, &mut found);
@@ -35,7 +35,7 @@ pub(crate) fn conflicts(config: &Config) -> Vec<Conflict> {
 
 /// Returns the conflicts that annotations can cause. `sidecar: native` on an older cluster is not among them: `decide`
 /// refuses such a template (`native-refused`).
-pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
+pub fn template_conflicts(config: &Config) -> Vec<Conflict> {
     let mut found = Vec::new();
     kubelet(config, &mut found);
     agent_config(config, &mut found);
@@ -50,7 +50,7 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
 }
 
 /// Returns the settings that cannot be followed by a reader that sees pods alone.
-pub(crate) fn pod_conflicts(config: &Config, reader: &str) -> Vec<Conflict> {
+pub fn pod_conflicts(config: &Config, reader: &str) -> Vec<Conflict> {
     let select = &config.spec.select;
     let mut found = Vec::new();
     if !select.kinds.is_empty() {
@@ -212,7 +212,7 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
 /// Finds variables of `agent.env` that replace an explicit setting.
 fn environment(config: &Config, found: &mut Vec<Conflict>) {
     for (index, given) in config.spec.agent.env.iter().enumerate() {
-        let Some((row, variable)) = of_variable(&given.name) else {
+        let Some((row, variable)) = Setting::of_variable(&given.name) else {
             continue;
         };
         let item = format!("agent.env[{index}]");
@@ -260,7 +260,7 @@ fn referred_variables(config: &Config, found: &mut Vec<Conflict>) {
                 || name == NAMESPACE && reference == role::NAMESPACE
         };
         // The agent's pattern is written with each `$` escaped, and Kubernetes reads `$$(NAME)` as text.
-        for (setting, variable) in variables() {
+        for (setting, variable) in Setting::with_variables() {
             if variable.form == VariableForm::IgnorePattern {
                 continue;
             }

@@ -25,7 +25,7 @@ const UNICODE_CLASSES: [&str; 44] = [
 ];
 
 /// Checks a pattern; the error says what is wrong with it.
-pub(crate) fn check(pattern: &str) -> Result<(), String> {
+pub fn check(pattern: &str) -> Result<(), String> {
     if pattern.len() > MAX_LENGTH {
         return Err(format!("the pattern is longer than {MAX_LENGTH} bytes"));
     }

@@ -6,7 +6,7 @@ use crate::config::grammar::{
 };
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path::is_at_or_below;
-use crate::manifest::quantity::nanos;
+use crate::manifest::nanos;
 use Rule::{Needs, Number, OneOf, PassedThrough, Port, Refused, Since, Text, Word};
 
 /// The settings that are a type of Kubernetes, or a list of it.

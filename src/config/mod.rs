@@ -37,10 +37,12 @@
 
 mod agent;
 mod allowed_annotations;
+pub mod annotations;
 mod checked;
+mod config;
 mod container_rules;
 mod cross_checks;
-pub(crate) mod go_regexp;
+mod go_regexp;
 mod grammar;
 mod kubernetes;
 mod label_selector;
@@ -64,38 +66,26 @@ mod version;
 mod violation;
 mod warning;
 
-pub(crate) use agent::{AgentSettings, AgentVolume};
-pub(crate) use checked::{Namespace, ObjectName};
-pub(crate) use container_rules::amount_path;
+pub use agent::{AgentSettings, AgentVolume};
+pub use checked::{Namespace, ObjectName};
+pub use config::{Config, value_at, without_empty};
+pub use container_rules::amount_path;
 pub use origin::Origin;
-pub(crate) use role::{NAMESPACE as NAMESPACE_REFERENCE, Role, label as label_reference, labels};
-pub(crate) use select::{
+pub use role::{NAMESPACE as NAMESPACE_REFERENCE, Role, label as label_reference, labels};
+pub use select::{
     Exclusion, KindPattern, LabelOperator, LabelSelector, NamespacePattern, SYSTEM_NAMESPACES,
     is_system_namespace,
 };
-pub(crate) use sources::{Base, ConfigReader};
-pub use sources::{Sources, load};
-pub(crate) use spec::{
+pub use sources::{Base, ConfigReader, Sources, load};
+pub use spec::{
     Hooks, InjectionMode, KubeletConnection, OnError, Platform, Qos, SidecarKind, Spec,
     WaitForPosition,
 };
-#[cfg(test)]
-pub(crate) use table::SETTINGS;
-pub(crate) use table::{Setting, of_annotation, of_variable, variables};
-pub(crate) use template_config::{AnnotationConflict, AnnotationValue, annotation_conflicts};
-pub(crate) use version::KubernetesVersion;
-pub(crate) use violation::{Violation, listed};
-pub(crate) use warning::WarningId;
-
-use crate::config::read::type_at;
-use crate::config::values::MERGED;
-use crate::manifest::dotted_path as path;
-use crate::manifest::known_kinds::WorkloadKind;
-use crate::manifest::template_path::PathRest;
-use crate::manifest::workloads::Table;
-use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::ops::Bound::{Included, Unbounded};
+pub use table::Setting;
+pub use template_path::TemplatePath;
+pub use version::KubernetesVersion;
+pub use violation::listed;
+pub use warning::WarningId;
 
 /// The `apiVersion` of the configuration object.
 pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
@@ -107,172 +97,3 @@ pub const SCHEMA: &str = include_str!("../../docs/config/schema.json");
 
 /// A configuration (YAML) in which every setting is commented out (`#image: …`) at its default.
 pub const EXAMPLE: &str = include_str!("../../docs/config/example.yaml");
-
-/// The validated configuration: the settings, and the [`Origin`] of each explicit one. Made by [`load()`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Config {
-    /// `metadata.name` of the configuration object. Default: `default`.
-    pub(crate) name: String,
-    pub(crate) spec: Spec,
-    /// Origins of the explicit settings, by dotted path below `spec`, and of the items of lists: `agent.env[0]`.
-    origins: BTreeMap<String, Origin>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            name: "default".to_owned(),
-            spec: Spec::default(),
-            origins: BTreeMap::new(),
-        }
-    }
-}
-
-impl Config {
-    /// `metadata.name` of the configuration object. Default: `default`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the origin of a setting's value, by its dotted path below `spec`, such as `agent.image`.
-    ///
-    /// A setting also counts as set if a part of it is (`agent.resources` by `agent.resources.limits`), or the group that it
-    /// belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
-    #[must_use]
-    pub fn origin(&self, path: &str) -> &Origin {
-        let whole = path::ends(path).find_map(|end| self.origins.get(&path[..end]));
-        let part = || {
-            self.origins
-                .range::<str, _>((Included(path), Unbounded))
-                .take_while(|(set, _)| set.starts_with(path))
-                .find(|(set, _)| path::is_at_or_below(set, path))
-                .map(|(_, origin)| origin)
-        };
-        whole.or_else(part).unwrap_or(&Origin::Default)
-    }
-
-    /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
-    pub(crate) fn workloads(&self) -> Table<'_> {
-        Table::new(self.spec.pod_templates.iter().map(|place| WorkloadKind {
-            group: &place.group,
-            kind: &place.kind,
-            path: PathRest::Configured(&place.path.steps),
-            completes: place.completes,
-        }))
-    }
-
-    /// Returns true if the configuration, `--set` or an annotation sets the setting, even with the default's value. Explicit
-    /// values overwrite manual changes to an injected agent; defaults do not (`value-kept`).
-    #[must_use]
-    pub fn is_explicit(&self, path: &str) -> bool {
-        *self.origin(path) != Origin::Default
-    }
-
-    /// Returns true if an annotation sets the setting, or the item of a list.
-    pub(crate) fn is_annotated(&self, path: &str) -> bool {
-        matches!(self.origin(path), Origin::Annotation { .. })
-    }
-
-    /// Returns what a user should know about the settings, as a sentence.
-    pub(crate) fn note(&self) -> Option<&'static str> {
-        let resources = &self.spec.agent.resources;
-        // A limit is the default of the request.
-        let has_request = [&resources.requests, &resources.limits]
-            .into_iter()
-            .flatten()
-            .any(|amounts| amounts.contains_key("cpu"));
-        (!has_request).then_some(
-            "`agent.resources.requests.cpu` is null: an autoscaler on CPU utilization needs a request of every container",
-        )
-    }
-
-    /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
-    pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
-        self.origins
-            .iter()
-            .map(|(path, origin)| (path.as_str(), origin))
-            .filter(|(path, _)| !path.ends_with(']'))
-    }
-
-    /// Returns true for the name of a setting, or of a group of settings, right below `spec`.
-    pub(crate) fn has_setting(name: &str) -> bool {
-        type_at::<Spec>(&[name.to_owned()]).is_ok()
-    }
-
-    /// Returns true for the dotted path of a setting, or of a group of settings, below `spec`.
-    pub(crate) fn knows(path: &str) -> bool {
-        type_at::<Spec>(&path::parts(path)).is_ok()
-    }
-
-    /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
-    #[must_use]
-    pub fn settings(&self) -> Vec<(String, Json, &Origin)> {
-        let mut found = Vec::new();
-        self.parts(String::new(), self.values(), &mut found);
-        found
-    }
-
-    /// Returns the values of all settings as a configuration would write them.
-    pub(crate) fn values(&self) -> Json {
-        let mut values = json!(self.spec);
-        for path in MERGED {
-            // `{}` would be merged with the default.
-            if let Some(value) = values.pointer_mut(&kubernetes::pointer(path))
-                && *value == json!({})
-            {
-                *value = Json::Null;
-            }
-        }
-        for list in ["/select/exclude", "/select/podSelector/matchExpressions"] {
-            if let Some(items) = values.pointer_mut(list).and_then(Json::as_array_mut) {
-                for item in items {
-                    *item = without_empty(item.take());
-                }
-            }
-        }
-        values
-    }
-
-    /// Adds a line for each part of a mapping: requests and limits may have different origins.
-    fn parts<'c>(&'c self, path: String, value: Json, found: &mut Vec<(String, Json, &'c Origin)>) {
-        match value {
-            Json::Object(parts) if !parts.is_empty() => {
-                for (part, value) in parts {
-                    self.parts(values::join(&path, &part), value, found);
-                }
-            }
-            value => {
-                let origin = self.origin(&path);
-                found.push((path, value, origin));
-            }
-        }
-    }
-
-    /// Returns the value of a setting, by its dotted path below `spec`, as a configuration would write it; `null` if it is
-    /// unset, and `None` if there is no such setting.
-    #[must_use]
-    pub fn value(&self, path: &str) -> Option<Json> {
-        Self::knows(path).then(|| value_at(&self.values(), path))
-    }
-}
-
-/// Returns the value at a dotted path; null if there is none.
-pub(crate) fn value_at(values: &Json, path: &str) -> Json {
-    path::parts(path)
-        .into_iter()
-        .try_fold(values, |value, part| value.get(part))
-        .cloned()
-        .unwrap_or_default()
-}
-
-/// Removes members that are null or empty.
-pub(crate) fn without_empty(mut json: Json) -> Json {
-    if let Some(members) = json.as_object_mut() {
-        for member in members.values_mut() {
-            *member = without_empty(member.take());
-        }
-        members.retain(|_, value| !value.is_null() && *value != json!({}) && *value != json!([]));
-    }
-    json
-}

@@ -5,13 +5,11 @@ use std::ops::Range;
 
 /// The origin of a setting's value. As text: `injector.yaml:5:12`, `--set #1`, `default`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Origin {
     /// No source sets it.
     #[default]
     Default,
     /// A configuration file, functionConfig or ConfigMap.
-    #[non_exhaustive]
     Configuration {
         /// The file's name, or a stand-in such as `<stdin>`.
         source: String,
@@ -23,7 +21,6 @@ pub enum Origin {
         column: usize,
     },
     /// A `path=value`: a `--set` argument.
-    #[non_exhaustive]
     Argument {
         /// Its number, from 1.
         number: usize,
@@ -31,7 +28,6 @@ pub enum Origin {
     /// The `--namespace` argument.
     Namespace,
     /// An annotation of the pod template.
-    #[non_exhaustive]
     Annotation {
         /// The full key.
         key: String,

@@ -14,21 +14,21 @@ use std::str::FromStr;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Role(String);
+pub struct Role(String);
 
 /// The beginning of a reference to the value of a label of the pod, within `$(…)`.
-pub(crate) const LABEL: &str = "label:";
+pub const LABEL: &str = "label:";
 
 /// The reference to the namespace of the pod, within `$(…)`.
-pub(crate) const NAMESPACE: &str = "namespace";
+pub const NAMESPACE: &str = "namespace";
 
 /// Returns the key of the label in a reference: `label:app` -> `app`
-pub(crate) fn label(reference: &str) -> Option<MetadataName> {
+pub fn label(reference: &str) -> Option<MetadataName> {
     reference.strip_prefix(LABEL)?.parse().ok()
 }
 
 /// Returns the keys of the labels that a setting refers to.
-pub(crate) fn labels(text: &str) -> impl Iterator<Item = String> {
+pub fn labels(text: &str) -> impl Iterator<Item = String> {
     references(text)
         .into_iter()
         .filter_map(|reference| Some(label(&reference)?.to_string()))
@@ -44,17 +44,17 @@ texts! { Role: "pattern" = patterns::of("Role"); }
 
 impl Role {
     /// Returns the keys of the labels that it refers to.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = String> {
+    pub fn labels(&self) -> impl Iterator<Item = String> {
         labels(&self.0)
     }
 
     /// Returns true if it refers to the namespace.
-    pub(crate) fn names_namespace(&self) -> bool {
+    pub fn names_namespace(&self) -> bool {
         references(&self.0).iter().any(|name| name == NAMESPACE)
     }
 
     /// Returns true for a name that Mackerel takes. The API refuses others, and the agent then exits.
-    pub(crate) fn is_name(name: &str) -> bool {
+    pub fn is_name(name: &str) -> bool {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         (2..=63).contains(&name.len())
             && name.bytes().all(is_allowed)

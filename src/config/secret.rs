@@ -1,15 +1,15 @@
 //! Settings at which people write the API key itself: errors about them show neither the value nor its line.
 
 use crate::config::violation::Violation;
-use crate::diagnostic::Place;
 use crate::manifest::dotted_path::is_at_or_below;
+use crate::report::Place;
 
 /// The help for a value in place of the name of the Secret.
 const FORM: &str =
     "write `apiKey: {secretKeyRef: {name: SECRET, key: KEY}}`; the key itself is in that Secret";
 
 /// Returns the violation by null in place of the Secret.
-pub(crate) fn unset() -> Violation {
+pub fn unset() -> Violation {
     Violation::new("cannot be unset").with_help(
         "remove it, and put the key into the Secret; for a key in the file of `agent.config`, set MACKEREL_APIKEY in `agent.env` by a secretKeyRef with `optional: true`",
     )
@@ -23,7 +23,7 @@ fn may_be_secret(path: &str) -> bool {
 }
 
 /// Returns the place of a setting as errors show it.
-pub(crate) fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
+pub fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
     if may_be_secret(path) {
         place.without_text()
     } else {
@@ -33,7 +33,7 @@ pub(crate) fn shown<'t>(path: &str, place: Place<'t>) -> Place<'t> {
 
 /// Removes a value that may be a secret: `must be a string, found `a`` -> `must be a string`. The subject is empty for a setting
 /// that does not exist.
-pub(crate) fn hidden(path: &str, subject: &str, mut violation: Violation) -> Violation {
+pub fn hidden(path: &str, subject: &str, mut violation: Violation) -> Violation {
     if !may_be_secret(path) {
         return violation;
     }

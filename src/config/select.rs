@@ -14,19 +14,19 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Select {
+pub struct Select {
     /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
-    pub(crate) kinds: Vec<KindPattern>,
+    pub kinds: Vec<KindPattern>,
     /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
-    pub(crate) namespaces: Vec<NamespacePattern>,
+    pub namespaces: Vec<NamespacePattern>,
     /// Namespaces to exclude, in addition to the system namespaces, as names or globs. Default: none.
-    pub(crate) exclude_namespaces: Vec<NamespacePattern>,
+    pub exclude_namespaces: Vec<NamespacePattern>,
     /// Select the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
-    pub(crate) system_namespaces: bool,
+    pub system_namespaces: bool,
     /// A LabelSelector for the labels of the pod template.
-    pub(crate) pod_selector: LabelSelector,
+    pub pod_selector: LabelSelector,
     /// Resources to exclude. An item excludes resources that match all of its fields. Default: none.
-    pub(crate) exclude: Vec<Exclusion>,
+    pub exclude: Vec<Exclusion>,
 }
 
 /// Resources to leave alone: those that match every field given.
@@ -34,47 +34,47 @@ pub(crate) struct Select {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 #[cfg_attr(test, schemars(extend("minProperties" = 1)))]
-pub(crate) struct Exclusion {
+pub struct Exclusion {
     /// The API group, such as `apps`; `""` is the core group. Default: any.
-    pub(crate) group: Option<Group>,
+    pub group: Option<Group>,
     /// The kind. `Pod` matches only pods without a controller. Default: any.
-    pub(crate) kind: Option<Kind>,
+    pub kind: Option<Kind>,
     /// The namespace, as a name or glob. Default: any.
-    pub(crate) namespace: Option<NamespacePattern>,
+    pub namespace: Option<NamespacePattern>,
     /// The resource's name. Default: any.
-    pub(crate) name: Option<ObjectName>,
+    pub name: Option<ObjectName>,
     /// A LabelSelector for the labels of the pod template. Default: any.
-    pub(crate) pod_selector: LabelSelector,
+    pub pod_selector: LabelSelector,
 }
 
 /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct LabelSelector {
+pub struct LabelSelector {
     /// Labels that must have these values. Default: none.
-    pub(crate) match_labels: BTreeMap<String, LabelValue>,
+    pub match_labels: BTreeMap<String, LabelValue>,
     /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
-    pub(crate) match_expressions: Vec<LabelRequirement>,
+    pub match_expressions: Vec<LabelRequirement>,
 }
 
 /// A condition on one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct LabelRequirement {
+pub struct LabelRequirement {
     /// The label.
-    pub(crate) key: MetadataName,
+    pub key: MetadataName,
     /// The relation of the label to the values.
-    pub(crate) operator: LabelOperator,
+    pub operator: LabelOperator,
     /// The values, for `In` and `NotIn`.
     #[serde(default)]
-    pub(crate) values: Vec<LabelValue>,
+    pub values: Vec<LabelValue>,
 }
 
 /// The relation of a label to values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(crate) enum LabelOperator {
+pub enum LabelOperator {
     /// The label has one of the values
     In,
     /// The label has none of the values, or is absent
@@ -87,7 +87,7 @@ pub(crate) enum LabelOperator {
 
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
-    pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
+    pub fn matches(&self, labels: &[(String, String)]) -> bool {
         self.match_labels
             .iter()
             .all(|(key, wanted)| value_of(key, labels) == Some(&**wanted))
@@ -119,7 +119,7 @@ fn value_of<'l>(key: &str, labels: &'l [(String, String)]) -> Option<&'l String>
 
 impl Select {
     /// Returns the reason why nothing in a namespace is selected.
-    pub(crate) fn leaves_out(&self, namespace: &str) -> Option<Reason> {
+    pub fn leaves_out(&self, namespace: &str) -> Option<Reason> {
         let matches = |patterns: &[NamespacePattern]| {
             patterns.iter().any(|pattern| pattern.matches(namespace))
         };
@@ -136,7 +136,7 @@ impl Select {
     }
 
     /// Returns true if it selects or excludes by the kind or name of a workload.
-    pub(crate) fn names_workloads(&self) -> bool {
+    pub fn names_workloads(&self) -> bool {
         !self.kinds.is_empty() || self.exclude.iter().any(Exclusion::names_workload)
     }
 }
@@ -173,20 +173,20 @@ impl Exclusion {
 }
 
 /// The namespaces of Kubernetes itself.
-pub(crate) const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
+pub const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
 
 /// Returns true for a namespace of Kubernetes itself.
-pub(crate) fn is_system_namespace(name: &str) -> bool {
+pub fn is_system_namespace(name: &str) -> bool {
     SYSTEM_NAMESPACES.contains(&name)
 }
 
 /// A namespace's name, or a glob: `*` matches any characters, `?` one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamespacePattern(pub(crate) String);
+pub struct NamespacePattern(pub String);
 
 impl NamespacePattern {
     /// Returns true if the pattern matches the whole name.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut at, mut seen) = (0, 0);
         // Backtracking to the last `*`: the pattern behind it, and how much of the name it has consumed.
@@ -213,7 +213,7 @@ impl NamespacePattern {
     }
 
     /// Returns true for a name without `*` and `?`.
-    pub(crate) fn is_name(&self) -> bool {
+    pub fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
 }
@@ -248,15 +248,15 @@ impl FromStr for NamespacePattern {
 
 /// A kind of resource: `Kind` in any group, or `group/Kind`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KindPattern {
+pub struct KindPattern {
     /// `None` matches any group.
-    pub(crate) group: Option<String>,
-    pub(crate) kind: String,
+    pub group: Option<String>,
+    pub kind: String,
 }
 
 impl KindPattern {
     /// Returns true if the pattern matches the group and kind.
-    pub(crate) fn matches(&self, group: &str, kind: &str) -> bool {
+    pub fn matches(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && self.group.as_deref().is_none_or(|wanted| wanted == group)
     }
 }

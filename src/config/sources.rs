@@ -8,8 +8,7 @@ use crate::config::secret;
 use crate::config::values::Given;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{API_VERSION, Config, KIND};
-use crate::diagnostic::closest::closest;
-use crate::diagnostic::{Diagnostic, Place};
+use crate::report::{Diagnostic, Place, closest};
 use std::collections::BTreeMap;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
@@ -17,17 +16,17 @@ use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 /// setting has its default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sources<'a> {
-    pub(crate) base: Base<'a>,
+    pub base: Base<'a>,
     /// `--set` arguments, each `path=value`, in their order.
-    pub(crate) set: &'a [String],
+    pub set: &'a [String],
     /// The `--namespace` argument.
-    pub(crate) namespace: Option<&'a str>,
-    pub(crate) reader: ConfigReader,
+    pub namespace: Option<&'a str>,
+    pub reader: ConfigReader,
 }
 
 /// The reader of a configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum ConfigReader {
+pub enum ConfigReader {
     /// A run over manifests.
     #[default]
     Manifests,
@@ -98,7 +97,7 @@ impl<'a> Sources<'a> {
 
 /// The one configuration object; bases are never merged.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum Base<'a> {
+pub enum Base<'a> {
     /// No configuration.
     #[default]
     Defaults,

@@ -19,46 +19,46 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Spec {
+pub struct Spec {
     /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
-    pub(crate) injection: InjectionMode,
+    pub injection: InjectionMode,
     /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
-    pub(crate) on_error: OnError,
+    pub on_error: OnError,
     /// The namespace of resources without `metadata.namespace`, as in Helm charts and kustomize bases. Default: none, it is unknown.
-    pub(crate) namespace: Option<Namespace>,
+    pub namespace: Option<Namespace>,
     /// The selection of pod templates.
-    pub(crate) select: Select,
+    pub select: Select,
     /// The treatment of hooks of Helm and Argo CD, and of chart tests. Their pods are short-lived and seldom need an agent. Default: `skip`.
-    pub(crate) hooks: Hooks,
+    pub hooks: Hooks,
     /// The kind of the agent's container. Default: `auto`.
-    pub(crate) sidecar: SidecarKind,
+    pub sidecar: SidecarKind,
     /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Below 1.33, agents need the permission `nodes/proxy`. A field that came later is an error. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.33"`.
-    pub(crate) kubernetes_version: KubernetesVersion,
+    pub kubernetes_version: KubernetesVersion,
     /// The platform that the pods run on. Default: `auto`.
-    pub(crate) platform: Platform,
+    pub platform: Platform,
     /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
-    pub(crate) kubelet: Kubelet,
+    pub kubelet: Kubelet,
     /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
-    pub(crate) api_key: ApiKey,
+    pub api_key: ApiKey,
     /// The agent's container.
-    pub(crate) agent: AgentSettings,
+    pub agent: AgentSettings,
     /// The treatment of a pod that the agent would change from Guaranteed to Burstable. Default: `warn`.
-    pub(crate) qos: Qos,
+    pub qos: Qos,
     /// The treatment of warnings.
-    pub(crate) warnings: WarningSettings,
+    pub warnings: WarningSettings,
     /// The annotations that templates may use.
-    pub(crate) annotations: AnnotationSettings,
+    pub annotations: AnnotationSettings,
     /// The init container of the annotation `wait-for`, with or without the agent. `select` and `injection: disabled` apply to it too.
-    pub(crate) wait_for: WaitForSettings,
+    pub wait_for: WaitForSettings,
     /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
-    pub(crate) pod_templates: Vec<PodTemplatePath>,
+    pub pod_templates: Vec<PodTemplatePath>,
 }
 
 /// The templates that get the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum InjectionMode {
+pub enum InjectionMode {
     /// All selected templates that do not opt out by annotation
     #[default]
     Always,
@@ -72,7 +72,7 @@ pub(crate) enum InjectionMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum OnError {
+pub enum OnError {
     /// The run fails and nothing is written
     #[default]
     Fail,
@@ -84,7 +84,7 @@ pub(crate) enum OnError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Hooks {
+pub enum Hooks {
     /// Leave them alone
     #[default]
     Skip,
@@ -96,7 +96,7 @@ pub(crate) enum Hooks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum SidecarKind {
+pub enum SidecarKind {
     /// Native where the pod completes, by its restartPolicy (Never or OnFailure) or its kind (such as JobSet); else a container
     #[default]
     Auto,
@@ -110,7 +110,7 @@ pub(crate) enum SidecarKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Platform {
+pub enum Platform {
     /// EKS Fargate where the pod has the label `eks.amazonaws.com/fargate-profile` or the scheduler `fargate-scheduler`, or requires nodes with `eks.amazonaws.com/compute-type: fargate`; else nodes
     #[default]
     Auto,
@@ -130,7 +130,7 @@ impl fmt::Display for Platform {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Qos {
+pub enum Qos {
     /// Inject and warn
     #[default]
     Warn,
@@ -146,7 +146,7 @@ pub(crate) enum Qos {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum WaitForPosition {
+pub enum WaitForPosition {
     /// Before the other init containers
     First,
     /// After them
@@ -158,9 +158,9 @@ pub(crate) enum WaitForPosition {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Kubelet {
+pub struct Kubelet {
     /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
-    pub(crate) port: NonZeroU16,
+    pub port: NonZeroU16,
     /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
     #[serde(rename = "insecureTLS")]
     pub(crate) insecure_tls: bool,
@@ -184,20 +184,20 @@ impl Default for Kubelet {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct ApiKey {
+pub struct ApiKey {
     /// The Secret and the key in it.
-    pub(crate) secret_key_ref: SecretKeyRef,
+    pub secret_key_ref: SecretKeyRef,
 }
 
 /// The Secret that holds the Mackerel API key, and the key in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct SecretKeyRef {
+pub struct SecretKeyRef {
     /// The Secret's name. Default: `mackerel-container-agent`.
-    pub(crate) name: ObjectName,
+    pub name: ObjectName,
     /// The key in the Secret. Default: `MACKEREL_APIKEY`.
-    pub(crate) key: DataKey,
+    pub key: DataKey,
 }
 
 impl Default for SecretKeyRef {
@@ -213,17 +213,17 @@ impl Default for SecretKeyRef {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct WaitForSettings {
+pub struct WaitForSettings {
     /// The image whose entry point is this program. Default: the published image of this version. Without an image, a template with the annotation is an error.
-    pub(crate) image: Option<Image>,
+    pub image: Option<Image>,
     /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
-    pub(crate) timeout_seconds: NonZeroU32,
+    pub timeout_seconds: NonZeroU32,
     /// Requests and limits, as Kubernetes ResourceRequirements. They are equal by default, so that a Guaranteed pod stays Guaranteed. Default: `{requests: {cpu: 20m, memory: 32Mi}, limits: {cpu: 20m, memory: 32Mi}}`.
-    pub(crate) resources: ResourceRequirements,
+    pub resources: ResourceRequirements,
     /// Its position among the init containers; a native agent is directly before it. Default: `last`.
-    pub(crate) position: WaitForPosition,
+    pub position: WaitForPosition,
     /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
-    pub(crate) annotations: Vec<MetadataName>,
+    pub annotations: Vec<MetadataName>,
 }
 
 const WAIT_FOR_SECONDS: NonZeroU32 = NonZeroU32::new(15).unwrap();
@@ -263,7 +263,7 @@ pub(super) fn default_resources() -> ResourceRequirements {
 
 /// The connection by which the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KubeletConnection {
+pub enum KubeletConnection {
     /// Through the API server, with the pod's token: on EKS Fargate no kubelet can be reached.
     ApiServer,
     /// Over TLS, with the pod's token.
@@ -278,14 +278,14 @@ pub(crate) enum KubeletConnection {
 
 impl KubeletConnection {
     /// Returns true if the agent needs the token of the pod's ServiceAccount.
-    pub(crate) fn needs_token(self) -> bool {
+    pub fn needs_token(self) -> bool {
         !matches!(self, KubeletConnection::ReadOnly { .. })
     }
 }
 
 impl Spec {
     /// Returns the connection that the settings choose: on nodes the read-only port if one is set.
-    pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
+    pub fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletConnection::ApiServer,
             (_, Some(port)) => KubeletConnection::ReadOnly { port: port.get() },

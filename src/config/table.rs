@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 
 /// A setting that an annotation overrides, or that a variable of the agent holds.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub struct Setting {
     /// The dotted path below `spec`.
-    pub(crate) path: &'static str,
+    pub path: &'static str,
     /// The annotation that overrides it.
-    pub(crate) annotation: Option<Annotation>,
+    pub annotation: Option<Annotation>,
     /// The agent's variable that it gives.
-    pub(crate) variable: Option<Variable>,
+    pub variable: Option<Variable>,
     get: fn(&Spec) -> Option<String>,
     set: fn(&mut Spec, &str) -> Result<(), Violation>,
 }
@@ -56,12 +56,12 @@ impl Setting {
     }
 
     /// Returns its value as text; none if it is unset.
-    pub(crate) fn get(&self, spec: &Spec) -> Option<String> {
+    pub fn get(&self, spec: &Spec) -> Option<String> {
         (self.get)(spec)
     }
 
     /// Sets it to the value of a text.
-    pub(crate) fn set(&self, spec: &mut Spec, text: &str) -> Result<(), Violation> {
+    pub fn set(&self, spec: &mut Spec, text: &str) -> Result<(), Violation> {
         (self.set)(spec, text)
     }
 }
@@ -99,7 +99,7 @@ macro_rules! amount {
 }
 
 /// Every row.
-pub(crate) static SETTINGS: &[Setting] = &[
+pub static SETTINGS: &[Setting] = &[
     row!("sidecar", sidecar).annotated(Annotation::Sidecar),
     row!("platform", platform)
         .annotated(Annotation::Platform)
@@ -217,32 +217,31 @@ fn set_amount(
     Ok(())
 }
 
-/// Returns the setting that gives the agent's variable of this name.
-pub(crate) fn of_variable(name: &str) -> Option<(&'static Setting, Variable)> {
-    variables().find(|(_, variable)| variable.name == name)
-}
+impl Setting {
+    /// Returns the setting that gives the agent's variable of this name.
+    pub fn of_variable(name: &str) -> Option<(&'static Setting, Variable)> {
+        Self::with_variables().find(|(_, variable)| variable.name == name)
+    }
 
-/// Returns each setting that gives the agent a variable, with that variable.
-pub(crate) fn variables() -> impl Iterator<Item = (&'static Setting, Variable)> {
-    SETTINGS
-        .iter()
-        .filter_map(|setting| Some((setting, setting.variable?)))
-}
+    /// Returns each setting that gives the agent a variable, with that variable.
+    pub fn with_variables() -> impl Iterator<Item = (&'static Setting, Variable)> {
+        SETTINGS
+            .iter()
+            .filter_map(|setting| Some((setting, setting.variable?)))
+    }
 
-/// Returns the row of an annotation.
-pub(crate) fn of_annotation(annotation: Annotation) -> Option<&'static Setting> {
-    SETTINGS
-        .iter()
-        .find(|setting| setting.annotation == Some(annotation))
-}
+    /// Returns the row of an annotation.
+    pub(crate) fn of_annotation(annotation: Annotation) -> Option<&'static Setting> {
+        SETTINGS
+            .iter()
+            .find(|setting| setting.annotation == Some(annotation))
+    }
 
-impl Annotation {
-    /// Returns the setting that it overrides, as a dotted path below `spec`.
-    #[must_use]
-    pub fn setting(self) -> Option<&'static str> {
-        match self {
+    /// Returns the setting that an annotation overrides, as a dotted path below `spec`.
+    pub fn path_of(annotation: Annotation) -> Option<&'static str> {
+        match annotation {
             Annotation::Env => Some("agent.env"),
-            other => of_annotation(other).map(|setting| setting.path),
+            other => Self::of_annotation(other).map(|setting| setting.path),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::config::cross_checks::template_conflicts;
 use crate::config::origin::Origin;
 use crate::config::secret;
-use crate::config::table::{Setting, variables};
+use crate::config::table::Setting;
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::is_at_or_below;
@@ -12,21 +12,21 @@ use k8s_openapi::api::core::v1::EnvVar;
 use std::collections::BTreeMap;
 
 /// A [`Conflict`](super::violation::Conflict) in which at least one setting comes from an annotation.
-pub(crate) struct AnnotationConflict {
+pub struct AnnotationConflict {
     /// Full key, and byte offset of the value.
-    pub(crate) first: (String, usize),
-    pub(crate) others: Vec<(String, usize)>,
-    pub(crate) violation: Violation,
+    pub first: (String, usize),
+    pub others: Vec<(String, usize)>,
+    pub violation: Violation,
 }
 
 /// An annotation that sets a setting or a variable.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AnnotationValue<'a> {
+pub struct AnnotationValue<'a> {
     /// Full key.
-    pub(crate) key: &'a str,
-    pub(crate) value: &'a str,
+    pub key: &'a str,
+    pub value: &'a str,
     /// Byte offset of the value.
-    pub(crate) offset: usize,
+    pub offset: usize,
 }
 
 impl AnnotationValue<'_> {
@@ -49,7 +49,7 @@ impl AnnotationValue<'_> {
 impl Config {
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
-        for (setting, variable) in variables() {
+        for (setting, variable) in Setting::with_variables() {
             if variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, setting.path)
             {
                 self.spec
@@ -95,13 +95,13 @@ impl Config {
     }
 
     /// Forgets that a setting is set.
-    pub(crate) fn forget(&mut self, path: &str) {
+    pub fn forget(&mut self, path: &str) {
         self.origins.retain(|set, _| !is_at_or_below(set, path));
     }
 }
 
 /// Returns the conflicts that the annotations of a template's configuration cause.
-pub(crate) fn annotation_conflicts(config: &Config) -> Vec<AnnotationConflict> {
+pub fn annotation_conflicts(config: &Config) -> Vec<AnnotationConflict> {
     let annotation = |path: &String| match config.origin(path) {
         Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
         _ => None,

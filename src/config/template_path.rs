@@ -2,27 +2,50 @@
 
 use crate::config::checked::{Group, Kind, texts};
 use crate::config::violation::Violation;
-use crate::manifest::dotted_path;
-use crate::manifest::template_path::{Step, TemplatePath};
+use crate::manifest::Step;
+use crate::manifest::dotted_path::{self, escape};
 use json_patch::jsonptr::PointerBuf;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::str::FromStr;
 
 /// A kind with pod templates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct PodTemplatePath {
+pub struct PodTemplatePath {
     /// The API group, without version.
-    pub(crate) group: Group,
+    pub group: Group,
     /// The kind.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
-    pub(crate) path: TemplatePath,
+    pub path: TemplatePath,
     /// True if the pods run to completion although the template has no `restartPolicy`, so that `sidecar: auto` injects a native sidecar. Default: `false`.
     #[serde(default)]
-    pub(crate) completes: bool,
+    pub completes: bool,
+}
+
+/// A dotted path or JSON Pointer in which `*` stands for every item of a list and every member of a map.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TemplatePath {
+    /// From the resource to the pod template; never empty once read.
+    pub steps: Vec<Step>,
+}
+
+impl fmt::Display for TemplatePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, step) in self.steps.iter().enumerate() {
+            let dot = if index == 0 { "" } else { "." };
+            match step {
+                // Unescaped, a slash in the first key would make it a JSON Pointer.
+                Step::Key(key) if index == 0 => f.write_str(&escape(key).replace('/', "\\/"))?,
+                Step::Key(key) => write!(f, "{dot}{}", escape(key))?,
+                Step::Each => write!(f, "{dot}*")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 texts! { TemplatePath: "pattern" = r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"; }

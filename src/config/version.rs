@@ -7,15 +7,15 @@ use std::str::FromStr;
 
 /// A Kubernetes version 1.x, without its patch number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KubernetesVersion {
-    pub(crate) minor: u16,
+pub struct KubernetesVersion {
+    pub minor: u16,
 }
 
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
-    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { minor: 29 };
+    pub const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { minor: 29 };
     /// The first version whose kubelets authorize with `nodes/pods` instead of `nodes/proxy`, without a feature gate.
-    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { minor: 33 };
+    pub const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { minor: 33 };
 }
 
 impl fmt::Display for KubernetesVersion {

@@ -2,8 +2,7 @@
 
 use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use crate::diagnostic::closest::closest;
-use crate::report::{Reason, ReasonSet};
+use crate::report::{Reason, ReasonSet, closest};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,17 +13,17 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct WarningSettings {
+pub struct WarningSettings {
     /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
-    pub(crate) ignore: Vec<WarningId>,
+    pub ignore: Vec<WarningId>,
 }
 
 /// The id of a warning that may be ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WarningId(pub(crate) Reason);
+pub struct WarningId(pub Reason);
 
 impl WarningSettings {
-    pub(crate) fn ignored(&self) -> ReasonSet {
+    pub fn ignored(&self) -> ReasonSet {
         self.ignore.iter().map(|id| id.0).collect()
     }
 }
@@ -38,7 +37,7 @@ fn ids() -> impl Iterator<Item = &'static str> {
 
 impl WarningId {
     /// Reads an id in an annotation. A template cannot hide that the configuration restricts it.
-    pub(crate) fn parse_of_template(text: &str) -> Result<Reason, Violation> {
+    pub fn parse_of_template(text: &str) -> Result<Reason, Violation> {
         match Self::from_str(text)?.0 {
             Reason::AnnotationNotAllowed => Err(Violation::new(format!("cannot ignore `{text}`"))
                 .with_help("only `warnings.ignore` in the configuration can")),

@@ -1,11 +1,11 @@
 //! `invalid-annotation`, `annotation-not-allowed`, `unknown-annotation`, `idle-annotation`: annotations in our name that are wrong or
 //! have no effect.
 
-use crate::annotations::{self, Given, InvalidAnnotation};
-use crate::config::Config;
+use crate::config::annotations::{self, Given, InvalidAnnotation};
+use crate::config::{Config, Setting};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::{PodAnnotation, PodTemplate};
+use crate::manifest::{PodAnnotation, PodTemplate};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
 use yaml_json_patch::{Kind, NodeId};
@@ -157,7 +157,9 @@ impl<'a> Evaluation<'a, '_> {
         let mut first = None;
         let mut names = Vec::new();
         for annotation in &self.template.annotations {
-            if Annotation::of(&annotation.key).is_some_and(|known| known.setting().is_some()) {
+            if Annotation::of(&annotation.key)
+                .is_some_and(|known| Setting::path_of(known).is_some())
+            {
                 first.get_or_insert(annotation);
                 names.push(format!("`{}`", annotation.key));
             }

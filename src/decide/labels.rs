@@ -1,6 +1,6 @@
 //! `roles-missing`, `label-missing`: the namespace and the labels of the pod to which settings refer.
 
-use crate::config::{Config, Namespace, Role, labels, listed};
+use crate::config::{Config, Namespace, Role, Setting, labels, listed};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::Reason;
@@ -51,7 +51,7 @@ impl Evaluation<'_, '_> {
             if !missing.is_empty() {
                 let message = format!(
                     "`{}` refers to labels that the pod lacks: {}",
-                    annotation.setting().unwrap_or_default(),
+                    Setting::path_of(annotation).unwrap_or_default(),
                     listed(&missing)
                 );
                 let finding = self

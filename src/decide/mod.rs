@@ -44,14 +44,12 @@ mod windows;
 use crate::agent::plan::Plan;
 use crate::agent::shape::AgentShape;
 use crate::agent::{Agents, Component, ComponentKind, ComponentKinds};
-use crate::annotations::ignored_warnings;
+use crate::config::annotations::ignored_warnings;
 use crate::config::{Config, Platform};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::known_kinds::is_webhook_only;
-use crate::manifest::kustomization::NamedPatch;
-use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
-use crate::manifest::resource::Resource;
+use crate::manifest::{ContainerList, NamedPatch, PodAnnotation, PodTemplate, Resource};
 use crate::report::{Cause, Finding, Reason, ReasonSet};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -93,12 +91,12 @@ pub struct DecisionReport {
     /// The reason why a template that gets the init container gets no agent.
     pub no_agent: Option<Finding>,
     /// The annotation that requests the init container.
-    pub wait_for_cause: Option<Cause>,
+    pub(crate) wait_for_cause: Option<Cause>,
 }
 
 impl DecisionReport {
     /// Returns the finding about a foreign agent, the reason why no agent is added.
-    pub fn foreign_agent(&self) -> Option<&Finding> {
+    pub(crate) fn foreign_agent(&self) -> Option<&Finding> {
         let skip = match &self.decision {
             Decision::Skip(skip) => Some(skip),
             Decision::Add(_) | Decision::Refuse(_) => self.no_agent.as_ref(),
@@ -370,7 +368,7 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    fn cause_at_annotation(&self, annotation: &pod_template::PodAnnotation) -> Cause {
+    fn cause_at_annotation(&self, annotation: &PodAnnotation) -> Cause {
         Cause::Manifest {
             offset: annotation.value_offset,
             pointer: self.annotation_pointer(&annotation.key),

@@ -3,8 +3,7 @@
 use crate::agent::Component;
 use crate::decide::Evaluation;
 use crate::mackerel::names::CONTAINER;
-use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::item_pointer;
+use crate::manifest::{field_path, item_pointer};
 use crate::report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {

@@ -1,8 +1,8 @@
 //! `opted-out`, `not-requested`: does the template's `inject` annotation, or the configuration, ask for an agent?
 
 use crate::agent::ComponentKind;
-use crate::annotations::{self, InjectRequest};
 use crate::config::InjectionMode;
+use crate::config::annotations::{self, InjectRequest};
 use crate::decide::annotations::request_help;
 use crate::decide::{Evaluation, NoAgent};
 use crate::mackerel::annotations::Annotation;

@@ -1,7 +1,7 @@
 //! `plain-api-key`: an API key as plain text in a foreign agent.
 
 use crate::mackerel::names::API_KEY;
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::PodTemplate;
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Tree};

@@ -3,7 +3,7 @@
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, INJECTED};
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::PodTemplate;
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;

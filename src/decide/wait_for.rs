@@ -3,7 +3,7 @@
 use crate::agent::Component;
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::wait_for::{WaitForResources, asks_for_nothing, endpoints, wait_for};
-use crate::annotations::too_long;
+use crate::config::annotations::too_long;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Cause, Finding, Reason};

@@ -2,9 +2,8 @@
 //!
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
-use crate::diagnostic::{Severity, visible};
-use crate::inject::Row;
-use crate::inject::row::errors_first;
+use crate::injector::{Row, errors_first};
+use crate::report::{Severity, visible};
 
 /// Returns a line for each finding:
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,

@@ -2,8 +2,8 @@
 //!
 //! Source: "Code Quality report format" in GitLab's documentation.
 
-use crate::diagnostic::Severity;
-use crate::inject::Row;
+use crate::injector::Row;
+use crate::report::Severity;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;

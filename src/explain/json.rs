@@ -2,11 +2,10 @@
 //! another API version.
 
 use crate::config::API_VERSION;
-use crate::diagnostic::{Position, Severity};
 use crate::explain::{Explanation, PlaceView};
-use crate::inject::{Outcome, Row, Subject};
-use crate::manifest::field_path::field_path;
-use crate::report::{Class, Reason};
+use crate::injector::{Outcome, Row, Subject};
+use crate::manifest::field_path;
+use crate::report::{Class, Position, Reason, Severity};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,7 @@
 //! Findings as Markdown, for the summary of a CI job. GitHub takes a summary of up to 1 MiB, so the table has an end.
 
-use crate::diagnostic::visible;
-use crate::inject::Row;
-use crate::inject::row::errors_first;
-use crate::inject::totals::plural;
+use crate::injector::{Row, errors_first, plural};
+use crate::report::visible;
 use std::collections::BTreeSet;
 
 /// The most rows of the table.

@@ -14,16 +14,11 @@ pub mod text;
 pub use permissions::PermissionView;
 pub use required::Needed;
 
-use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
-use crate::annotations;
-use crate::checks::ProcessedText;
-use crate::config::{Config, Origin, value_at};
-use crate::diagnostic::{LineCounter, Position};
-use crate::inject::{Outcome, Row, Subject};
+use crate::config::{Config, Origin, annotations, value_at};
+use crate::injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
 use crate::mackerel::annotations::{Annotation, PREFIX};
-use crate::manifest::field_path::field_path;
-use crate::manifest::identity::Identity;
-use crate::report::Cause;
+use crate::manifest::{Identity, field_path};
+use crate::report::{Cause, LineCounter, Position};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -79,7 +74,7 @@ impl std::fmt::Display for PlaceView<'_> {
 
 /// Explains the rows of a run: all of them, or those of one resource, with the settings of its agent. The resource is `name`,
 /// `Kind/name` or `Kind/namespace/name`. The settings are shown only if the injections have kept them, see
-/// [`Explanations`](crate::options::Explanations).
+/// [`Explanations`](crate::injector::Explanations).
 pub fn explain<'i>(
     inputs: Inputs<'_, 'i>,
     rows: impl Iterator<Item = Row<'i>>,

@@ -1,9 +1,8 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
-use crate::agent::kubelet_access::KubeletAccess;
 use crate::config::{Namespace, ObjectName};
 use crate::explain::Inputs;
-use crate::inject::outcome::Outcome;
+use crate::injector::{KubeletAccess, Outcome};
 use crate::rbac;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Objects that must exist before the injected pods start.
 
-use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::config::Namespace;
-use crate::diagnostic::enumeration;
 use crate::explain::PlaceView;
+use crate::injector::{KeyRef, Presence, Requirement};
+use crate::report::enumeration;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
@@ -99,7 +99,7 @@ fn enumerated(namespaces: &[Option<&str>], limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::related::Source;
+    use crate::manifest::Source;
 
     fn requirements(namespaces: &[Option<&str>]) -> Vec<Requirement> {
         let requirement = |namespace: &Option<&str>| Requirement {

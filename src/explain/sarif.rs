@@ -3,10 +3,8 @@
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
-use crate::diagnostic::Severity;
-use crate::inject::Row;
-use crate::inject::row::errors_first;
-use crate::report::{Class, Reason};
+use crate::injector::{Row, errors_first};
+use crate::report::{Class, Reason, Severity};
 use serde_json::{Value, json};
 
 /// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool. `mend` is the command that makes

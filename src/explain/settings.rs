@@ -2,11 +2,8 @@
 
 use crate::config::{Config, Origin};
 use crate::explain::{Because, Explanation, origin};
-use crate::inject::{Outcome, Row};
-use crate::manifest::document::document;
-use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::ContainerList;
-use crate::reconcile::Waiting;
+use crate::injector::{Outcome, Row, Waiting};
+use crate::manifest::{ContainerList, document, field_path};
 use serde::Serialize;
 use serde_json::{Value, json};
 

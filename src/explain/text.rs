@@ -1,13 +1,10 @@
 //! An explanation as text: each finding, the rules behind the decisions, required objects and permissions, totals.
 
-use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
-use crate::diagnostic::visible;
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::settings::ContainerView;
 use crate::explain::{Because, Explanation, PermissionView};
-use crate::inject::Row;
-use crate::inject::totals::totals;
-use crate::options::Tense;
+use crate::injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
+use crate::report::visible;
 use serde_json::Value;
 
 /// Returns the explanation as text.

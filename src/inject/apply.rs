@@ -12,26 +12,26 @@ use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{Cache, Tree};
 
 /// Carries out plans, and shares work between them.
-pub(crate) struct Applier {
-    pub(crate) cache: Cache,
-    pub(crate) records: RecordCache,
-    pub(crate) patches: Patches,
-    pub(crate) on_error: OnError,
+pub struct Applier {
+    pub cache: Cache,
+    pub records: RecordCache,
+    pub patches: Patches,
+    pub on_error: OnError,
 }
 
 /// The edits of one piece.
 #[derive(Default)]
-pub(crate) struct Applied {
+pub struct Applied {
     /// Offsets are bytes of the piece.
-    pub(crate) edits: Vec<Edit>,
+    pub edits: Vec<Edit>,
     /// A result that failed its own check: then there are no edits.
-    pub(crate) fault: Option<Finding>,
+    pub fault: Option<Finding>,
 }
 
 impl Applier {
     /// Carries out the changes of a plan, and gives their patches to its outcomes. A change that cannot be made is refused, and
     /// the others begin again without it, so that no template is left half changed.
-    pub(crate) fn apply(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> Applied {
+    pub fn apply(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> Applied {
         // A document with aliases has been read as Kubernetes reads it before its plan was made.
         if !plan.changes.is_empty() && !tree.has_aliases() && self.refuses_document(tree, plan) {
             return Applied::default();

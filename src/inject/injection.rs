@@ -1,20 +1,18 @@
 //! The result for one text: edits, outcomes and findings.
 
 use crate::agent::prerequisites::Requirement;
-use crate::diagnostic::{LineCounter, Severity};
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::row::{Row, Subject};
 use crate::inject::severity::SeverityPolicy;
-use crate::manifest::related::Location;
-use crate::report::Finding;
+use crate::manifest::Location;
+use crate::report::{Finding, LineCounter, Severity};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use yaml_json_patch::edit::{self, Edit};
 
 /// The result for one text.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct Injection {
     /// Sorted, without overlap, in bytes of the text; empty when nothing changes. Not to be used where something
     /// [holds the text back](Injection::held_back_by): all or nothing.
@@ -27,15 +25,15 @@ pub struct Injection {
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
     /// JSON Pointers from pod templates to their annotations of this program.
-    pub(crate) read_keys: HashSet<String>,
+    pub read_keys: HashSet<String>,
     /// The resources without a pod template, by kind.
-    pub(crate) kinds_without_template: KindCounts,
+    pub kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
-    pub(crate) related: Vec<Location>,
+    pub related: Vec<Location>,
     /// Objects that must exist for the injected pods, by namespace, each with its presence in the text.
     pub requirements: Vec<Requirement>,
     /// Decides the severity of a finding in this run.
-    pub(crate) severity_policy: SeverityPolicy,
+    pub severity_policy: SeverityPolicy,
 }
 
 impl Injection {
@@ -46,7 +44,7 @@ impl Injection {
     }
 
     /// Returns true if something is said about a place in the text, or is still read there.
-    pub(crate) fn needs_text(&self) -> bool {
+    pub fn needs_text(&self) -> bool {
         self.findings().next().is_some() || !self.related.is_empty()
     }
 
@@ -63,7 +61,7 @@ impl Injection {
     }
 
     /// As [`Injection::rows`], but most of the time goes into places: only the rows that need one get one.
-    pub(crate) fn rows_placed_where<'i>(
+    pub fn rows_placed_where<'i>(
         &'i self,
         name: &'i str,
         text: &'i str,
@@ -108,7 +106,7 @@ impl Injection {
     }
 
     /// Adds what was found in a later part of the text.
-    pub(crate) fn append(&mut self, later: Self) {
+    pub fn append(&mut self, later: Self) {
         // Requirements are found when the whole text has been read.
         let Self {
             edits,
@@ -177,7 +175,6 @@ impl Injection {
 /// What keeps a text as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]
-#[non_exhaustive]
 pub struct Refused {
     /// Never empty.
     pub findings: Vec<Finding>,
@@ -195,10 +192,9 @@ fn sentences(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use crate::config::{Config, Sources, load};
-    use crate::diagnostic::Severity;
     use crate::engine::inject;
     use crate::options::{Options, Warnings};
-    use crate::report::Reason;
+    use crate::report::{Reason, Severity};
 
     /// Reasons that hold the text back; none where it comes out.
     fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {

@@ -1,13 +1,13 @@
 //! Resources without a pod template, counted by kind.
 
-use crate::diagnostic::visible;
-use crate::manifest::known_kinds::Gap;
+use crate::manifest::Gap;
+use crate::report::visible;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The number of resources of each kind, by group and kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct KindCounts(BTreeMap<String, BTreeMap<String, usize>>);
+pub struct KindCounts(BTreeMap<String, BTreeMap<String, usize>>);
 
 struct KindCount<'c> {
     group: &'c str,
@@ -16,7 +16,7 @@ struct KindCount<'c> {
 }
 
 impl KindCounts {
-    pub(crate) fn add(&mut self, group: &str, kind: &str, count: usize) {
+    pub fn add(&mut self, group: &str, kind: &str, count: usize) {
         // A known kind needs no new key.
         match self.0.get_mut(group).and_then(|kinds| kinds.get_mut(kind)) {
             Some(known) => *known += count,
@@ -30,21 +30,21 @@ impl KindCounts {
     }
 
     /// Returns true if a resource has a kind.
-    pub(crate) fn has_named(&self) -> bool {
+    pub fn has_named(&self) -> bool {
         self.each().any(|known| !known.kind.is_empty())
     }
 
     /// Returns true if a resource has this kind.
-    pub(crate) fn has(&self, kind: &str) -> bool {
+    pub fn has(&self, kind: &str) -> bool {
         self.each().any(|known| known.kind == kind)
     }
 
     /// Returns the number of all resources.
-    pub(crate) fn total(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.each().map(|known| known.count).sum()
     }
 
-    pub(crate) fn absorb(&mut self, other: &Self) {
+    pub fn absorb(&mut self, other: &Self) {
         for KindCount { group, kind, count } in other.each() {
             self.add(group, kind, count);
         }
@@ -61,7 +61,7 @@ impl KindCounts {
     }
 
     /// Returns the line about all kinds with their counts, the most frequent first; none without resources.
-    pub(crate) fn line(&self) -> Option<String> {
+    pub fn line(&self) -> Option<String> {
         let kinds: Vec<String> = self
             .by_frequency()
             .iter()
@@ -71,7 +71,7 @@ impl KindCounts {
     }
 
     /// Returns a line for each kind that leads to pods without an agent.
-    pub(crate) fn gap_lines(&self) -> Vec<String> {
+    pub fn gap_lines(&self) -> Vec<String> {
         let line = |kind: KindCount<'_>| {
             let (count, name) = (kind.count, kind.name());
             Some(match Gap::of(kind.group, kind.kind)? {

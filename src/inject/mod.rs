@@ -10,21 +10,16 @@
 mod apply;
 mod in_order;
 mod injection;
-pub(crate) mod kind_counts;
-pub(crate) mod outcome;
+pub mod kind_counts;
+pub mod outcome;
 mod pipeline;
 mod plan;
 mod refusal;
 pub mod row;
-pub(crate) mod severity;
+pub mod severity;
 mod template_form;
-pub(crate) mod totals;
-pub(crate) mod unknown_kind;
+pub mod totals;
+pub mod unknown_kind;
 
-pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
-pub use crate::manifest::identity::Identity;
-pub use crate::manifest::related::Source;
-pub use injection::{Injection, Refused};
-pub use outcome::{Outcome, Remark, ResourceRef};
-pub(crate) use pipeline::{Input, SharedWork, asks_for_nothing, inject_templates};
-pub use row::{Row, Subject};
+pub use injection::Injection;
+pub use pipeline::{Input, SharedWork, asks_for_nothing, inject_templates};

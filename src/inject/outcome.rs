@@ -3,7 +3,7 @@
 use crate::agent::Component;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
-use crate::manifest::identity::Identity;
+use crate::manifest::Identity;
 use crate::reconcile::Waiting;
 use crate::report::{Cause, Finding, ReasonSet};
 use json_patch::Patch;
@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 /// The outcome of one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Outcome {
     /// Its resource.
     pub identity: Identity,
@@ -30,11 +29,11 @@ pub struct Outcome {
     /// the others here.
     pub warnings: Vec<Finding>,
     /// The warnings that the template's annotation acknowledges. It also decides about warnings because of other files, which are added later.
-    pub(crate) acknowledged: ReasonSet,
+    pub acknowledged: ReasonSet,
     /// True if the template has an agent of an earlier run that is not known to be outdated; false for `uninject`.
-    pub(crate) has_wanted_agent: bool,
+    pub has_wanted_agent: bool,
     /// The components that the template has after the run.
-    pub(crate) components: InjectedComponents,
+    pub components: InjectedComponents,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
     pub patch: Patch,
@@ -42,27 +41,26 @@ pub struct Outcome {
 
 /// The components that a template has after a run.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct InjectedComponents {
-    pub(crate) agent: Option<InjectedAgent>,
+pub struct InjectedComponents {
+    pub agent: Option<InjectedAgent>,
     /// The init container that waits, if explanations are asked for.
-    pub(crate) wait_for: Option<Waiting>,
+    pub wait_for: Option<Waiting>,
 }
 
 /// The agent that a template has after a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InjectedAgent {
-    pub(crate) needs: Arc<Prerequisites>,
+pub struct InjectedAgent {
+    pub needs: Arc<Prerequisites>,
     /// The owner of its token.
-    pub(crate) rbac_subject: RbacSubject,
+    pub rbac_subject: RbacSubject,
     /// True if the automount setting of its ServiceAccount decides about its token; false where the pod decides or no token is needed.
     pub(crate) is_account_asked: bool,
     /// The agent with its settings, if explanations are asked for.
-    pub(crate) component: Option<Arc<Component>>,
+    pub component: Option<Arc<Component>>,
 }
 
 /// A finding about a resource in which no pod template is known.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Remark {
     /// Its resource.
     pub identity: Identity,
@@ -73,12 +71,11 @@ pub struct Remark {
     /// A warning or a note.
     pub finding: Finding,
     /// The workloads that a finding about another object concerns.
-    pub(crate) workloads: Vec<Identity>,
+    pub workloads: Vec<Identity>,
 }
 
 /// The resource that a finding is about.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct ResourceRef<'r> {
     /// Kind and name.
     pub identity: &'r Identity,
@@ -92,17 +89,17 @@ pub struct ResourceRef<'r> {
 
 impl Outcome {
     /// Returns the agent that the template has after the run.
-    pub(crate) fn agent(&self) -> Option<&InjectedAgent> {
+    pub fn agent(&self) -> Option<&InjectedAgent> {
         self.components.agent.as_ref()
     }
 
     /// Returns the prerequisites of that agent.
-    pub(crate) fn needs(&self) -> Option<&Prerequisites> {
+    pub fn needs(&self) -> Option<&Prerequisites> {
         Some(&self.agent()?.needs)
     }
 
     /// Returns the owner of that agent's token.
-    pub(crate) fn rbac_subject(&self) -> Option<&RbacSubject> {
+    pub fn rbac_subject(&self) -> Option<&RbacSubject> {
         Some(&self.agent()?.rbac_subject)
     }
 
@@ -115,7 +112,7 @@ impl Outcome {
     }
 
     /// Returns the resource.
-    pub(crate) fn resource(&self) -> ResourceRef<'_> {
+    pub fn resource(&self) -> ResourceRef<'_> {
         ResourceRef {
             identity: &self.identity,
             template: &self.template,
@@ -127,7 +124,7 @@ impl Outcome {
 
 impl Remark {
     /// Returns the resource.
-    pub(crate) fn resource(&self) -> ResourceRef<'_> {
+    pub fn resource(&self) -> ResourceRef<'_> {
         ResourceRef {
             identity: &self.identity,
             template: "",

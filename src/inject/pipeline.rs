@@ -13,13 +13,9 @@ use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
-use crate::manifest::go_yaml;
-use crate::manifest::identity::is_list;
-use crate::manifest::kustomization::NamedPatch;
-use crate::manifest::list::{self, Cut};
-use crate::manifest::prefilter::{self, Prefilter};
-use crate::manifest::related::{Location, RelatedKind};
-use crate::manifest::resource::item_types;
+use crate::manifest::{
+    Cut, Location, NamedPatch, Prefilter, RelatedKind, go_yaml, is_list, list, prefilter, resource,
+};
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason};
@@ -30,7 +26,7 @@ use yaml_json_patch::{self as yaml, Buffer, Cache, Tree, YamlError};
 
 /// Work that the texts of a run share. Their configuration is the same.
 #[derive(Default)]
-pub(crate) struct SharedWork {
+pub struct SharedWork {
     agents: Agents,
     readings: EarlierReadings,
     cache: Cache,
@@ -40,16 +36,16 @@ pub(crate) struct SharedWork {
 
 /// One text, and what is known about it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Input<'a> {
-    pub(crate) text: &'a str,
+pub struct Input<'a> {
+    pub text: &'a str,
     /// The entry of a kustomization that names the text as a patch.
-    pub(crate) patch: Option<&'a NamedPatch>,
+    pub patch: Option<&'a NamedPatch>,
     /// The pieces of the list that the text is, if they are known.
-    pub(crate) cut: Option<&'a Cut>,
+    pub cut: Option<&'a Cut>,
 }
 
 /// Injects the pod templates of one text of several that belong together; `checks::check_inputs` then reads all of them.
-pub(crate) fn inject_templates(
+pub fn inject_templates(
     input: Input<'_>,
     config: &Config,
     options: Options,
@@ -321,7 +317,7 @@ impl Pipeline<'_> {
         if second_key(&envelope, root).is_some() || envelope.member_at(root, MAC).is_some() {
             return None;
         }
-        let inherited = Arc::new(item_types(&envelope, root)?);
+        let inherited = Arc::new(resource::item_types(&envelope, root)?);
         let mut result = for_bytes(cut.size());
         let work = |pipeline: &mut Self, span, part: &mut Injection| {
             let tree = yaml::read_piece(source, span, &mut pipeline.buffer).ok()?;
@@ -400,7 +396,7 @@ impl Pipeline<'_> {
 }
 
 /// Returns true if no template of a text can ask for anything by annotation.
-pub(crate) fn asks_for_nothing(text: &str, config: &Config) -> bool {
+pub fn asks_for_nothing(text: &str, config: &Config) -> bool {
     let mut wait_for = config.spec.wait_for.annotations.iter();
     !has_annotations(text) && !wait_for.any(|name| text.contains(&**name))
 }

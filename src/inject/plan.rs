@@ -15,13 +15,10 @@ use crate::inject::template_form::{self, has_record, with_record};
 use crate::inject::unknown_kind::{self, unknown_kind};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::duplicate_keys::{self, second_key, second_of};
-use crate::manifest::identity::{Identity, is_list};
-use crate::manifest::known_kinds::WorkloadKind;
-use crate::manifest::kustomization::NamedPatch;
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::related::{Location, RelatedKind};
-use crate::manifest::resource::{Resource, file, resources, types};
-use crate::manifest::workloads::{FoundTemplate, Table, Templates};
+use crate::manifest::{
+    FoundTemplate, Identity, Location, NamedPatch, PodTemplate, RelatedKind, Resource, Table,
+    Templates, WorkloadKind, is_list, resource, resources,
+};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, Reconciler};
@@ -35,32 +32,32 @@ use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// Finds the prefix that all annotations have. JSON may write its slash as `\/`.
-pub(crate) static HAS_PREFIX: LazyLock<Finder<'static>> =
+pub static HAS_PREFIX: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new(PREFIX.trim_end_matches('/')));
 
 /// The place of the resources in a piece of text.
-pub(crate) struct Root<'p> {
+pub struct Root<'p> {
     /// The document's root, or the item.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// JSON Pointer from the root of the piece's tree: an item that was cut out of a list is a sequence of one.
-    pub(crate) pointer: &'p str,
+    pub pointer: &'p str,
     /// API version and kind that a typed list gives to its items.
-    pub(crate) inherited: Option<Arc<TypeMeta>>,
+    pub inherited: Option<Arc<TypeMeta>>,
 }
 
 /// The plan for one piece. All offsets are bytes of the piece.
 #[derive(Default)]
-pub(crate) struct PiecePlan {
+pub struct PiecePlan {
     /// One per pod template, in order of the text.
-    pub(crate) outcomes: Vec<Outcome>,
+    pub outcomes: Vec<Outcome>,
     /// The changes that the outcomes take.
-    pub(crate) changes: Vec<PlannedChange>,
+    pub changes: Vec<PlannedChange>,
     /// Findings about resources without a known pod template.
-    pub(crate) remarks: Vec<Remark>,
+    pub remarks: Vec<Remark>,
     /// JSON Pointers from its pod templates to our annotations.
-    pub(crate) read_keys: HashSet<String>,
+    pub read_keys: HashSet<String>,
     /// Places of resources that matter to the pods of the input.
-    pub(crate) related: Vec<Location>,
+    pub related: Vec<Location>,
 }
 
 impl PiecePlan {
@@ -79,18 +76,18 @@ impl PiecePlan {
 
 /// Makes plans under one configuration.
 #[derive(Clone)]
-pub(crate) struct Planner<'c> {
+pub struct Planner<'c> {
     config: &'c Config,
     options: Options,
     /// The entry of a kustomization that names the text as a patch.
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
-    pub(crate) agents: Agents,
-    pub(crate) readings: EarlierReadings,
+    pub agents: Agents,
+    pub readings: EarlierReadings,
 }
 
 impl<'c> Planner<'c> {
-    pub(crate) fn new(
+    pub fn new(
         patch: Option<&'c NamedPatch>,
         config: &'c Config,
         options: Options,
@@ -108,12 +105,12 @@ impl<'c> Planner<'c> {
     }
 
     /// Returns true for a kind that holds a pod template, in any group if the version is not known.
-    pub(crate) fn knows_kind(&self, kind: &str, api_version: Option<&str>) -> bool {
+    pub fn knows_kind(&self, kind: &str, api_version: Option<&str>) -> bool {
         self.table.knows(api_version.map(unknown_kind::group), kind)
     }
 
     /// Decides about every pod template of a piece, and counts its resources without one.
-    pub(crate) fn plan(
+    pub fn plan(
         &self,
         tree: &Tree<'_>,
         root: &Root<'_>,
@@ -133,7 +130,7 @@ impl<'c> Planner<'c> {
                 tree,
                 resource,
                 path: [root.pointer, &resource.pointer].concat(),
-                file: file(tree, resource.node),
+                file: resource::file(tree, resource.node),
                 duplicate: resource.duplicate,
                 mac: tree
                     .member_at(root.node, MAC)
@@ -168,7 +165,7 @@ impl<'c> Planner<'c> {
         if tree.kind(mapping) != Kind::Mapping || second_key(tree, mapping).is_some() {
             return None;
         }
-        let types = types(tree, mapping, inherited);
+        let types = resource::types(tree, mapping, inherited);
         let TypeMeta { api_version, kind } = &types;
         let may_matter = is_list(kind)
             || self.knows_kind(kind, Some(api_version))
@@ -185,7 +182,7 @@ impl<'c> Planner<'c> {
     }
 
     /// Returns false if the text of a resource shows that it has no template of an unknown kind and no key in our name.
-    pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
+    pub fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
         HAS_PREFIX.find(text.as_bytes()).is_some()
             || self.options.direction == Direction::Inject
                 && unknown_kind::may_be(kind, api_version, self.config)

@@ -10,10 +10,10 @@ use crate::report::{Finding, Reason};
 use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 
 /// The help for a document that cannot be read for an unknown reason.
-pub(crate) const GENERAL_CORRECTION: &str = "correct the document";
+pub const GENERAL_CORRECTION: &str = "correct the document";
 
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
-pub(crate) fn correction(text: &str) -> Option<&'static str> {
+pub fn correction(text: &str) -> Option<&'static str> {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if text.lines().any(is_conflict) {
         Some("resolve the merge conflict")
@@ -28,7 +28,7 @@ pub(crate) fn correction(text: &str) -> Option<&'static str> {
 
 /// Returns the refusal of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:
 /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
-pub(crate) fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
+pub fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
     UneditableChange {
         message: format!(
             "unreadable: Kubernetes cannot parse this document: {}",
@@ -40,7 +40,7 @@ pub(crate) fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
 }
 
 /// Returns the refusal of a resource with a duplicate key.
-pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
+pub fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.scalar(key).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
     UneditableChange {
@@ -53,7 +53,7 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
 }
 
 /// The refusal of a template whose path names a key as it is written, such as `on`, and not as Kubernetes reads it.
-pub(crate) fn key_named_as_written(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
+pub fn key_named_as_written(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.raw(key);
     let word = ErrorKind::OddKey.word();
     UneditableChange {
@@ -66,17 +66,17 @@ pub(crate) fn key_named_as_written(tree: &Tree<'_>, key: NodeId) -> UneditableCh
 }
 
 /// The path from a document to the checksum by which SOPS finds a change of any value, also of one that is not encrypted.
-pub(crate) const MAC: [&str; 2] = ["sops", "mac"];
+pub const MAC: [&str; 2] = ["sops", "mac"];
 
 /// Returns the refusal of a resource that SOPS has encrypted.
-pub(crate) fn sealed(tree: &Tree<'_>, mac: NodeId) -> Finding {
+pub fn sealed(tree: &Tree<'_>, mac: NodeId) -> Finding {
     Finding::without_details(Reason::Sealed, tree.place(mac).start, "")
         .with_help("decrypt it, inject or uninject, and encrypt it again")
 }
 
 /// Returns the refusal of a template, of which comments are code: ytt's, and the blocks of Octopus. The agent, or a part of it, would be
 /// repeated or left out with the lines around it. A value such as `#{Name}` is replaced where it stands.
-pub(crate) fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
+pub fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
     const OCTOPUS: [&str; 4] = ["#{if ", "#{unless ", "#{each ", "#{/"];
     let text = tree.text();
     let is_code = |at: &usize| {
@@ -104,7 +104,7 @@ fn is_ytt_code(rest: &str) -> bool {
 
 /// Refuses a change that cannot be made. If it only removes an agent that is no longer wanted, the decision stays the same and
 /// the warning `still-injected` is added.
-pub(crate) fn refuse(
+pub fn refuse(
     outcomes: &mut [Outcome],
     change: PlannedChange,
     refusal: impl Into<Finding>,

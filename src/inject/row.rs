@@ -1,9 +1,34 @@
 //! One finding as every report shows it.
+//!
+//! ```
+//! use mackerel_agent_injector::config::Config;
+//! use mackerel_agent_injector::injector::{Options, inject};
+//! use mackerel_agent_injector::report::{Class, Reason};
+//!
+//! let manifest = "\
+//! apiVersion: v1
+//! kind: Pod
+//! metadata:
+//!   name: web
+//!   annotations: {agent-injector.contrib.mackerel.io/inject: maybe}
+//! spec:
+//!   containers: [{name: web, image: web}]
+//! ";
+//! let injection = inject(manifest, &Config::default(), Options::default());
+//! let outcome = &injection.outcomes[0];
+//! assert_eq!((outcome.identity.kind.as_str(), outcome.identity.name.as_str()), ("Pod", "web"));
+//! assert_eq!(outcome.decision.reason, Reason::InvalidAnnotation);
+//! assert_eq!(outcome.decision.reason.class(), Class::Refused);
+//!
+//! let row = injection.rows("web.yaml", manifest).next().unwrap();
+//! let line = row.line();
+//! assert!(line.starts_with("web.yaml:5:"), "{line}");
+//! assert!(line.contains(": error[invalid-annotation]: v1/Pod/web "), "{line}");
+//! ```
 
-use crate::diagnostic::{LineCounter, Position, Severity, visible};
 use crate::inject::outcome::{Outcome, Remark, ResourceRef};
-use crate::manifest::field_path::field_path;
-use crate::report::{Class, Finding, Reason};
+use crate::manifest::field_path;
+use crate::report::{Class, Finding, LineCounter, Position, Reason, Severity, visible};
 use std::borrow::Cow;
 
 /// The name of stdin in messages.
@@ -11,7 +36,6 @@ pub const STDIN: &str = "<stdin>";
 
 /// A finding with its severity in this run, its resource and its place.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Row<'i> {
     /// The finding.
     pub finding: Cow<'i, Finding>,
@@ -35,7 +59,6 @@ pub struct Row<'i> {
 
 /// The subject of a finding.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub enum Subject<'i> {
     /// A path, a setting, or the run as a whole.
     Run,
@@ -122,7 +145,7 @@ impl<'i> Row<'i> {
 
     /// True for what a summary counts: a decision, or a text that was refused.
     #[must_use]
-    pub fn is_in_summary(&self) -> bool {
+    pub(crate) fn is_in_summary(&self) -> bool {
         let is_text = matches!(self.subject, Subject::Text);
         self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
     }

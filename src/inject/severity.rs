@@ -1,21 +1,20 @@
 //! The severity of a finding in a run.
 
 use crate::config::{Config, OnError};
-use crate::diagnostic::Severity;
 use crate::inject::row::{Row, Subject};
 use crate::options::{Options, Warnings};
-use crate::report::{Class, Finding, Reason, ReasonSet};
+use crate::report::{Class, Finding, Reason, ReasonSet, Severity};
 use std::borrow::Cow;
 
 /// The settings that decide about severities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SeverityPolicy {
+pub struct SeverityPolicy {
     /// `onError`, for refused templates.
-    pub(crate) on_error: OnError,
+    pub on_error: OnError,
     /// `--strict`: nothing is written beside warnings, and refusals under `onError: skip`.
-    pub(crate) warnings: Warnings,
+    pub warnings: Warnings,
     /// `warnings.ignore`
-    pub(crate) ignored: ReasonSet,
+    pub ignored: ReasonSet,
 }
 
 impl Default for SeverityPolicy {
@@ -30,7 +29,7 @@ impl Default for SeverityPolicy {
 
 impl SeverityPolicy {
     /// Returns the policy of a configuration and arguments.
-    pub(crate) fn of(config: &Config, options: Options) -> Self {
+    pub fn of(config: &Config, options: Options) -> Self {
         Self {
             on_error: config.spec.on_error,
             warnings: options.warnings,
@@ -39,11 +38,7 @@ impl SeverityPolicy {
     }
 
     /// Returns the row of a finding, which is about an input or a setting as a whole, or about the run.
-    pub(crate) fn row<'i>(
-        self,
-        file: impl Into<Cow<'i, str>>,
-        finding: Cow<'i, Finding>,
-    ) -> Row<'i> {
+    pub fn row<'i>(self, file: impl Into<Cow<'i, str>>, finding: Cow<'i, Finding>) -> Row<'i> {
         Row {
             severity: self.severity(&finding),
             is_acknowledged: self.is_acknowledged(&finding),
@@ -58,12 +53,12 @@ impl SeverityPolicy {
     }
 
     /// Returns true for a warning that the configuration or the template has acknowledged.
-    pub(crate) fn is_acknowledged(self, finding: &Finding) -> bool {
+    pub fn is_acknowledged(self, finding: &Finding) -> bool {
         finding.acknowledged || self.ignored.contains(finding.reason)
     }
 
     /// Returns the severity of a finding. An error stops the whole run; a failed verification or run is always one.
-    pub(crate) fn severity(self, finding: &Finding) -> Severity {
+    pub fn severity(self, finding: &Finding) -> Severity {
         if matches!(finding.reason, Reason::VerifyFailed | Reason::Error) {
             return Severity::Error;
         }

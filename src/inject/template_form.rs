@@ -1,20 +1,20 @@
 //! Mappings in the form of a pod template, at any place: with containers in their `spec`, or with the record of an injection
 //! beside it.
 
+use crate::config::TemplatePath;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::template_path::{Step, TemplatePath};
-use crate::manifest::workloads::{FoundTemplate, containers};
+use crate::manifest::{FoundTemplate, Step, containers};
 use memchr::memmem;
 use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// Returns false for a text without such a mapping.
-pub(crate) fn may_be_in(text: &str) -> bool {
+pub fn may_be_in(text: &str) -> bool {
     memmem::find(text.as_bytes(), b"containers").is_some()
 }
 
 /// Returns the path to a template, with `*` for the index of an item.
-pub(crate) fn path(tree: &Tree<'_>, template: &FoundTemplate) -> TemplatePath {
+pub fn path(tree: &Tree<'_>, template: &FoundTemplate) -> TemplatePath {
     let steps = template
         .pointer
         .split('/')
@@ -30,19 +30,19 @@ pub(crate) fn path(tree: &Tree<'_>, template: &FoundTemplate) -> TemplatePath {
 
 /// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
-pub(crate) fn with_containers(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
+pub fn with_containers(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
     search(tree, resource, |tree, node| {
         containers(tree, node).is_some()
     })
 }
 
 /// Returns the mappings with a record, in the same way.
-pub(crate) fn with_record(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
+pub fn with_record(tree: &Tree<'_>, resource: NodeId) -> Vec<FoundTemplate> {
     search(tree, resource, has_record)
 }
 
 /// Returns true for a template that carries the record of an injection.
-pub(crate) fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
+pub fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
     let path = ["metadata", "annotations", Annotation::Record.key()];
     tree.member_at(template, path).is_some()
 }

@@ -1,9 +1,8 @@
 //! The findings of a run in numbers.
 
-use crate::diagnostic::Severity;
 use crate::inject::row::Row;
 use crate::options::Tense;
-use crate::report::Reason;
+use crate::report::{Reason, Severity};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 

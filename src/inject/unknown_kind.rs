@@ -4,22 +4,19 @@
 //! With `injection: always`, other templates get a note, since most of these kinds belong to an operator.
 
 use crate::agent::wait_for::asks_for_nothing;
-use crate::config::{Config, InjectionMode};
+use crate::config::{Config, InjectionMode, TemplatePath};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{path, with_containers};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::Resource;
-use crate::manifest::template_path::TemplatePath;
-use crate::manifest::workloads::FoundTemplate;
+use crate::manifest::{FoundTemplate, PodTemplate, Resource};
 use crate::report::{Finding, Reason};
 use kube_core::GroupVersionKind;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// Returns true if an unknown kind may hold a template that gets an agent without a request. A document for which it returns
 /// false need not be read.
-pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
+pub fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
     if config.spec.injection != InjectionMode::Always || is_well_known(kind) {
         return false;
     }
@@ -36,7 +33,7 @@ fn is_well_known(kind: &str) -> bool {
 }
 
 /// Returns the API group of an `apiVersion`.
-pub(crate) fn group(api_version: &str) -> &str {
+pub fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
@@ -67,7 +64,7 @@ const MAX_CANDIDATES: usize = 100;
 const MAX_PATHS: usize = 10;
 
 /// Returns the warning or note about the pod templates of a resource; none if the configuration would skip them at a known place.
-pub(crate) fn unknown_kind(
+pub fn unknown_kind(
     tree: &Tree<'_>,
     resource: &Resource,
     context: DecisionContext<'_>,

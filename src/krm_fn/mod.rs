@@ -7,14 +7,12 @@ mod results;
 pub(crate) use function_config::FunctionConfig;
 
 use crate::config::{Config, KIND};
-use crate::diagnostic::Severity;
-use crate::engine::inject_list;
-use crate::inject::row::{STDIN, errors_first};
-use crate::inject::{Injection, Row};
-use crate::manifest::list::{self, Cut};
+use crate::injector::{
+    Direction, Injection, Options, Row, STDIN, Tense, errors_first, inject_list,
+};
 use crate::manifest::prefilter::is_empty;
-use crate::options::{Direction, Options, Tense};
-use crate::report::{Finding, Reason};
+use crate::manifest::{Cut, list};
+use crate::report::{Finding, Reason, Severity};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use results::{becomes_result, lines, value};
@@ -444,8 +442,8 @@ fn is_resource_list(tree: &Tree<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
-    use crate::manifest::identity::Identity;
+    use crate::injector::{InjectedComponents, Outcome, Remark};
+    use crate::manifest::Identity;
     use crate::report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;
 

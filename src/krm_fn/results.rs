@@ -1,9 +1,8 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::diagnostic::visible;
-use crate::inject::{Row, Subject};
-use crate::manifest::field_path::field_path;
-use crate::report::Reason;
+use crate::injector::{Row, Subject};
+use crate::manifest::field_path;
+use crate::report::{Reason, visible};
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
 
@@ -86,9 +85,8 @@ pub(super) fn lines(row: &Row<'_>, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::Remark;
-    use crate::inject::severity::SeverityPolicy;
-    use crate::manifest::identity::Identity;
+    use crate::injector::{Remark, SeverityPolicy};
+    use crate::manifest::Identity;
     use crate::report::Finding;
     use serde_json::json;
     use std::borrow::Cow;

@@ -39,7 +39,7 @@ pub enum Sidecar {
 }
 
 /// The beginning of the names of injected volumes.
-pub const VOLUME_PREFIX: &str = "mackerel-agent-";
+pub(crate) const VOLUME_PREFIX: &str = "mackerel-agent-";
 
 /// The folder of the volume [`Volume::Tmp`].
 pub const TMP_FOLDER: &str = "/var/tmp";

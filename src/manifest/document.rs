@@ -5,7 +5,7 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
 /// Returns the object in block style, as the editor writes what it adds to a manifest.
-pub(crate) fn document(object: &Value) -> String {
+pub fn document(object: &Value) -> String {
     let whole = PatchOperation::Add(AddOperation {
         path: PointerBuf::new(),
         value: object.clone(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Splits a dotted path into its parts; `\.` is a dot within a part, `\\` a backslash.
-pub(crate) fn parts(path: &str) -> Vec<String> {
+pub fn parts(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
     let mut characters = path.chars();
@@ -19,30 +19,30 @@ pub(crate) fn parts(path: &str) -> Vec<String> {
 }
 
 /// Escapes the dots and backslashes of a part.
-pub(crate) fn escape(part: &str) -> String {
+pub fn escape(part: &str) -> String {
     part.replace('\\', "\\\\").replace('.', "\\.")
 }
 
 /// Returns true if the path is `whole`, below it, or an item of it.
-pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
+pub fn is_at_or_below(path: &str, whole: &str) -> bool {
     path.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Returns the ends of a path and of all that it is below, the longest first.
-pub(crate) fn ends(path: &str) -> impl Iterator<Item = usize> {
+pub fn ends(path: &str) -> impl Iterator<Item = usize> {
     let above = path.rmatch_indices(['.', '[']).map(|(end, _)| end);
     std::iter::once(path.len()).chain(above)
 }
 
 /// Returns a field by the names of the fields on the way to it: `secretRef.name`
-pub(crate) fn field<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+pub fn field<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.')
         .try_fold(value, |value, name| value.get(name))
 }
 
 /// Returns a field to change it.
-pub(crate) fn field_mut<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+pub fn field_mut<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
     path.split('.')
         .try_fold(value, |value, name| value.get_mut(name))
 }

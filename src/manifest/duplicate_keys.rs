@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use yaml_json_patch::{NodeId, Tree};
 
 /// Returns the first key that a mapping has for the second time, without those that it merges.
-pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
+pub fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
     let mut keys: Vec<(Cow<'_, str>, NodeId)> = tree
         .entries(tree.alias_target(mapping))
         .filter_map(|(key, _)| Some((tree.scalar(key)?, key)))
@@ -30,7 +30,7 @@ pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
 }
 
 /// Returns the second occurrence of a key in a mapping, without those that it merges.
-pub(crate) fn second_of(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Option<NodeId> {
+pub fn second_of(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Option<NodeId> {
     occurrences(tree, mapping, name).nth(1).map(|(key, _)| key)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn occurrences<'t>(
 }
 
 /// Returns true if one `apiVersion` and one `kind` of a resource that has them twice match.
-pub(crate) fn may_be(
+pub fn may_be(
     tree: &Tree<'_>,
     mapping: NodeId,
     identity: &Identity,
@@ -62,7 +62,7 @@ pub(crate) fn may_be(
 }
 
 /// Returns the texts of all scalars that a mapping has as values of a key, without those that it merges.
-pub(crate) fn texts<'t>(
+pub fn texts<'t>(
     tree: &'t Tree<'_>,
     mapping: NodeId,
     name: &'t str,

@@ -1,7 +1,7 @@
 //! The kubelet's expansion of a variable's value: `$(A)` is the variable A, and `$$` is `$`.
 
 /// Returns a text that the kubelet expands to this one. References to the variables `kept` stay references.
-pub(crate) fn literal(text: &str, kept: &[&str]) -> String {
+pub fn literal(text: &str, kept: &[&str]) -> String {
     let is_kept = |rest: &str| {
         rest.strip_prefix('(')
             .and_then(|rest| rest.split_once(')'))
@@ -22,7 +22,7 @@ pub(crate) fn literal(text: &str, kept: &[&str]) -> String {
 }
 
 /// Returns the names that a text refers to: `a-$(B)-$$(C)` -> `B`
-pub(crate) fn references(text: &str) -> Vec<String> {
+pub fn references(text: &str) -> Vec<String> {
     text.replace("$$", "")
         .split("$(")
         .skip(1)

@@ -3,7 +3,7 @@
 use yaml_json_patch::pointer::unescape;
 
 /// Returns the dotted path that kubectl and KRM results show; empty for the resource itself.
-pub(crate) fn field_path(pointer: &str) -> String {
+pub fn field_path(pointer: &str) -> String {
     let mut path = String::new();
     for token in pointer.split('/').skip(1) {
         let key = unescape(token);

@@ -9,7 +9,7 @@ const TAB: &str = "a tab cannot be used for indentation; use spaces";
 
 /// Returns the first reason why sigs.k8s.io/yaml rejects the document, if there is one.
 #[must_use]
-pub(crate) fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
+pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
     let error = if let Some(tab) = misplaced_tabs(tree).first() {
         YamlError::new(*tab, TAB.to_owned())
@@ -33,7 +33,7 @@ pub(crate) fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
 ///    →         # rejected
 /// ```
 #[must_use]
-pub(crate) fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
+pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
     let text = tree.text();
     let mut found = Vec::new();
     // JSON is read as JSON. Hardly any other document has a tab.

@@ -4,11 +4,10 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 /// The namespace of resources that name none, unless the command that applies them names another one.
-pub(crate) const DEFAULT_NAMESPACE: &str = "default";
+pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// API version, kind, namespace and name, as the manifest has them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
 pub struct Identity {
     /// For example `apps/v1`.
     pub api_version: String,
@@ -45,12 +44,12 @@ impl Serialize for Identity {
 
 impl Identity {
     /// Returns its namespace, or `default` (the configuration's) if the resource names none.
-    pub(crate) fn namespace_or<'a>(&'a self, default: Option<&'a String>) -> Option<&'a String> {
+    pub fn namespace_or<'a>(&'a self, default: Option<&'a String>) -> Option<&'a String> {
         self.namespace.as_ref().or(default)
     }
 
     /// Returns `Deployment/shop/web`.
-    pub(crate) fn short_name(&self) -> String {
+    pub fn short_name(&self) -> String {
         joined([
             &self.kind,
             self.namespace.as_deref().unwrap_or_default(),
@@ -59,7 +58,7 @@ impl Identity {
     }
 
     /// Returns `apps/v1/Deployment/shop/web`, as kpt writes it.
-    pub(crate) fn full_name(&self) -> String {
+    pub fn full_name(&self) -> String {
         joined([&self.api_version, &self.short_name()])
     }
 }
@@ -74,7 +73,7 @@ fn joined<const N: usize>(parts: [&str; N]) -> String {
 }
 
 /// Returns true for a kind whose `items` are resources: `List`, `ResourceList` and typed lists such as `DeploymentList`.
-pub(crate) fn is_list(kind: &str) -> bool {
+pub fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }
 

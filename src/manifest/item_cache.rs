@@ -5,13 +5,13 @@ use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// Items of the lists of one tree that were looked at: a tree finds an item only by going through those before it.
 #[derive(Debug, Default)]
-pub(crate) struct ItemCache {
+pub struct ItemCache {
     lists: HashMap<NodeId, Vec<NodeId>>,
 }
 
 impl ItemCache {
     /// Returns the same node as [`Tree::child`].
-    pub(crate) fn child(&mut self, tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
+    pub fn child(&mut self, tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
         let list = tree.alias_target(node);
         if tree.kind(list) != Kind::Sequence {
             return tree.child(list, token);

@@ -11,18 +11,18 @@ use kube_core::GroupVersionKind;
 
 /// A kind with pod templates at a path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkloadKind<'c> {
-    pub(crate) group: &'c str,
-    pub(crate) kind: &'c str,
+pub struct WorkloadKind<'c> {
+    pub group: &'c str,
+    pub kind: &'c str,
     /// The path from the resource to its pod templates.
-    pub(crate) path: PathRest<'c>,
+    pub path: PathRest<'c>,
     /// True if its pods end when their work is done, unless their `restartPolicy` says otherwise: their controller sets one that lets them.
-    pub(crate) completes: bool,
+    pub completes: bool,
 }
 
 impl WorkloadKind<'_> {
     /// Returns true for a resource of this kind, in any version.
-    pub(crate) fn matches(&self, gvk: &GroupVersionKind) -> bool {
+    pub fn matches(&self, gvk: &GroupVersionKind) -> bool {
         gvk.group == self.group && gvk.kind == self.kind
     }
 }
@@ -262,7 +262,7 @@ pub(crate) const KNOWN_KINDS: &[WorkloadKind<'static>] = &[
 ];
 
 /// Returns true if the controllers of a group complete the containers of a template, so that one without an image is no patch.
-pub(crate) fn may_lack_images(group: &str) -> bool {
+pub fn may_lack_images(group: &str) -> bool {
     matches!(
         group,
         "actions.github.com" | "sparkoperator.k8s.io" | "trainer.kubeflow.org"
@@ -271,13 +271,13 @@ pub(crate) fn may_lack_images(group: &str) -> bool {
 
 /// Returns true if the controllers of a group refuse the agent in a template by default: the pods get it from the webhook or a policy.
 /// Knative Serving takes no `fieldRef`, no init container, and no second container if none has `ports`.
-pub(crate) fn is_webhook_only(group: &str) -> bool {
+pub fn is_webhook_only(group: &str) -> bool {
     group == "serving.knative.dev"
 }
 
 /// A reason why a kind without pod templates leads to pods without an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub enum Gap {
     /// A controller creates pods that only the webhook sees.
     WebhookOnly,
     /// A controller renders manifests that are not in the input.
@@ -288,7 +288,7 @@ pub(crate) enum Gap {
 
 impl Gap {
     /// Returns the gap that a kind leaves, if any.
-    pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
+    pub fn of(group: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             ("argoproj.io", "Application" | "ApplicationSet")
             | ("helm.toolkit.fluxcd.io", "HelmRelease")
@@ -300,7 +300,7 @@ impl Gap {
 }
 
 /// Returns true for kinds without a pod template whose controllers copy their annotations to the pods, where the webhook reads them.
-pub(crate) fn passes_annotations_on(gvk: &GroupVersionKind) -> bool {
+pub fn passes_annotations_on(gvk: &GroupVersionKind) -> bool {
     matches!(
         (&*gvk.group, &*gvk.kind),
         ("kubeflow.org", "Notebook") | ("serving.kserve.io" | "tekton.dev", _)

@@ -3,52 +3,52 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use crate::diagnostic::LineCounter;
+use crate::report::LineCounter;
 use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Buffer, NodeId, Tree};
 
 /// The file names that kustomize looks for in a folder.
-pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The annotation in which kustomize tells its functions the names of an object before it changed them.
-pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
+pub const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
 
 /// Returns the names in the value of [`PREVIOUS_NAMES`]. References keep them until the end of the build.
-pub(crate) fn previous_names(value: &str) -> impl Iterator<Item = &str> {
+pub fn previous_names(value: &str) -> impl Iterator<Item = &str> {
     value.split(',')
 }
 
 /// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kustomization {
+pub struct Kustomization {
     /// True for a Component, which is built as a part of others alone.
-    pub(crate) is_component: bool,
+    pub is_component: bool,
     /// The resources, bases and components: files, directories and URLs.
-    pub(crate) resources: Vec<String>,
+    pub resources: Vec<String>,
     /// True if it sets the namespace, or a prefix or a suffix of names.
-    pub(crate) renames: bool,
+    pub renames: bool,
     /// True if it renders Helm charts.
-    pub(crate) has_charts: bool,
+    pub has_charts: bool,
     /// True if functions generate resources.
-    pub(crate) has_generators: bool,
+    pub has_generators: bool,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
-    pub(crate) transformers: Vec<String>,
+    pub transformers: Vec<String>,
     /// The paths of patches with their entries.
-    pub(crate) patches: Vec<(String, NamedPatch)>,
+    pub patches: Vec<(String, NamedPatch)>,
 }
 
 /// The entry of a kustomization that names a file as a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamedPatch {
+pub struct NamedPatch {
     /// The place of the path: `kustomization.yaml:3:11`.
-    pub(crate) place: String,
+    pub place: String,
     /// JSON Pointer of the path from the kustomization.
-    pub(crate) pointer: String,
+    pub pointer: String,
 }
 
 /// Reads the text of a kustomization; a document that is not valid YAML names no files. The places of entries are without the name of the
 /// file, and each entry counts once: a stranger may give it a long name and repeat an entry thousands of times.
-pub(crate) fn read(text: &str) -> Kustomization {
+pub fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
     let mut lines = LineCounter::new(text.as_bytes());
     for document in yaml::documents(text) {
@@ -119,7 +119,7 @@ impl Kustomization {
 
 /// Returns true for an entry that kustomize takes for the address of a repository or file, if there is no such file:
 /// `https://example.com/web.yaml`, `github.com/team/shop//base?ref=v1`, `git@example.com:team/shop`
-pub(crate) fn is_remote(entry: &str) -> bool {
+pub fn is_remote(entry: &str) -> bool {
     let host = entry.split(['/', ':']).next().unwrap_or_default();
     entry.contains("://")
         || entry.contains('@')

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 /// Returns true if every carriage return belongs to a CRLF, so that every line ends at a line feed.
-pub(crate) fn ends_with_line_feeds(text: &str) -> bool {
+pub fn ends_with_line_feeds(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'\r', bytes).all(|at| bytes.get(at + 1) == Some(&b'\n'))
 }
 
 /// Returns the length of the byte order mark at the beginning of a text, or 0.
-pub(crate) fn byte_order_mark(text: &str) -> usize {
+pub fn byte_order_mark(text: &str) -> usize {
     const MARK: char = '\u{feff}';
     if text.starts_with(MARK) {
         MARK.len_utf8()
@@ -19,7 +19,7 @@ pub(crate) fn byte_order_mark(text: &str) -> usize {
 }
 
 /// The lines of a text that [`ends_with_line_feeds`], without their breaks.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+pub fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let mut start = byte_order_mark(text);
     std::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 /// The lines of a text that [`ends_with_line_feeds`] which do not begin with a space, without their breaks.
-pub(crate) fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+pub fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let begin = byte_order_mark(text);
     let mut start = match bytes.get(begin) {
@@ -91,7 +91,7 @@ fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// A line without indentation, classified.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Flush<'t> {
+pub enum Flush<'t> {
     /// White space or a comment.
     Nothing,
     /// `---` or `...`, with nothing but a comment behind it.
@@ -105,7 +105,7 @@ pub(crate) enum Flush<'t> {
 }
 
 /// Classifies a line that does not begin with a space.
-pub(crate) fn flush(line: &str) -> Flush<'_> {
+pub fn flush(line: &str) -> Flush<'_> {
     let bytes = line.as_bytes();
     let is_blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
     match bytes.first() {
@@ -133,7 +133,7 @@ pub(crate) fn flush(line: &str) -> Flush<'_> {
 }
 
 /// Returns true if the rest of a line is only white space and perhaps a comment.
-pub(crate) fn is_nothing(rest: &str) -> bool {
+pub fn is_nothing(rest: &str) -> bool {
     let content = rest.trim_start_matches([' ', '\t']);
     content.is_empty() || (content.starts_with('#') && content.len() < rest.len())
 }

@@ -45,7 +45,7 @@ pub struct Cut {
     /// The document without the items.
     envelope: String,
     /// Offset of the document in the text.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Offset of the key `items`, the same in document and envelope.
     key: usize,
 }
@@ -68,7 +68,7 @@ impl Cut {
     }
 
     /// Returns the number of bytes of all items.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.items
             .first()
             .zip(self.items.last())

@@ -3,7 +3,7 @@
 use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// Returns the key of the first directive in a resource.
-pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
+pub fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
     // Most resources have none: a search of their bytes takes less time than one of their keys.
     let text = tree.raw(resource);
     memchr::memchr_iter(b'$', text.as_bytes()).find(|at| is_directive(&text[*at..]))?;

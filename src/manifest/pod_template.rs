@@ -15,22 +15,22 @@ use yaml_json_patch::{NodeId, ScalarValue, Tree, scalar_value, to_json};
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PodAnnotation {
-    pub(crate) key: String,
+pub struct PodAnnotation {
+    pub key: String,
     /// Its value; none if it is not a string, which the API server refuses.
-    pub(crate) value: Option<String>,
+    pub value: Option<String>,
     /// The node of its value; none for one that is not in the manifest.
-    pub(crate) node: Option<NodeId>,
+    pub node: Option<NodeId>,
     /// Offset of its key.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// Offset of its value.
-    pub(crate) value_offset: usize,
+    pub value_offset: usize,
 }
 
 /// A list of containers in the PodSpec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum ContainerList {
+pub enum ContainerList {
     /// `containers`
     Containers,
     /// `initContainers`
@@ -47,7 +47,7 @@ impl ContainerList {
     ];
 
     /// The name of the field in the PodSpec.
-    pub(crate) fn field(self) -> &'static str {
+    pub fn field(self) -> &'static str {
         match self {
             ContainerList::Containers => "containers",
             ContainerList::InitContainers => "initContainers",
@@ -58,89 +58,89 @@ impl ContainerList {
 
 /// The fields of a container that decisions need.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Container {
+pub struct Container {
     /// The list that holds it.
-    pub(crate) list: ContainerList,
+    pub list: ContainerList,
     /// Its index in that list.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Its name, if it has one.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Its image, if it has one.
-    pub(crate) image: Option<String>,
+    pub image: Option<String>,
     /// True for any agent, injected or foreign.
-    pub(crate) is_agent: bool,
+    pub is_agent: bool,
     /// Its node.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
 }
 
 /// One volume.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PodVolume {
+pub struct PodVolume {
     /// Its index in `volumes`.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Its name, if it has one.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Its node.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
 }
 
 /// One entry of `imagePullSecrets`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PullSecret {
+pub struct PullSecret {
     /// Its index in the list.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Its name, if it has one.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// The fields of a pod template that decisions need.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PodTemplate {
+pub struct PodTemplate {
     /// Its mapping.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// The nodes above it, one for each token of its pointer, the resource first; empty if not known.
-    pub(crate) ancestors: Vec<NodeId>,
+    pub ancestors: Vec<NodeId>,
     /// `metadata`, if the key is there.
-    pub(crate) metadata: Option<NodeId>,
+    pub metadata: Option<NodeId>,
     /// `spec`, if the key is there.
-    pub(crate) spec: Option<NodeId>,
+    pub spec: Option<NodeId>,
     /// All annotations.
-    pub(crate) annotations: Vec<PodAnnotation>,
+    pub annotations: Vec<PodAnnotation>,
     /// All labels, with those of merge keys.
-    pub(crate) labels: Vec<(String, String)>,
+    pub labels: Vec<(String, String)>,
     /// All containers.
-    pub(crate) containers: Vec<Container>,
+    pub containers: Vec<Container>,
     /// All volumes.
-    pub(crate) volumes: Vec<PodVolume>,
+    pub volumes: Vec<PodVolume>,
     /// All pull secrets.
-    pub(crate) pull_secrets: Vec<PullSecret>,
+    pub pull_secrets: Vec<PullSecret>,
     /// True if its pods run to completion: by the restart policy of its containers or its own, else by its kind.
-    pub(crate) completes: bool,
+    pub completes: bool,
     /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides. Also false in a pod that the API server has stored
     /// without a token.
-    pub(crate) automount: Option<bool>,
+    pub automount: Option<bool>,
     /// `spec.hostNetwork: true`
-    pub(crate) host_network: bool,
+    pub host_network: bool,
     /// The field that asks for Windows: `spec.os.name`, node selector, node affinity, or `windowsOptions` of the pod or a container.
-    pub(crate) windows: Option<SpecField>,
+    pub windows: Option<SpecField>,
     /// True for a pod on EKS Fargate: by its nodes, or by the label and the scheduler that EKS sets when a pod is created.
-    pub(crate) is_for_fargate: bool,
+    pub is_for_fargate: bool,
     /// True if `spec.resources` has requests or limits, which all containers share.
-    pub(crate) pod_resources: bool,
+    pub pod_resources: bool,
 }
 
 /// A field of the PodSpec.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SpecField {
+pub struct SpecField {
     /// Its value.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// JSON Pointer to it from the template.
-    pub(crate) pointer: String,
+    pub pointer: String,
 }
 
 impl PodTemplate {
     /// Builds the view of the template at `node`.
-    pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
+    pub fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let [metadata, spec] = tree.members(node, ["metadata", "spec"]);
         let mut template = Self {
             node,
@@ -296,7 +296,7 @@ impl PodTemplate {
 
     /// Sets `automount` to false where no container mounts a token: the ServiceAccount admission plugin adds one to each pod that is
     /// to have it. Where the ServiceAccount turns that off, nothing else in the pod says so.
-    pub(crate) fn see_token(&mut self, tree: &Tree<'_>) {
+    pub fn see_token(&mut self, tree: &Tree<'_>) {
         if !self
             .own_containers()
             .any(|container| mounts_token(tree, container))
@@ -306,7 +306,7 @@ impl PodTemplate {
     }
 
     /// Builds the view of a template that was found in its resource.
-    pub(crate) fn of_found(tree: &Tree<'_>, found: FoundTemplate) -> Self {
+    pub fn of_found(tree: &Tree<'_>, found: FoundTemplate) -> Self {
         let view = Self::view(tree, found.node);
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
         let of_pod = found
@@ -323,21 +323,21 @@ impl PodTemplate {
     }
 
     /// Returns the second one of its `spec`s or of their lists of containers.
-    pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
+    pub fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
         [(Some(self.node), "spec"), (self.spec, "containers")]
             .into_iter()
             .find_map(|(from, step)| second_of(tree, tree.find_member(from?, step)?.holder, step))
     }
 
     /// Returns the containers without ephemeral ones, which users add to running pods, not in manifests.
-    pub(crate) fn own_containers(&self) -> impl Iterator<Item = &Container> {
+    pub fn own_containers(&self) -> impl Iterator<Item = &Container> {
         self.containers
             .iter()
             .filter(|container| container.list != ContainerList::EphemeralContainers)
     }
 
     /// Returns the annotation with this key, the last one if there are several.
-    pub(crate) fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
+    pub fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
         self.annotations
             .iter()
             .rev()
@@ -360,14 +360,21 @@ fn merged(tree: &Tree<'_>, metadata: NodeId, field: &str) -> Option<Map<String, 
 }
 
 /// Returns the JSON Pointer from a template to an item of a list in its PodSpec.
-pub(crate) fn item_pointer(list: &str, index: usize) -> String {
+pub fn item_pointer(list: &str, index: usize) -> String {
     format!("/spec/{list}/{index}")
 }
 
 impl Container {
     /// Returns the JSON Pointer from the template to it.
-    pub(crate) fn pointer(&self) -> String {
+    pub fn pointer(&self) -> String {
         item_pointer(self.list.field(), self.index)
+    }
+
+    /// Returns the names of the volumes that it mounts, or uses as devices.
+    pub fn mounted_volumes(&self, tree: &Tree<'_>) -> impl Iterator<Item = String> {
+        tree.member_items(self.node, "volumeMounts")
+            .chain(tree.member_items(self.node, "volumeDevices"))
+            .filter_map(|mount| tree.member_text(mount, "name"))
     }
 
     fn view(tree: &Tree<'_>, list: ContainerList, index: usize, node: NodeId) -> Self {
@@ -421,16 +428,6 @@ fn mounts_token(tree: &Tree<'_>, container: &Container) -> bool {
         })
 }
 
-/// Returns the names of the volumes that a container mounts, or uses as devices.
-pub(crate) fn mounted_volumes(
-    tree: &Tree<'_>,
-    container: &Container,
-) -> impl Iterator<Item = String> {
-    tree.member_items(container.node, "volumeMounts")
-        .chain(tree.member_items(container.node, "volumeDevices"))
-        .filter_map(|mount| tree.member_text(mount, "name"))
-}
-
 /// Returns true if the `restartPolicy` of a pod or container lets it complete, and nothing if there is none.
 fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
     match &*tree.member_text(holder, "restartPolicy")? {
@@ -441,7 +438,7 @@ fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
 }
 
 /// Key, operator and value of requirements that only Windows nodes meet; the value is empty for any.
-pub(crate) const WINDOWS_NODES: [[&str; 3]; 5] = [
+pub const WINDOWS_NODES: [[&str; 3]; 5] = [
     ["kubernetes.io/os", "In", "windows"],
     ["kubernetes.io/os", "NotIn", "linux"],
     ["beta.kubernetes.io/os", "In", "windows"],
@@ -450,8 +447,7 @@ pub(crate) const WINDOWS_NODES: [[&str; 3]; 5] = [
 ];
 
 /// The requirement that only nodes of EKS Fargate meet.
-pub(crate) const FARGATE_NODES: [[&str; 3]; 1] =
-    [["eks.amazonaws.com/compute-type", "In", "fargate"]];
+pub const FARGATE_NODES: [[&str; 3]; 1] = [["eks.amazonaws.com/compute-type", "In", "fargate"]];
 
 /// Returns the first field that asks for Windows.
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {

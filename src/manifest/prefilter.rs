@@ -45,7 +45,7 @@ pub fn prefilter(document: &str, holds: impl Fn(&str, Option<&str>) -> bool) -> 
 
 /// Classifies a document that cannot be read, such as one in JSON or with a template in it. Its kind is not certain, so no kind in its text may
 /// hold a pod template.
-pub(crate) fn prefilter_unreadable(
+pub fn prefilter_unreadable(
     document: &str,
     holds: impl Fn(&str, Option<&str>) -> bool,
 ) -> Prefilter<'_> {
@@ -83,7 +83,7 @@ fn words<'t>(document: &'t str, key: &str) -> Vec<&'t str> {
 }
 
 /// Returns true for a document of only blank lines, comments and markers.
-pub(crate) fn is_empty(document: &str) -> bool {
+pub fn is_empty(document: &str) -> bool {
     // The first line with content decides about nearly every text.
     content_lines(document).all(|line| flush(line) == Flush::Marker)
         && ends_with_line_feeds(document)

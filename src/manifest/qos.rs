@@ -18,7 +18,7 @@ const MEMORY: &str = "128Mi";
 
 /// Returns true if the containers make the pod Guaranteed: each has limits, and requests that are equal or absent.
 /// Resources at the pod level decide the class alone; then no container can change it.
-pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
+pub fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
     let mut containers = template.own_containers().peekable();
     !template.pod_resources
         && containers.peek().is_some()
@@ -33,7 +33,7 @@ pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
 }
 
 /// Returns true if a pod stays Guaranteed with a container of these resources.
-pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
+pub fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
     let amount =
         |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
     DECISIVE.iter().all(|name| {
@@ -48,7 +48,7 @@ fn is_guaranteed_amount(request: Option<i128>, limit: Option<i128>) -> bool {
 }
 
 /// Raises requests to the limits. A missing limit is the agent's default, or the request if that is higher.
-pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
+pub fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
     let mut requests = resources.requests.take().unwrap_or_default();
     let mut limits = resources.limits.take().unwrap_or_default();
     for (name, least) in DECISIVE.into_iter().zip([CPU, MEMORY]) {

@@ -1,7 +1,7 @@
 //! The value of Kubernetes quantities: `0.5` is `500m`, `1Ki` is `1024`.
 
 /// Converts a quantity to billionths, rounded up as Kubernetes does; none if the text is no quantity.
-pub(crate) fn nanos(text: &str) -> Option<i128> {
+pub fn nanos(text: &str) -> Option<i128> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

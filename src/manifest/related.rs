@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 /// The kinds of objects that a container takes settings from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[non_exhaustive]
 pub enum Source {
     /// A Secret.
     Secret,
@@ -28,7 +27,7 @@ impl Source {
 
 /// A kind of resource that pods depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum RelatedKind {
+pub enum RelatedKind {
     /// A Secret or ConfigMap, which may hold a key that an agent needs.
     Holds(Source),
     /// A ServiceAccount, which may turn off the token of its pods.
@@ -39,7 +38,7 @@ pub(crate) enum RelatedKind {
 
 impl RelatedKind {
     /// Classifies a kind. The caller checks the group. An ExternalSecret or SealedSecret becomes a Secret in the cluster.
-    pub(crate) fn of_kind(kind: &str) -> Option<Self> {
+    pub fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             "Secret" | "ExternalSecret" | "SealedSecret" => {
                 Some(RelatedKind::Holds(Source::Secret))
@@ -54,19 +53,19 @@ impl RelatedKind {
 
 /// The location of such a resource in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Location {
-    pub(crate) kind: RelatedKind,
+pub struct Location {
+    pub kind: RelatedKind,
     /// Bytes of the document, or of the list item, that holds it.
-    pub(crate) piece: Range<usize>,
+    pub piece: Range<usize>,
     /// JSON Pointer from the piece's root.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// The type of items that a typed list around the piece gives.
-    pub(crate) inherited: Option<Arc<TypeMeta>>,
+    pub inherited: Option<Arc<TypeMeta>>,
 }
 
 impl Location {
     /// Returns the location of a resource that is a whole document.
-    pub(crate) fn of_document(kind: RelatedKind, document: Range<usize>) -> Self {
+    pub fn of_document(kind: RelatedKind, document: Range<usize>) -> Self {
         Self {
             kind,
             piece: document,

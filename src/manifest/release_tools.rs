@@ -7,7 +7,7 @@ const HELM_HOOK: &str = "helm.sh/hook";
 const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
 
 /// Returns the hook that a resource is, such as `a Helm hook (pre-install)`.
-pub(crate) fn hook(tree: &Tree<'_>, resource: &Resource) -> Option<String> {
+pub fn hook(tree: &Tree<'_>, resource: &Resource) -> Option<String> {
     if let Some(phase) = resource.annotation_text(tree, HELM_HOOK) {
         return Some(format!("a Helm hook ({phase})"));
     }
@@ -17,7 +17,7 @@ pub(crate) fn hook(tree: &Tree<'_>, resource: &Resource) -> Option<String> {
 
 /// Returns true if a tool deletes the object before it creates the next one. Argo CD does so with a hook unless its policy
 /// says otherwise.
-pub(crate) fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
+pub fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
     let annotation = |key: &str| resource.annotation_text(tree, key);
     if annotation(HELM_HOOK).is_some() {
         return true;

@@ -10,37 +10,37 @@ use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One resource and its position in the document.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Resource {
-    pub(crate) identity: Identity,
+pub struct Resource {
+    pub identity: Identity,
     /// Group, version and kind; none if `apiVersion` is malformed.
-    pub(crate) gvk: Option<GroupVersionKind>,
+    pub gvk: Option<GroupVersionKind>,
     /// Its mapping.
-    pub(crate) node: NodeId,
+    pub node: NodeId,
     /// JSON Pointer from the document's root.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// The duplicate key in its root, or in the envelope of a list around it, for which it is refused.
-    pub(crate) duplicate: Option<NodeId>,
+    pub duplicate: Option<NodeId>,
     /// The first key in it that is a directive of a strategic merge patch.
-    pub(crate) directive: Option<NodeId>,
+    pub directive: Option<NodeId>,
     /// Results for its templates, which may be many.
-    pub(crate) shared: Shared,
+    pub shared: Shared,
 }
 
 /// Results of searches in a resource that are not repeated for each of its templates.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Shared {
+pub struct Shared {
     /// The mapping of its annotations.
     annotations: OnceCell<Option<NodeId>>,
     /// Annotations by their keys.
     found: RefCell<BTreeMap<String, Option<NodeId>>>,
     controller: OnceCell<Option<(usize, NodeId)>>,
     /// The first selected template below each mapping that leads to templates.
-    pub(crate) first_templates: RefCell<HashMap<NodeId, NodeId>>,
+    pub first_templates: RefCell<HashMap<NodeId, NodeId>>,
 }
 
 impl Resource {
     /// Returns the mapping of its own annotations.
-    pub(crate) fn annotations(&self, tree: &Tree<'_>) -> Option<NodeId> {
+    pub fn annotations(&self, tree: &Tree<'_>) -> Option<NodeId> {
         *self
             .shared
             .annotations
@@ -48,7 +48,7 @@ impl Resource {
     }
 
     /// Returns the value of one of its own annotations.
-    pub(crate) fn annotation(&self, tree: &Tree<'_>, key: &str) -> Option<NodeId> {
+    pub fn annotation(&self, tree: &Tree<'_>, key: &str) -> Option<NodeId> {
         let annotations = self.annotations(tree)?;
         let found = &self.shared.found;
         if let Some(known) = found.borrow().get(key) {
@@ -60,12 +60,12 @@ impl Resource {
     }
 
     /// Returns the text of one of its own annotations.
-    pub(crate) fn annotation_text(&self, tree: &Tree<'_>, key: &str) -> Option<String> {
+    pub fn annotation_text(&self, tree: &Tree<'_>, key: &str) -> Option<String> {
         tree.text_of(self.annotation(tree, key)?)
     }
 
     /// Returns the owner that controls it, with its index.
-    pub(crate) fn controller(&self, tree: &Tree<'_>) -> Option<(usize, NodeId)> {
+    pub fn controller(&self, tree: &Tree<'_>) -> Option<(usize, NodeId)> {
         *self.shared.controller.get_or_init(|| {
             let metadata = tree.member(self.node, "metadata")?;
             tree.member_items(metadata, "ownerReferences")
@@ -89,7 +89,7 @@ const MAX_LIST_DEPTH: usize = 8;
 ///
 /// Kubernetes reads the last one of duplicate keys. What the others hide is here too, so that it is refused and not lost: the
 /// items of each `items`, and a list itself, which may be a workload by another of its `kind`s.
-pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
+pub fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     // Most documents are one resource.
     let mut found = Vec::with_capacity(1);
     let around = Around {
@@ -191,7 +191,7 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
 }
 
 /// Returns the type of a mapping, by its own keys or by the list around it.
-pub(crate) fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
+pub fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
     let [api_version, kind] = tree.member_texts(mapping, ["apiVersion", "kind"]);
     TypeMeta {
         api_version: api_version.unwrap_or_else(|| inherited.api_version.clone()),
@@ -201,7 +201,7 @@ pub(crate) fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> T
 
 /// Returns the type of a list's items; none if the mapping is no list. The API server leaves kind and version out of the items of a
 /// typed list: a DeploymentList holds Deployments.
-pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
+pub fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     let list = types(tree, mapping, &TypeMeta::default());
     match list.kind.as_str() {
         kind if !identity::is_list(kind) => None,
@@ -233,7 +233,7 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
 }
 
 /// Returns the file and index that the orchestrator of a KRM function read the resource from.
-pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
+pub fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member_at(resource, ["metadata", "annotations"])?;
     let [path, older_path, index, older_index] = tree.member_texts(
         annotations,

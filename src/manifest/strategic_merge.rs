@@ -10,7 +10,7 @@ use yaml_json_patch::{NodeId, Tree};
 
 /// The evidence that a resource is a patch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum PatchEvidence<'a> {
+pub enum PatchEvidence<'a> {
     /// A key with instructions for the merge, such as `$patch`.
     Directive(NodeId),
     /// A container without an image.
@@ -19,7 +19,7 @@ pub(crate) enum PatchEvidence<'a> {
 
 /// The rule for images in a resource's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Images {
+pub enum Images {
     /// Every container must name one.
     Required,
     /// A controller may fill them in, as Elastic's, Grafana's and Spark's do.
@@ -27,7 +27,7 @@ pub(crate) enum Images {
 }
 
 /// The first evidence that the resource, or this template of it, is a patch.
-pub(crate) fn evidence<'a>(
+pub fn evidence<'a>(
     tree: &Tree<'_>,
     resource: &Resource,
     template: &'a PodTemplate,

@@ -9,32 +9,32 @@ use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// The kinds with pod templates: the built-in and the configured ones.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<'c> {
+pub struct Table<'c> {
     configured: Vec<WorkloadKind<'c>>,
 }
 
 impl<'c> Table<'c> {
     /// Creates the table of the built-in and the `configured` kinds.
-    pub(crate) fn new(configured: impl IntoIterator<Item = WorkloadKind<'c>>) -> Self {
+    pub fn new(configured: impl IntoIterator<Item = WorkloadKind<'c>>) -> Self {
         Self {
             configured: configured.into_iter().collect(),
         }
     }
 
     /// Returns the kinds, one with several paths several times.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = WorkloadKind<'c>> {
+    pub fn kinds(&self) -> impl Iterator<Item = WorkloadKind<'c>> {
         KNOWN_KINDS.iter().chain(&self.configured).copied()
     }
 
     /// Returns true if a kind of this name holds a pod template, in this group or, without one, in any. See
     /// [`is_list`](crate::manifest::identity::is_list) for lists.
-    pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
+    pub fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.kinds()
             .any(|known| known.kind == kind && group.is_none_or(|group| group == known.group))
     }
 
     /// Finds the pod templates of a resource at the paths of each kind that `is_wanted`. A path may lead nowhere.
-    pub(crate) fn templates(
+    pub fn templates(
         &self,
         tree: &Tree<'_>,
         resource: NodeId,
@@ -76,26 +76,26 @@ impl<'c> Table<'c> {
 
 /// The pod templates of a resource.
 #[derive(Debug)]
-pub(crate) struct Templates {
-    pub(crate) found: Vec<FoundTemplate>,
+pub struct Templates {
+    pub found: Vec<FoundTemplate>,
     /// The first duplicate key on the path to them.
-    pub(crate) duplicate: Option<NodeId>,
+    pub duplicate: Option<NodeId>,
 }
 
 /// One pod template of a resource.
 #[derive(Debug)]
-pub(crate) struct FoundTemplate {
+pub struct FoundTemplate {
     /// JSON Pointer from the resource.
-    pub(crate) pointer: String,
-    pub(crate) node: NodeId,
+    pub pointer: String,
+    pub node: NodeId,
     /// The nodes above it, one for each token of the pointer, the resource first.
-    pub(crate) ancestors: Vec<NodeId>,
+    pub ancestors: Vec<NodeId>,
     /// The same as [`WorkloadKind::completes`].
-    pub(crate) completes: bool,
+    pub completes: bool,
 }
 
 /// Returns the list of containers if the mapping has the form of a pod template.
-pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
+pub fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     let list = tree.alias_target(tree.member_at(node, ["spec", "containers"])?);
     tree.items(list)
         .any(|item| tree.kind(tree.alias_target(item)) == Kind::Mapping)

@@ -1,12 +1,9 @@
 //! The agent as the engine that injects files renders it, for each shape of a pod.
 
-use crate::agent::record::Record;
-use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::agent::{Agents, Component};
 use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};
+use crate::injector::{AgentResources, AgentShape, Agents, Component, Record, Token};
 use crate::mackerel::names::{Sidecar, TOKEN_FOLDER, Volume};
-use crate::manifest::pod_template::ContainerList;
-use crate::manifest::qos;
+use crate::manifest::{ContainerList, qos};
 use crate::policy::cel::{self, Named};
 use crate::policy::choice::{Chooser, Rendered};
 use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};

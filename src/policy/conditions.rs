@@ -6,7 +6,7 @@ use crate::config::{
 };
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
-use crate::manifest::pod_template::WINDOWS_NODES;
+use crate::manifest::WINDOWS_NODES;
 use crate::policy::cel::{self, Named};
 
 /// The containers of a pod that is being created.

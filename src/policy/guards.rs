@@ -3,8 +3,7 @@
 use crate::config::{Config, Platform, Qos, Role};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};
-use crate::manifest::pod_template::FARGATE_NODES;
-use crate::manifest::qos;
+use crate::manifest::{FARGATE_NODES, qos};
 use crate::policy::agent::RenderedAgents;
 use crate::policy::annotations;
 use crate::policy::cel::{self, Named};

@@ -1,7 +1,7 @@
 //! The manifests of the policies.
 
 use crate::config::{Config, LabelSelector, Platform, SYSTEM_NAMESPACES, without_empty};
-use crate::manifest::document::document;
+use crate::manifest::document;
 use crate::policy::cel::{self, Named};
 use crate::policy::error::{MAX_EXPRESSION, PolicyError};
 use serde_json::{Value, json};

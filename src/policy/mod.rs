@@ -25,8 +25,8 @@ mod report;
 use crate::config::{Config, InjectionMode, KubernetesVersion};
 use agent::RenderedAgents;
 
+pub use self::manifest::PolicyRequest;
 pub use error::PolicyError;
-pub use manifest::PolicyRequest;
 
 /// The policies.
 #[derive(Debug)]

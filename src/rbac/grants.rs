@@ -2,9 +2,8 @@
 //!
 //! `invalid-name`, `nodes-proxy`: permissions that the command `rbac` leaves out, or should not grant unseen.
 
-use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS, RbacSubject};
 use crate::config::{Config, KubernetesVersion, Namespace, ObjectName};
-use crate::inject::outcome::Outcome;
+use crate::injector::{KubeletAccess, LESS, Outcome, PERMITS, RbacSubject};
 use crate::report::{Class, Finding, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,10 +3,9 @@
 //! Every namespace has its own pair, so that its permissions come and go with its deployment, and two deployments never
 //! write the same object. A RoleBinding is not enough: nodes belong to no namespace.
 
-use crate::agent::kubelet_access::{KubeletAccess, PERMITS};
 use crate::config::{Config, KubernetesVersion};
-use crate::manifest::document::document;
-use crate::manifest::related::{Location, RelatedKind};
+use crate::injector::{KubeletAccess, PERMITS};
+use crate::manifest::{Location, RelatedKind, document};
 use crate::rbac::Grants;
 use memchr::memmem::Finder;
 use serde_json::{Value, json};

@@ -7,5 +7,5 @@
 mod grants;
 mod manifest;
 
+pub use self::manifest::{has_objects, manifest};
 pub use grants::Grants;
-pub use manifest::{has_objects, manifest};

@@ -8,13 +8,11 @@
 use crate::agent::canonical::canonicalize;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
-use crate::annotations::VariableName;
+use crate::config::annotations::VariableName;
 use crate::decide::{Decision, DecisionReport};
 use crate::mackerel::env::TMPDIR;
 use crate::mackerel::names::{API_KEY, CONTAINER, Volume};
-use crate::manifest::pod_template::{
-    Container, ContainerList, PodAnnotation, PodTemplate, mounted_volumes,
-};
+use crate::manifest::{Container, ContainerList, PodAnnotation, PodTemplate};
 use crate::options::ForeignAgents;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::differing::{Differing, Side, differing, listed};
@@ -89,9 +87,9 @@ impl Adoptable {
 
 /// Returns the names of the volumes that only the old container mounts.
 fn only_mounted(tree: &Tree<'_>, old: &Container, others: &[Container]) -> HashSet<String> {
-    let mut only_old: HashSet<String> = mounted_volumes(tree, old).collect();
+    let mut only_old: HashSet<String> = old.mounted_volumes(tree).collect();
     for container in others {
-        for name in mounted_volumes(tree, container) {
+        for name in container.mounted_volumes(tree) {
             only_old.remove(&name);
         }
     }

@@ -2,9 +2,7 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::manifest::go_yaml;
-use crate::manifest::item_cache::ItemCache;
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::{ItemCache, PodTemplate, go_yaml};
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};

@@ -100,7 +100,7 @@ impl ExistingInjection {
     }
 
     /// Returns the names of the fields that the plan changes in components that are present.
-    pub fn changed_fields(&self, plan: &Plan) -> Vec<String> {
+    pub(crate) fn changed_fields(&self, plan: &Plan) -> Vec<String> {
         let mut changed = Vec::new();
         for new in &plan.components {
             let Some(old) = self.component(new.kind) else {

@@ -5,7 +5,7 @@ use crate::agent::existing::{ExistingComponent, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::item_pointer;
+use crate::manifest::item_pointer;
 use crate::options::Direction;
 use crate::reconcile::differing::listed;
 use yaml_json_patch::pointer::escape;

@@ -4,7 +4,6 @@ use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::mackerel::names::CONTAINER;
-use crate::manifest::pod_template::mounted_volumes;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
 use crate::reconcile::drift::{Drift, DriftDescription};
@@ -59,7 +58,7 @@ impl Reconciler<'_, '_> {
     ) -> Option<Finding> {
         let mut users = HashMap::new();
         for container in &self.template.containers {
-            for volume in mounted_volumes(self.tree, container) {
+            for volume in container.mounted_volumes(self.tree) {
                 users.entry(volume).or_insert(container);
             }
         }

@@ -11,7 +11,7 @@ use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedPar
 use crate::config::WaitForPosition;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Volume;
-use crate::manifest::pod_template::{ContainerList, PodVolume, item_pointer};
+use crate::manifest::{ContainerList, PodVolume, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{

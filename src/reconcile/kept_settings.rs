@@ -4,16 +4,15 @@
 //! connection to the kubelet: without a variable, it is the read-only port 10255.
 
 use crate::agent::Component;
-use crate::annotations::{Given, VariableName, overlay};
-use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting, of_variable};
+use crate::config::annotations::{Given, VariableName, overlay};
+use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting};
 use crate::mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use crate::mackerel::env::{
     AGENT_CONFIG, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, REFERABLE, Variable, VariableForm,
 };
 use crate::mackerel::names::{API_KEY, CONTAINER, FARGATE_PLATFORM, PLATFORM};
 use crate::manifest::expansion::literal;
-use crate::manifest::pod_template::{ContainerList, PodTemplate};
-use crate::manifest::quantity::nanos;
+use crate::manifest::{ContainerList, PodTemplate, nanos};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +108,7 @@ impl Replacement<'_> {
         let new_variables = variables(new);
         let mut kept = Vec::new();
         for (name, variable) in variables(old) {
-            let (form, setting) = match of_variable(name) {
+            let (form, setting) = match Setting::of_variable(name) {
                 Some((setting, variable)) => (variable.form, Some(setting)),
                 None if VariableName::of(name) == VariableName::Free => (VariableForm::Text, None),
                 None => continue,
@@ -250,7 +249,7 @@ impl Replacement<'_> {
         }
         let (old, new) = (&self.old, &*self.agent.container);
         for (name, variable_of_old) in variables(old) {
-            if let Some((_, Variable { form, .. })) = of_variable(name)
+            if let Some((_, Variable { form, .. })) = Setting::of_variable(name)
                 && matches!(form, VariableForm::List | VariableForm::IgnorePattern)
                 && meaning(old, Some(variable_of_old), form)
                     == meaning(new, variable(new, name), form)

@@ -16,6 +16,7 @@
 
 mod adopt;
 pub mod apply;
+pub mod copied_record;
 mod current;
 mod desired;
 pub mod differing;
@@ -36,8 +37,7 @@ use crate::decide::immutable_template::immutable;
 use crate::decide::{
     Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key, record_lost,
 };
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::Resource;
+use crate::manifest::{PodTemplate, Resource};
 use crate::options::{Direction, Options};
 use crate::reconcile::desired::Desired;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};

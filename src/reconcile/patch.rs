@@ -1,7 +1,7 @@
 //! RFC 6902 operations for one pod template, built from the plan, never by comparing documents.
 
 use crate::agent::record::{Parent, ReplacedParent};
-use crate::manifest::pod_template::{ContainerList, PodTemplate};
+use crate::manifest::{ContainerList, PodTemplate};
 use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};

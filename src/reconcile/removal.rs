@@ -3,7 +3,7 @@
 use crate::agent::existing::ExistingInjection;
 use crate::agent::record::{Parent, Record};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::{ContainerList, item_pointer};
+use crate::manifest::{ContainerList, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use yaml_json_patch::pointer::escape;

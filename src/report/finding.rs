@@ -1,16 +1,15 @@
 //! A finding: one decision, refusal or warning, and its cause.
 
-use crate::diagnostic::with_help;
+use crate::report::diagnostic::with_help;
 use crate::report::reason::Reason;
 use std::borrow::Cow;
 
 /// The help for a mistake of this program.
-pub(crate) const BUG: &str =
+pub const BUG: &str =
     "this is a bug in mackerel-agent-injector; please report it with the document";
 
 /// A decision, refusal or warning about a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Finding {
     /// Its reason.
     pub reason: Reason,
@@ -27,17 +26,12 @@ pub struct Finding {
     /// True for a warning that is only information in this case: `--strict` ignores it.
     pub is_note: bool,
     /// True if the help fits every text that cannot be read. The reader of a file may replace it by a better one.
-    pub(crate) has_general_help: bool,
+    pub has_general_help: bool,
 }
 
 impl Finding {
     /// Returns a finding about a field of a resource, or about the whole, without help.
-    pub(crate) fn new(
-        reason: Reason,
-        message: impl Into<String>,
-        offset: usize,
-        pointer: &str,
-    ) -> Self {
+    pub fn new(reason: Reason, message: impl Into<String>, offset: usize, pointer: &str) -> Self {
         Self {
             reason,
             message: message.into(),
@@ -51,12 +45,12 @@ impl Finding {
     }
 
     /// Returns a finding whose message is the sentence of its reason.
-    pub(crate) fn without_details(reason: Reason, offset: usize, pointer: &str) -> Self {
+    pub fn without_details(reason: Reason, offset: usize, pointer: &str) -> Self {
         Self::new(reason, reason.sentence(), offset, pointer)
     }
 
     /// Returns a finding about an input as a whole.
-    pub(crate) fn about_input(reason: Reason, message: impl Into<String>) -> Self {
+    pub fn about_input(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             offset: None,
             ..Self::new(reason, message, 0, "")
@@ -64,17 +58,17 @@ impl Finding {
     }
 
     /// Returns the finding about a result that failed verification.
-    pub(crate) fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
+    pub fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
         Self::new(Reason::VerifyFailed, message, offset, "").with_help(BUG)
     }
 
     /// Returns `message; help`.
-    pub(crate) fn message_with_help(&self) -> String {
+    pub fn message_with_help(&self) -> String {
         with_help(&self.message, self.help.as_deref())
     }
 
     /// Marks the warning as acknowledged, or not.
-    pub(crate) fn acknowledged_if(self, acknowledged: bool) -> Self {
+    pub fn acknowledged_if(self, acknowledged: bool) -> Self {
         Self {
             acknowledged,
             ..self
@@ -82,12 +76,12 @@ impl Finding {
     }
 
     /// Makes the warning information, or not.
-    pub(crate) fn note_if(self, is_note: bool) -> Self {
+    pub fn note_if(self, is_note: bool) -> Self {
         Self { is_note, ..self }
     }
 
     /// Sets a help that fits every text that cannot be read.
-    pub(crate) fn with_general_help(self, help: &str) -> Self {
+    pub fn with_general_help(self, help: &str) -> Self {
         Self {
             has_general_help: true,
             ..self.with_help(help)
@@ -95,7 +89,7 @@ impl Finding {
     }
 
     /// Sets the help.
-    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+    pub fn with_help(self, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
             ..self
@@ -105,12 +99,10 @@ impl Finding {
 
 /// The cause of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Cause {
     /// A setting, by its dotted path below `spec`, explicit or by default.
     Setting(Cow<'static, str>),
     /// A field of the manifest.
-    #[non_exhaustive]
     Manifest {
         /// Byte offset in the input.
         offset: usize,
@@ -118,7 +110,6 @@ pub enum Cause {
         pointer: String,
     },
     /// A kustomization that names the input file as a patch.
-    #[non_exhaustive]
     Kustomization {
         /// File, line and column.
         place: String,

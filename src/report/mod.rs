@@ -1,37 +1,19 @@
-//! Decisions and warnings as data. Every pod template gets an [`Outcome`](crate::inject::Outcome) with a [`Reason`], whose
-//! id is stable.
+//! All that is told: decisions and warnings as data, and errors and warnings as people see them.
 //!
-//! ```
-//! use mackerel_agent_injector::config::Config;
-//! use mackerel_agent_injector::engine::inject;
-//! use mackerel_agent_injector::options::Options;
-//! use mackerel_agent_injector::report::{Class, Reason};
-//!
-//! let manifest = "\
-//! apiVersion: v1
-//! kind: Pod
-//! metadata:
-//!   name: web
-//!   annotations: {agent-injector.contrib.mackerel.io/inject: maybe}
-//! spec:
-//!   containers: [{name: web, image: web}]
-//! ";
-//! let injection = inject(manifest, &Config::default(), Options::default());
-//! let outcome = &injection.outcomes[0];
-//! assert_eq!((outcome.identity.kind.as_str(), outcome.identity.name.as_str()), ("Pod", "web"));
-//! assert_eq!(outcome.decision.reason, Reason::InvalidAnnotation);
-//! assert_eq!(outcome.decision.reason.class(), Class::Refused);
-//!
-//! let row = injection.rows("web.yaml", manifest).next().unwrap();
-//! let line = row.line();
-//! assert!(line.starts_with("web.yaml:5:"), "{line}");
-//! assert!(line.contains(": error[invalid-annotation]: v1/Pod/web "), "{line}");
-//! ```
+//! - A [`Finding`] says what was decided or noticed, and where in a manifest. The id of its [`Reason`] is stable.
+//! - A [`Diagnostic`] is an error, a warning or a note at a [`Place`] in a text. A [`Renderer`] writes it, with an excerpt of the text.
+//! - [`visible()`], [`visible_json()`] and [`shell_word()`] write text of the input without what a terminal, a shell or a forge would
+//!   execute.
+//! - [`closest()`] finds the name that was meant.
 
+mod diagnostic;
 mod finding;
 mod reason;
 
-pub(crate) use finding::BUG;
-pub use finding::{Cause, Finding};
-pub(crate) use reason::ReasonSet;
-pub use reason::{Class, Reason};
+pub use diagnostic::closest::{closest, is_one_edit, normalize};
+pub use diagnostic::{
+    Colour, Diagnostic, LineCounter, Medium, Place, Position, Renderer, Severity, enumeration,
+    shell_argument, shell_word, visible, visible_json,
+};
+pub use finding::{BUG, Cause, Finding};
+pub use reason::{Class, Reason, ReasonSet};

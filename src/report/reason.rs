@@ -8,7 +8,6 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident $(of $change:ident)?, $sentence:literal;)*) => {
         /// The reason of a decision or warning. Its id is stable and the same in every report; newer versions may add some.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[non_exhaustive]
         pub enum Reason { $($(#[$doc])* #[doc = concat!("`", $id, "`: ", $sentence)] #[serde(rename = $id)] $variant,)* }
 
         impl Reason {
@@ -28,7 +27,7 @@ macro_rules! reasons {
             pub fn sentence(self) -> &'static str { match self { $(Reason::$variant => $sentence,)* } }
 
             /// Returns true for a warning about the resulting pod (`of change` below), which is not reported if the template stays unchanged.
-            pub(crate) fn is_about_change(self) -> bool { match self { $(Reason::$variant => reasons!(@ $(of $change)?),)* } }
+            pub fn is_about_change(self) -> bool { match self { $(Reason::$variant => reasons!(@ $(of $change)?),)* } }
         }
     };
 }
@@ -131,7 +130,7 @@ reasons! {
 
 impl Reason {
     /// Returns the participle of a decision; `None` if it changes nothing.
-    pub(crate) fn done(self) -> Option<&'static str> {
+    pub fn done(self) -> Option<&'static str> {
         match self {
             Reason::Injected => Some("added"),
             Reason::Updated => Some("updated"),
@@ -142,12 +141,12 @@ impl Reason {
     }
 
     /// Returns true for information that a report counts, and shows only with `-v`.
-    pub(crate) fn is_counted_only(self) -> bool {
+    pub fn is_counted_only(self) -> bool {
         matches!(self, Reason::TokenAutomountOff | Reason::ImmutableTemplate)
     }
 
     /// Returns true for a warning that may be right for a workload for as long as it lives.
-    pub(crate) fn may_last(self) -> bool {
+    pub fn may_last(self) -> bool {
         matches!(
             self,
             Reason::HostNetwork
@@ -164,7 +163,7 @@ impl Reason {
 
     /// Returns true for a warning or note that users may acknowledge. They may not for an agent that was not removed, or for settings
     /// that are lost.
-    pub(crate) fn may_be_ignored(self) -> bool {
+    pub fn may_be_ignored(self) -> bool {
         matches!(self.class(), Class::Warning | Class::Note)
             && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
     }
@@ -172,16 +171,16 @@ impl Reason {
 
 /// A problem as tools of code review show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// `agent-missing`, or the reason's id.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// One sentence, without a full stop.
-    pub(crate) sentence: &'static str,
+    pub sentence: &'static str,
 }
 
 impl Reason {
     /// Returns the problem that a reviewer sees. That of a change is the state before it.
-    pub(crate) fn problem(self) -> Problem {
+    pub fn problem(self) -> Problem {
         let (id, sentence) = match self {
             Reason::Injected => ("agent-missing", "the agent is missing"),
             Reason::Updated => ("agent-outdated", "the agent is out of date"),
@@ -196,14 +195,14 @@ impl Reason {
     }
 
     /// Returns true for a finding that a reviewer sees: a change that `inject` would make, a refusal, a warning or a note.
-    pub(crate) fn is_for_review(self) -> bool {
+    pub fn is_for_review(self) -> bool {
         self.done().is_some() || !matches!(self.class(), Class::Done | Class::Skipped)
     }
 }
 
 /// A set of reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ReasonSet(u128);
+pub struct ReasonSet(u128);
 
 const _: () = assert!(
     Reason::ALL.len() <= 128,
@@ -211,7 +210,7 @@ const _: () = assert!(
 );
 
 impl ReasonSet {
-    pub(crate) fn contains(self, reason: Reason) -> bool {
+    pub fn contains(self, reason: Reason) -> bool {
         self.0 & (1 << reason as u32) != 0
     }
 }

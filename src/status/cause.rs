@@ -5,12 +5,12 @@ use serde::Serialize;
 
 /// The cause of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Cause {
+pub struct Cause {
     /// The reason of a decision, or that of the kubelet, such as `CrashLoopBackOff`. Pods of one workload with one id share a line.
-    pub(crate) id: String,
+    pub id: String,
     /// One sentence; empty where the id says all.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) message: String,
+    pub message: String,
 }
 
 impl Cause {

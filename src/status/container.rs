@@ -1,6 +1,6 @@
 //! The container of the agent in the status of a pod, as the kubelet, the scheduler and the node lifecycle controller write it.
 
-use crate::manifest::pod_template::{Container, ContainerList};
+use crate::manifest::{Container, ContainerList};
 use crate::status::cause::Cause;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ pub(super) struct AgentStatus {
 
 /// The restarts of the agents of one or several pods.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Restarts {
-    pub(crate) count: usize,
+pub struct Restarts {
+    pub count: usize,
     /// The reason of the last end, such as `OOMKilled`.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 /// The reason why a container is not ready.

@@ -1,14 +1,13 @@
 //! The next step for the pods of a workload.
 
-use crate::manifest::pod_template::Container;
-use crate::manifest::resource::Resource;
+use crate::manifest::{Container, Resource};
 use crate::status::owners::{PodOwner, Rollout, Workload};
 use serde::Serialize;
 
 /// A command, or a sentence where no command fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum NextStep {
+pub enum NextStep {
     Command(String),
     Advice(String),
 }

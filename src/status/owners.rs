@@ -2,8 +2,7 @@
 
 use crate::config::LabelSelector;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::Resource;
+use crate::manifest::{PodTemplate, Resource};
 use kube_core::TypeMeta;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -15,11 +14,11 @@ const MAX_OWNERS: usize = 8;
 /// A workload, or a pod without one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Workload {
-    pub(crate) namespace: String,
-    pub(crate) kind: String,
-    pub(crate) name: String,
-    pub(crate) api_version: String,
+pub struct Workload {
+    pub namespace: String,
+    pub kind: String,
+    pub name: String,
+    pub api_version: String,
 }
 
 /// Labels as names and values.

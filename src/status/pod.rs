@@ -1,18 +1,14 @@
 //! The state of one pod: the decision of the webhook about it, and the status of its agent.
 
-use crate::admission::copied_record;
-use crate::agent::existing::{EarlierReadings, ExistingInjection};
-use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::plan::Plan;
-use crate::agent::record::{Record, RecordError};
-use crate::agent::shape::{AgentResources, Token};
-use crate::agent::{Agents, Component, ComponentKind};
 use crate::config::{Config, Platform, Qos};
-use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
+use crate::injector::{
+    AgentResources, Agents, Component, ComponentKind, Decision, DecisionContext, DecisionReport,
+    EarlierReadings, ExistingInjection, KubeletAccess, Plan, Record, RecordError, Token,
+    copied_record, decide,
+};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
-use crate::manifest::pod_template::{Container, PodTemplate};
-use crate::manifest::resource::Resource;
+use crate::manifest::{Container, PodTemplate, Resource};
 use crate::report::{Finding, Reason};
 use crate::status::cause::Cause;
 use crate::status::container::{AgentStatus, agent_status};
@@ -253,7 +249,7 @@ fn without_agent(
 fn is_server(view: &PodTemplate) -> bool {
     view.labels
         .iter()
-        .any(|(key, value)| key == "app.kubernetes.io/name" && value == env!("CARGO_PKG_NAME"))
+        .any(|(key, value)| key == "app.kubernetes.io/name" && value == "mackerel-agent-injector")
 }
 
 /// Returns true if the record has the components of the plan. One that only the record or the plan has came with the workload.

@@ -1,7 +1,7 @@
 //! The pieces of a text, read one after the other: of a list in JSON, as kubectl prints it, only one item is in memory as a tree.
 
 use crate::manifest::prefilter::is_empty;
-use crate::manifest::resource::{Resource, resources};
+use crate::manifest::{Resource, resources};
 use kube_core::TypeMeta;
 use serde::Deserialize;
 use serde_json::value::RawValue;

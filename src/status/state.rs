@@ -1,7 +1,6 @@
 //! The states of a pod with regard to the agent.
 
-use crate::manifest::pod_template::Container;
-use crate::manifest::resource::Resource;
+use crate::manifest::{Container, Resource};
 use crate::report::Finding;
 use crate::status::cause::Cause;
 use crate::status::container::{NotReady, Restarts};
@@ -12,7 +11,7 @@ use serde::Serialize;
 /// The state of a pod; those that need a person come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum State {
+pub enum State {
     /// The configuration gives it an agent, and it has none.
     Missed,
     /// Its agent is not ready.
@@ -29,7 +28,7 @@ pub(crate) enum State {
 
 impl State {
     /// Returns the words of the table.
-    pub(crate) fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             State::Missed => "missed",
             State::NotReady => "not ready",

@@ -1,14 +1,15 @@
 //! The report as a table.
 
-use crate::diagnostic::visible;
-use crate::inject::totals::plural;
+use crate::injector::plural;
+use crate::report::visible;
 use crate::status::cause::Cause;
 use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
-use crate::status::{Row, State, StatusReport, Summary};
+use crate::status::reporter::{Row, StatusReport, Summary};
+use crate::status::state::State;
 
 /// Returns the rows, those with a problem first.
-pub(crate) fn text(report: &StatusReport) -> String {
+pub fn text(report: &StatusReport) -> String {
     let Summary {
         workloads,
         pods_with_running_agent: running,

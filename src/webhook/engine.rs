@@ -1,8 +1,8 @@
 //! Decisions about reviews: those of one size never wait for larger ones. A panic ends one review, not the server.
 
-use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
+use crate::admission::{Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
-use crate::diagnostic::visible;
+use crate::report::visible;
 use crate::webhook::current::Current;
 use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
@@ -230,7 +230,7 @@ impl Worker {
             Err(_) => {
                 // The panic may have left the reviewer half changed.
                 self.forget(self.config.get());
-                admission::fault(body, log::last_panic())
+                crate::admission::fault(body, log::last_panic())
             }
         };
         let Answer {

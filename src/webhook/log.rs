@@ -57,7 +57,7 @@ pub fn init(format: LogFormat) -> WorkerGuard {
 
 /// Lets one of many equal lines through every ten seconds: clients cause them as often as they like.
 #[derive(Debug)]
-pub struct Throttle(Mutex<LastLine>);
+pub(crate) struct Throttle(Mutex<LastLine>);
 
 #[derive(Debug)]
 struct LastLine {
@@ -96,14 +96,14 @@ impl Throttle {
 }
 
 /// The number of lines dropped so far.
-pub fn dropped_lines() -> u64 {
+pub(crate) fn dropped_lines() -> u64 {
     DROPPED
         .get()
         .map_or(0, |dropped| dropped.dropped_lines() as u64)
 }
 
 /// The place of this thread's last panic: `panic at src/main.rs:1:1`.
-pub fn last_panic() -> String {
+pub(crate) fn last_panic() -> String {
     format!(
         "panic at {}",
         PANIC.take().as_deref().unwrap_or("an unknown place")

@@ -8,7 +8,7 @@
 //! - `reload`, `current`: certificate and configuration, read again and replaced
 //! - `limits`, `metrics`, `log`: the limits for requests, the metrics, the log
 
-pub mod certificate;
+mod certificate;
 mod connection;
 mod connections;
 mod current;
@@ -18,7 +18,11 @@ pub mod issue;
 mod limits;
 pub mod log;
 mod metrics;
-pub mod reload;
+mod reload;
 mod respond;
-pub mod server;
+mod server;
 mod stream;
+
+pub use certificate::{Unusable, check_authorities};
+pub use reload::{CertificateFiles, ConfigurationFile};
+pub use server::{Settings, serve};

@@ -2,7 +2,7 @@
 //! above mounted files, and no notification tells of that.
 
 use crate::config::{Base, Config, ConfigReader, Sources, load};
-use crate::diagnostic::{Colour, Renderer};
+use crate::report::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::current::Current;
 use crate::webhook::log;

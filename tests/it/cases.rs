@@ -16,11 +16,11 @@
 use crate::laws::{self, configuration, others};
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::inject::Injection;
-use mackerel_agent_injector::inject::{Identity, Outcome};
+use mackerel_agent_injector::injector::{
+    Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
+};
+use mackerel_agent_injector::manifest::Identity;
 use mackerel_agent_injector::manifest::known_kinds::built_in_kinds;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, HandEdits, Options};
 use mackerel_agent_injector::report::{Class, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -2,10 +2,9 @@
 
 use crate::growth::shapes::{Input, SHAPES};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::manifest::list;
-use mackerel_agent_injector::manifest::prefilter::{Prefilter, prefilter};
-use mackerel_agent_injector::options::{Direction, Options};
+use mackerel_agent_injector::injector::{Direction, Options, inject};
+use mackerel_agent_injector::manifest::prefilter::prefilter;
+use mackerel_agent_injector::manifest::{Prefilter, list};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 

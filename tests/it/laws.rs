@@ -5,9 +5,9 @@
 
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::inject::{Injection, Outcome, Remark};
-use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches};
+use mackerel_agent_injector::injector::{
+    Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject,
+};
 use mackerel_agent_injector::report::{Class, Finding, Reason};
 use serde_json::Value;
 use std::ops::Range;

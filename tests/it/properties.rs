@@ -4,7 +4,7 @@ use crate::generators::{self, Tape};
 use crate::laws;
 use crate::uninject_after_reprint;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::options::ForeignAgents;
+use mackerel_agent_injector::injector::ForeignAgents;
 use mackerel_agent_injector::report::{Class, Reason};
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;

@@ -4,10 +4,10 @@
 use crate::configs::{DOORS, from_arguments};
 use crate::json_schema::schema;
 use crate::laws::INJECT;
-use mackerel_agent_injector::annotations::{Annotation, overlay};
+use mackerel_agent_injector::config::annotations::overlay;
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::ForeignAgents;
+use mackerel_agent_injector::injector::{ForeignAgents, inject};
+use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -153,7 +153,7 @@ fn in_document(path: &str, value: &str) -> Result<Config, Vec<String>> {
     let spec = nested(path, value);
     let text = format!("{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {spec}}}");
     load(&Sources::of_text("c", &text)).map_err(|wrong| {
-        let message = |one: &mackerel_agent_injector::diagnostic::Diagnostic<'_>| {
+        let message = |one: &mackerel_agent_injector::report::Diagnostic<'_>| {
             format!(
                 "{}{}",
                 one.message,
@@ -194,7 +194,7 @@ fn values() -> String {
             .unwrap();
         }
         let given = Annotation::ALL.iter().filter(|given| {
-            given.setting().is_some_and(|setting| {
+            mackerel_agent_injector::config::Setting::path_of(**given).is_some_and(|setting| {
                 setting == path
                     || setting.starts_with(&format!("{path}."))
                         && path.starts_with("agent.resources")
@@ -260,7 +260,14 @@ fn each_path_that_is_written_as_text_is_one_of_a_setting() {
     let pattern = format!(r#"["`]((?:{groups})(?:\.[a-zA-Z]+)+)[\["`=]"#);
     let path = regex_lite::Regex::new(&pattern).unwrap();
     let mut wrong = Vec::new();
-    for file in crate::architecture::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["src", "crates"].map(|folder| crate::architecture::files(&root.join(folder)));
+    for file in folders.concat() {
+        if file.extension().is_none_or(|extension| extension != "rs")
+            || file.starts_with(root.join("crates/yaml-json-patch"))
+        {
+            continue;
+        }
         let text = code(&fs::read_to_string(&file).unwrap());
         for found in path.captures_iter(&text) {
             let path = &found[1];

@@ -2,7 +2,7 @@
 
 use crate::cases;
 use crate::program::{Folder, Ran};
-use mackerel_agent_injector::krm_fn::is_call;
+use mackerel_agent_injector::is_call;
 use std::fmt::Write;
 use yaml_json_patch::{documents, read};
 

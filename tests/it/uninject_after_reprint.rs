@@ -7,8 +7,7 @@
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent_reader};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::inject::Outcome;
+use mackerel_agent_injector::injector::{Outcome, inject};
 use mackerel_agent_injector::report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;

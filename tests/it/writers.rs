@@ -3,8 +3,7 @@
 
 use crate::cases::{self, Case};
 use crate::program::{Folder, Ran};
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::Direction;
+use mackerel_agent_injector::injector::{Direction, inject};
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,9 @@
 //! The injector as the page "Try it" of both books calls it. It runs in the browser: texts in, JSON out.
 
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::diagnostic::{Diagnostic, Severity};
-use mackerel_agent_injector::diff::unified;
-use mackerel_agent_injector::engine;
-use mackerel_agent_injector::inject::Row;
-use mackerel_agent_injector::inject::row::errors_first;
-use mackerel_agent_injector::options::{Direction, Options};
+use mackerel_agent_injector::injector::{Direction, Options, Row, errors_first};
+use mackerel_agent_injector::report::{Diagnostic, Severity};
+use mackerel_agent_injector::unified;
 use serde_json::{Value, json};
 use std::path::Path;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -53,7 +50,8 @@ fn run(manifest: &str, configuration: &str, direction: Direction) -> Value {
             return json!({"result": null, "diff": "", "findings": findings});
         }
     };
-    let injection = engine::inject(manifest, &config, Options::new(direction));
+    let injection =
+        mackerel_agent_injector::injector::inject(manifest, &config, Options::new(direction));
     let result = injection.apply(manifest).ok();
     let diff = match &result {
         Some(_) => unified(Path::new(MANIFEST), manifest, &injection.edits),

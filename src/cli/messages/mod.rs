@@ -5,19 +5,17 @@ mod terminal;
 
 pub use summary::Ending;
 
-use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::prerequisites::{Presence, Requirement};
-use crate::checks::ProcessedText;
 use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
-use crate::diagnostic::{Colour, Diagnostic, Medium, Place, Renderer, Severity, visible};
 use crate::explain::required::{self, Needed};
-use crate::inject::kind_counts::KindCounts;
-use crate::inject::severity::SeverityPolicy;
-use crate::inject::{Outcome, Row};
-use crate::options::{Direction, Options, Tense};
+use crate::injector::{
+    Direction, KindCounts, KubeletAccess, Options, Outcome, Presence, ProcessedText, Requirement,
+    Row, SeverityPolicy, Tense,
+};
 use crate::rbac;
-use crate::report::{Finding, Reason};
+use crate::report::{
+    Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible,
+};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};

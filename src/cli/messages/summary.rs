@@ -1,13 +1,9 @@
 //! The last line of a report: the number of decisions, or of the errors that held back the output.
 
-use crate::checks::ProcessedText;
 use crate::cli::messages::{Messages, RunEnd};
-use crate::diagnostic::Severity;
-use crate::inject::Row;
-use crate::inject::totals::{plural, totals};
-use crate::options::{Tense, Warnings};
+use crate::injector::{ProcessedText, Row, Tense, Warnings, plural, totals};
 use crate::rbac::Grants;
-use crate::report::{Class, Reason};
+use crate::report::{Class, Reason, Severity};
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,8 @@
 //! The rows of a run on the terminal: errors first, each with an excerpt of its text.
 
 use crate::cli::messages::Verbosity;
-use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity};
-use crate::inject::Row;
-use crate::inject::row::errors_first;
-use crate::options::Direction;
-use crate::report::Reason;
+use crate::injector::{Direction, Row, errors_first};
+use crate::report::{Colour, Diagnostic, Place, Reason, Renderer, Severity};
 use memchr::memmem;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The patterns by which the schema describes text. The program judges the same forms by hand, see `config/grammar.rs`.
+//! The patterns by which the schema describes text. The program judges the same forms by hand, see `grammar.rs`.
 
 use crate::config::{NamespacePattern, checked, kubernetes, role::Role};
 use proptest::prelude::{any, prop};
@@ -103,7 +103,7 @@ const PATTERNS: &[Row] = &[
 ];
 
 /// Returns the pattern of a type or a form.
-pub(in crate::config) fn of(name: &str) -> &'static str {
+pub fn of(name: &str) -> &'static str {
     PATTERNS
         .iter()
         .find(|(known, ..)| *known == name)

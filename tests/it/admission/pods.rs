@@ -7,7 +7,7 @@ use crate::kubernetes::injected::{InjectedPair, pairs};
 use crate::laws::{INJECT, carries_record};
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::options::{Direction, ForeignAgents, HandEdits};
+use mackerel_agent_injector::injector::{Direction, ForeignAgents, HandEdits};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
-//! `annotations.md` of both books: every annotation, from `src/annotations.rs` and the doc comments of the settings.
+//! `annotations.md` of both books: every annotation, from `crates/mackerel/src/annotations.rs` and the doc comments of the settings.
 //!
 //! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it translates, and an example of each.
 
 use super::configuration::{self, SettingEntry};
 use super::page::root;
 use crate::laws;
-use mackerel_agent_injector::annotations::{Annotation, overlay, request};
+use mackerel_agent_injector::config::annotations::{overlay, request};
+use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -174,7 +175,7 @@ fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String 
             words.full_stop
         )
         .unwrap();
-        if let Some(path) = annotation.setting() {
+        if let Some(path) = mackerel_agent_injector::config::Setting::path_of(*annotation) {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
             // What is before the default, the annotation's sentence has said; what is behind it, the configuration's page says.

@@ -5,7 +5,7 @@
 
 use super::page::root;
 use crate::json_schema::schema;
-use mackerel_agent_injector::annotations::Annotation;
+use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -28,9 +28,9 @@ impl SettingEntry {
     }
 
     fn annotation(&self) -> Option<&'static str> {
-        let found = Annotation::ALL
-            .iter()
-            .find(|annotation| annotation.setting() == Some(&self.path));
+        let found = Annotation::ALL.iter().find(|annotation| {
+            mackerel_agent_injector::config::Setting::path_of(**annotation) == Some(&self.path)
+        });
         found.map(|annotation| annotation.name())
     }
 }

@@ -3,10 +3,9 @@
 use crate::kubernetes::cluster::without_identity;
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::inject::Injection;
-use mackerel_agent_injector::inject::Outcome;
-use mackerel_agent_injector::options::{ForeignAgents, HandEdits, Options};
+use mackerel_agent_injector::injector::{
+    ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
+};
 use mackerel_agent_injector::report::Class;
 use serde_json::{Value, json};
 use yaml_json_patch as yaml;

@@ -1,4 +1,4 @@
-//! The rules of `src/config/container_rules.rs`: a container that the API server refuses is an error of the configuration, and one that it
+//! The rules of `crates/config/src/container_rules.rs`: a container that the API server refuses is an error of the configuration, and one that it
 //! accepts is not.
 
 use super::cluster::{SILENT, cluster};

@@ -7,7 +7,7 @@ use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::injector::inject;
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,7 @@ use crate::kubernetes::cluster::{ApiVerdict, Run};
 use crate::webhook::server::{Server, until};
 use k8s_openapi::ByteString;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::Options;
+use mackerel_agent_injector::injector::{Options, inject};
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Value, json};
 

@@ -6,7 +6,6 @@ use super::release::{NAME, Release, deployment, pod};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
 use crate::laws::INJECT;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::engine;
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Value, json};
 
@@ -280,11 +279,12 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
         let mut pod = web.clone();
         pod["spec"]["containers"][0] =
             json!({"name": "a", "image": image, "env": [{"name": variable, "value": "a"}]});
-        let decision = engine::inject(&pod.to_string(), &Config::default(), INJECT)
-            .outcomes
-            .remove(0)
-            .decision
-            .reason;
+        let decision =
+            mackerel_agent_injector::injector::inject(&pod.to_string(), &Config::default(), INJECT)
+                .outcomes
+                .remove(0)
+                .decision
+                .reason;
         assert_eq!(warned(&pod), decision != Reason::AgentPresent, "{pod}");
     }
     let with = |spec: Value| {

@@ -1,8 +1,8 @@
 //! Keys that look like annotations of the injector but are none.
 
-use crate::annotations::variable::VariableName;
-use crate::annotations::{Annotation, PREFIX};
-use crate::diagnostic::closest::{closest, is_one_edit, normalize};
+use crate::config::annotations::variable::VariableName;
+use crate::config::annotations::{Annotation, PREFIX};
+use crate::report::{closest, is_one_edit, normalize};
 
 /// End of the prefixes under which people write the injector's names by mistake.
 const DOMAIN: &str = "mackerel.io";
@@ -35,7 +35,7 @@ pub fn meant(key: &str) -> Option<String> {
 }
 
 /// Returns true for a misspelt `inject`, which may be an attempt to opt out.
-pub(crate) fn is_misspelt_request(key: &str) -> bool {
+pub fn is_misspelt_request(key: &str) -> bool {
     let inject = Annotation::Inject.name();
     let resembles = |name: String| name.contains(inject) || is_one_edit(&name, inject);
     let name = key.strip_prefix(PREFIX).map(normalize);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 /// A position by line and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Position {
     /// From 1.
     pub line: usize,
@@ -20,7 +19,7 @@ const NEAR: usize = 4096;
 
 /// Counts lines from the nearest one that is known, forward or backward.
 #[derive(Debug, Clone)]
-pub(crate) struct LineCounter<'t> {
+pub struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
     /// The position of the offset.
@@ -31,7 +30,7 @@ pub(crate) struct LineCounter<'t> {
 
 impl<'t> LineCounter<'t> {
     /// Starts at the beginning of a text, which need not be UTF-8.
-    pub(crate) fn new(text: &'t [u8]) -> Self {
+    pub fn new(text: &'t [u8]) -> Self {
         LineCounter {
             text,
             offset: 0,
@@ -45,7 +44,7 @@ impl<'t> LineCounter<'t> {
     }
 
     /// Starts at a position that is known, that of the offset.
-    pub(crate) fn starting_at(text: &'t [u8], offset: usize, position: Position) -> Self {
+    pub fn starting_at(text: &'t [u8], offset: usize, position: Position) -> Self {
         Self {
             offset,
             position,
@@ -55,12 +54,12 @@ impl<'t> LineCounter<'t> {
     }
 
     /// Returns true if the counted text is this slice.
-    pub(crate) fn is_of(&self, text: &[u8]) -> bool {
+    pub fn is_of(&self, text: &[u8]) -> bool {
         std::ptr::eq(self.text, text)
     }
 
     /// Returns the position of an offset; an offset beyond the end counts as the end.
-    pub(crate) fn position(&mut self, offset: usize) -> Position {
+    pub fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let Position {
             line_start, column, ..

@@ -1,6 +1,7 @@
 //! Invalid annotations, as they are reported.
 
-use crate::config::{AnnotationConflict, Violation};
+use crate::config::template_config::AnnotationConflict;
+use crate::config::violation::Violation;
 use crate::mackerel::annotations::PREFIX;
 
 /// An annotation with an invalid value.

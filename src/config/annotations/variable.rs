@@ -1,6 +1,7 @@
 //! The annotations `env.NAME`.
 
-use crate::config::{Setting, Violation, of_annotation, of_variable};
+use crate::config::Setting;
+use crate::config::violation::Violation;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::VariableForm;
 
@@ -12,7 +13,7 @@ const MAX_LENGTH: usize = 59;
 
 /// The variable that an annotation `env.NAME` names.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum VariableName {
+pub enum VariableName {
     /// Any variable that is not the agent's own.
     Free,
     /// A variable that this setting gives.
@@ -24,17 +25,21 @@ pub(crate) enum VariableName {
 }
 
 impl VariableName {
-    pub(crate) fn of(name: &str) -> Self {
+    pub fn of(name: &str) -> Self {
         // In small letters it would have no effect.
         let in_capitals = name.to_ascii_uppercase();
-        match of_variable(&in_capitals) {
+        match Setting::of_variable(&in_capitals) {
             Some((setting, variable)) => {
                 let annotation = match variable.form {
                     VariableForm::SecretKey => Some(Annotation::ApiKeySecretName),
                     VariableForm::ConfigFile => Some(Annotation::AgentConfigLocation),
                     _ => None,
                 };
-                VariableName::OfSetting(annotation.and_then(of_annotation).unwrap_or(setting))
+                VariableName::OfSetting(
+                    annotation
+                        .and_then(Setting::of_annotation)
+                        .unwrap_or(setting),
+                )
             }
             None if in_capitals.starts_with(OF_AGENT) => VariableName::Unknown,
             None if is_valid(name) => VariableName::Free,
@@ -83,7 +88,8 @@ fn is_valid(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::VariableName;
-    use crate::config::{SETTINGS, Setting};
+    use crate::config::Setting;
+    use crate::config::table::SETTINGS;
 
     fn of_setting(path: &str) -> VariableName {
         let is_it = |setting: &&Setting| setting.path == path;

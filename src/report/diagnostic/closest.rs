@@ -1,10 +1,7 @@
 //! "Did you mean": the nearest name to one that does not exist.
 
 /// Returns the candidate with the fewest edits, the first of several; `None` if all need too many.
-pub(crate) fn closest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = normalize(word);
     let allowed = (word.len() / 3).clamp(1, 4);
     let edits = |candidate: &str| {
@@ -23,7 +20,7 @@ pub(crate) fn closest<'c>(
 
 /// Returns true if one letter more, less or other, or two swapped ones, make the difference. It takes no longer than to read both, so
 /// that many names may be compared with many.
-pub(crate) fn is_one_edit(word: &str, other: &str) -> bool {
+pub fn is_one_edit(word: &str, other: &str) -> bool {
     let (word, other) = (word.as_bytes(), other.as_bytes());
     let alike = |(one, other): &(&u8, &u8)| one == other;
     let start = word.iter().zip(other).take_while(alike).count();
@@ -41,7 +38,7 @@ pub(crate) fn is_one_edit(word: &str, other: &str) -> bool {
 }
 
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.
-pub(crate) fn normalize(name: &str) -> String {
+pub fn normalize(name: &str) -> String {
     // The length is limited, since the time of the distance grows with the product of the lengths.
     name.chars()
         .take(80)

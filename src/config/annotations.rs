@@ -4,9 +4,9 @@ mod invalid;
 mod unknown_key;
 mod variable;
 
-use crate::config::{
-    AnnotationValue, Config, Setting, Violation, WarningId, annotation_conflicts, of_annotation,
-};
+use crate::config::template_config::{AnnotationValue, annotation_conflicts};
+use crate::config::violation::Violation;
+use crate::config::{Config, Setting, WarningId};
 use crate::report::ReasonSet;
 use invalid::{conflicting, invalid};
 use std::borrow::Cow;
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
 pub use invalid::{InvalidAnnotation, InvalidAnnotations};
-pub(crate) use unknown_key::is_misspelt_request;
+pub use unknown_key::is_misspelt_request;
 pub use unknown_key::{is_unknown, meant};
-pub(crate) use variable::VariableName;
+pub use variable::VariableName;
 
 /// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);
@@ -57,7 +57,7 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
 const MAX_VALUE: usize = 4096;
 
 /// Returns the refusal of a value that is too long to be read.
-pub(crate) fn too_long(given: Given<'_>) -> Option<InvalidAnnotation> {
+pub fn too_long(given: Given<'_>) -> Option<InvalidAnnotation> {
     let (key, value, offset) = given;
     let length = value.len();
     if length <= MAX_VALUE {
@@ -78,7 +78,7 @@ fn meant_boolean(word: &str) -> Option<bool> {
 }
 
 /// Returns the help for an annotation that takes `"true"` or `"false"`, and has this value.
-pub(crate) fn boolean_help(value: &str) -> String {
+pub fn boolean_help(value: &str) -> String {
     match meant_boolean(value) {
         Some(meant) => format!("write `\"{meant}\"`, in quotes"),
         None => "write `\"true\"` or `\"false\"`, in quotes".to_owned(),
@@ -89,7 +89,7 @@ pub(crate) fn boolean_help(value: &str) -> String {
 ///
 /// # Errors
 /// If it names an id that is no warning, or one that a template cannot ignore.
-pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
+pub fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
     let Some(given) = find(annotations, Annotation::IgnoreWarnings) else {
         return Ok(ReasonSet::default());
     };
@@ -128,7 +128,7 @@ pub fn overlay<'c>(
         if variable.is_some_and(|name| VariableName::of(name) == VariableName::Unknown) {
             continue;
         }
-        let setting = of_annotation(annotation);
+        let setting = Setting::of_annotation(annotation);
         if (setting.is_some() || variable.is_some()) && is_setting(annotation, value) {
             overrides.push(Override {
                 annotation,
@@ -254,7 +254,7 @@ fn reset_overridden(annotated: &mut Config, annotations: &[Given<'_>]) {
         annotated.forget("agent.config.location");
     }
     for annotation in Annotation::ALL {
-        if let Some(setting) = annotation.setting()
+        if let Some(setting) = Setting::path_of(*annotation)
             && has(*annotation)
         {
             annotated.remove_variables_of(setting);

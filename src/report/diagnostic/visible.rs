@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// Returns a line for people. Replaces characters that move the cursor of a terminal, hide text or change its direction, and marks
 /// that a forge or a CI system takes for a command in its log: `::error::` at the start of a line, `##[error]` anywhere.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if text.trim_start().starts_with("::") {
         return Cow::Owned(visible_part(&text.replacen("::", "<U+003A>:", 1)).into_owned());
     }
@@ -32,7 +32,7 @@ pub(super) fn visible_part(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes such characters and marks in a JSON text, where only strings have them.
-pub(crate) fn visible_json(text: &str) -> String {
+pub fn visible_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if character == '\n' || substitute(character).is_none() {
@@ -47,7 +47,7 @@ pub(crate) fn visible_json(text: &str) -> String {
 }
 
 /// Returns the name of a file or folder as one word of a shell, for a command that the user may copy.
-pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
+pub fn shell_word(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if name.starts_with('-') {
         return Cow::Owned(shell_word(&format!("./{name}")).into_owned());
@@ -59,7 +59,7 @@ pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns an option as a word of a shell.
-pub(crate) fn shell_argument(argument: &str) -> String {
+pub fn shell_argument(argument: &str) -> String {
     let name = argument.trim_start_matches('-');
     let hyphens = &argument[..argument.len() - name.len()];
     format!("{hyphens}{}", shell_word(name))

@@ -9,13 +9,13 @@
 //!    = help: write the template out instead of the alias
 //! ```
 
-pub(crate) mod closest;
+pub mod closest;
 mod excerpt;
 mod position;
 mod severity;
 mod visible;
 
-pub(crate) use position::LineCounter;
+pub use position::LineCounter;
 pub use position::Position;
 pub use severity::Severity;
 
@@ -23,11 +23,10 @@ use excerpt::Excerpt;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
-pub(crate) use visible::{shell_argument, shell_word, visible, visible_json};
+pub use visible::{shell_argument, shell_word, visible, visible_json};
 
 /// The kind of text that a place is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Medium {
     /// A file or stream; a place is shown with line and column.
     Lines,
@@ -39,7 +38,6 @@ pub enum Medium {
 
 /// A range of a named text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Place<'t> {
     /// The name of the file, `<stdin>`, or the argument, such as `--set #2`.
     pub name: Cow<'t, str>,
@@ -53,11 +51,7 @@ pub struct Place<'t> {
 
 impl<'t> Place<'t> {
     /// Returns a place in a file or stream.
-    pub(crate) fn of_lines(
-        name: impl Into<Cow<'t, str>>,
-        text: &'t [u8],
-        range: Range<usize>,
-    ) -> Self {
+    pub fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place {
             name: name.into(),
             medium: Medium::Lines,
@@ -67,11 +61,7 @@ impl<'t> Place<'t> {
     }
 
     /// Returns a place in an argument.
-    pub(crate) fn of_argument(
-        name: impl Into<Cow<'t, str>>,
-        text: &'t [u8],
-        range: Range<usize>,
-    ) -> Self {
+    pub fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place {
             name: name.into(),
             medium: Medium::Argument,
@@ -81,7 +71,7 @@ impl<'t> Place<'t> {
     }
 
     /// Returns a file, folder or resource as a whole.
-    pub(crate) fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
+    pub fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
         Place {
             name: name.into(),
             medium: Medium::Whole,
@@ -91,7 +81,7 @@ impl<'t> Place<'t> {
     }
 
     /// Returns the place without the text at it, which may be a secret.
-    pub(crate) fn without_text(self) -> Self {
+    pub fn without_text(self) -> Self {
         let position = LineCounter::new(self.text).position(self.range.start);
         Place::of_whole(self.label(&position))
     }
@@ -108,7 +98,6 @@ impl<'t> Place<'t> {
 
 /// An error, warning or note for the user. Sentences are lower case, without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Diagnostic<'t> {
     /// Its severity.
     pub severity: Severity,
@@ -126,7 +115,7 @@ pub struct Diagnostic<'t> {
 
 impl<'t> Diagnostic<'t> {
     /// Returns an error without id and place.
-    pub(crate) fn error(message: impl Into<String>) -> Self {
+    pub fn error(message: impl Into<String>) -> Self {
         Diagnostic {
             severity: Severity::Error,
             id: None,
@@ -138,20 +127,20 @@ impl<'t> Diagnostic<'t> {
     }
 
     /// Sets the place.
-    pub(crate) fn at(mut self, place: Place<'t>) -> Self {
+    pub fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
         self
     }
 
     /// Sets the help.
-    pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
+    pub fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
     }
 }
 
 /// Returns `message; help`, for formats that have one text.
-pub(crate) fn with_help(message: &str, help: Option<&str>) -> String {
+pub fn with_help(message: &str, help: Option<&str>) -> String {
     match help {
         Some(help) => format!("{message}; {help}"),
         None => message.to_owned(),
@@ -159,7 +148,7 @@ pub(crate) fn with_help(message: &str, help: Option<&str>) -> String {
 }
 
 /// `a, b and c`
-pub(crate) fn enumeration(names: &[String]) -> String {
+pub fn enumeration(names: &[String]) -> String {
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => names.concat(),
@@ -223,7 +212,7 @@ impl<'t> Renderer<'t> {
     }
 
     /// Renders one line as [`line`](Self::line), with the help: for logs, which show no picture.
-    pub(crate) fn line_with_help(&mut self, diagnostic: &Diagnostic<'t>) -> String {
+    pub fn line_with_help(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let help = diagnostic.help.as_deref().map(visible);
         with_help(&self.line(diagnostic), help.as_deref())
     }

@@ -1,0 +1,39 @@
+//! From a text to edits: which pod templates get the agent, and how that changes the text. A text, a configuration and options come in;
+//! edits and outcomes with their reasons go out, see [`inject()`]. No I/O, no clock, no environment.
+//!
+//! In order of dependency; a module names only those above it:
+//!
+//! - `options`: what a caller asks for beside the configuration
+//! - `agent`: what goes in: the container, the init container that waits, the record of both; and an existing injection
+//! - `decide`: the rules: inject, skip or refuse, one file for each rule or small family
+//! - `reconcile`: desired against current: the action for one template, its JSON Patch, and how that becomes edits
+//! - `inject`: the pipeline of one text, its outcomes, and its findings as rows
+//! - `checks`: Secrets, ConfigMaps and ServiceAccounts of the input: would the injected pods start?
+//! - `engine`: one text or several in, edits and outcomes out: what every front end calls
+
+pub use crate::agent::endpoint::Endpoint;
+pub use crate::agent::existing::{EarlierReadings, ExistingInjection};
+pub use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS, RbacSubject};
+pub use crate::agent::plan::Plan;
+pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
+pub use crate::agent::record::{Record, RecordError};
+pub use crate::agent::shape::{AgentResources, AgentShape, Token};
+pub use crate::agent::{Agents, Component, ComponentKind};
+pub use crate::checks::{
+    ProcessedText, Unmatched, check_inputs, idle_selection, unmatched_namespaces,
+};
+pub use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
+pub use crate::engine::{inject, inject_list};
+pub use crate::inject::kind_counts::KindCounts;
+pub use crate::inject::outcome::{InjectedComponents, Outcome, Remark};
+pub use crate::inject::row::{Row, STDIN, Subject, errors_first};
+pub use crate::inject::severity::SeverityPolicy;
+pub use crate::inject::totals::{plural, totals};
+pub use crate::inject::{Injection, Input, SharedWork, asks_for_nothing, inject_templates};
+pub use crate::options::{
+    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Tense, Warnings,
+};
+pub use crate::reconcile::Waiting;
+pub use crate::reconcile::copied_record::copied_record;
+pub use crate::reconcile::own_annotations::RecordCache;
+pub use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
