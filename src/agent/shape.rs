@@ -1,8 +1,8 @@
 //! The properties of a pod that its agent depends on.
 
 use crate::config::Role;
-use crate::mackerel::names::Sidecar;
 use k8s_openapi::api::core::v1::VolumeMount;
+use mackerel::names::Sidecar;
 
 /// The pod's properties that an agent depends on.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,13 +5,13 @@ use crate::config::checked::{
 };
 use crate::config::role::Role;
 use crate::config::violation::Violation;
-use crate::mackerel::names::{CONFIG_FOLDER, Volume};
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, EmptyDirVolumeSource, EnvFromSource, EnvVar,
     HostPathVolumeSource, Lifecycle, PersistentVolumeClaimVolumeSource, Probe,
     ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use mackerel::names::{CONFIG_FOLDER, Volume};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

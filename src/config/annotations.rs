@@ -12,8 +12,8 @@ use invalid::{conflicting, invalid};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub use crate::mackerel::annotations::{Annotation, PREFIX};
 pub use invalid::{InvalidAnnotation, InvalidAnnotations};
+pub use mackerel::annotations::{Annotation, PREFIX};
 pub use unknown_key::is_misspelt_request;
 pub use unknown_key::{is_unknown, meant};
 pub use variable::VariableName;

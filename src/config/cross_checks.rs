@@ -11,14 +11,12 @@ use crate::config::table::Setting;
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{Config, container_rules, kubernetes, values};
-use crate::mackerel::annotations;
-use crate::mackerel::env::{
-    EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm,
-};
-use crate::mackerel::names::is_agent_image;
 use crate::manifest::expansion::references;
 use crate::report::closest;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
+use mackerel::annotations;
+use mackerel::env::{EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm};
+use mackerel::names::is_agent_image;
 use std::collections::HashMap;
 
 /// Returns all conflicts of a configuration, in a fixed order.

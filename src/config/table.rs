@@ -6,12 +6,12 @@ use crate::config::read::{ErrorKind, type_at};
 use crate::config::spec::Spec;
 use crate::config::values::{Node, Value};
 use crate::config::violation::Violation;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::env::{
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use mackerel::annotations::Annotation;
+use mackerel::env::{
     AGENT_CONFIG, EnvOverride, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, Variable, VariableForm,
 };
-use crate::mackerel::names::{API_KEY, PLATFORM};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use mackerel::names::{API_KEY, PLATFORM};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;

@@ -4,9 +4,9 @@
 use crate::config::annotations::{self, Given, InvalidAnnotation};
 use crate::config::{Config, Setting};
 use crate::decide::Evaluation;
-use crate::mackerel::annotations::Annotation;
 use crate::manifest::{PodAnnotation, PodTemplate};
 use crate::report::{Finding, Reason};
+use mackerel::annotations::Annotation;
 use std::borrow::Cow;
 use yaml_json_patch::{Kind, NodeId};
 

@@ -4,10 +4,10 @@
 use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::decide::annotations::{ALLOW, not_allowed, of_each};
-use crate::mackerel::annotations::PREFIX;
 use crate::manifest::known_kinds::passes_annotations_on;
 use crate::manifest::{PodAnnotation, Resource, field_path};
 use crate::report::{Finding, Reason};
+use mackerel::annotations::PREFIX;
 use std::collections::HashSet;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree};

@@ -2,9 +2,9 @@
 
 use crate::agent::Component;
 use crate::decide::Evaluation;
-use crate::mackerel::names::CONTAINER;
 use crate::manifest::{field_path, item_pointer};
 use crate::report::{Finding, Reason};
+use mackerel::names::CONTAINER;
 
 impl Evaluation<'_, '_> {
     /// Finds a container or volume with a name that the agent needs.

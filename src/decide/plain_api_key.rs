@@ -1,9 +1,9 @@
 //! `plain-api-key`: an API key as plain text in a foreign agent.
 
-use crate::mackerel::names::API_KEY;
 use crate::manifest::PodTemplate;
 use crate::options::Tense;
 use crate::report::{Finding, Reason};
+use mackerel::names::API_KEY;
 use yaml_json_patch::{NodeId, Tree};
 
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the

@@ -1,10 +1,10 @@
 //! `record-lost`: an injected agent without its record.
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{CONTAINER, INJECTED};
 use crate::manifest::PodTemplate;
 use crate::report::{Class, Finding, Reason};
+use mackerel::annotations::Annotation;
+use mackerel::names::{CONTAINER, INJECTED};
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;
 

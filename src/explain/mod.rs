@@ -16,9 +16,9 @@ pub use required::Needed;
 
 use crate::config::{Config, Origin, annotations, value_at};
 use crate::injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
-use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::{Identity, field_path};
 use crate::report::{Cause, LineCounter, Position};
+use mackerel::annotations::{Annotation, PREFIX};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;

@@ -11,7 +11,6 @@ use crate::inject::refusal::{GENERAL_CORRECTION, MAC, correction};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
-use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::{
     Cut, Location, NamedPatch, Prefilter, RelatedKind, go_yaml, is_list, list, prefilter, resource,
@@ -19,6 +18,7 @@ use crate::manifest::{
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
 use crate::report::{Finding, Reason};
+use mackerel::annotations::Annotation;
 use serde::de::IgnoredAny;
 use std::ops::Range;
 use std::sync::Arc;

@@ -13,7 +13,6 @@ use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark}
 use crate::inject::refusal::{MAC, duplicate_key, key_named_as_written, refuse, sealed};
 use crate::inject::template_form::{self, has_record, with_record};
 use crate::inject::unknown_kind::{self, unknown_kind};
-use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::manifest::duplicate_keys::{self, second_key, second_of};
 use crate::manifest::{
     FoundTemplate, Identity, Location, NamedPatch, PodTemplate, RelatedKind, Resource, Table,
@@ -25,6 +24,7 @@ use crate::reconcile::{Action, Reconciler};
 use crate::report::Class;
 use json_patch::Patch;
 use kube_core::TypeMeta;
+use mackerel::annotations::{Annotation, PREFIX};
 use memchr::memmem::{self, Finder};
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};

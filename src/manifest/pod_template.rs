@@ -1,11 +1,11 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
-use crate::mackerel::names::{
+use crate::manifest::duplicate_keys::second_of;
+use crate::manifest::workloads::FoundTemplate;
+use mackerel::names::{
     FARGATE_LABEL, FARGATE_SCHEDULER, KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume,
     is_agent_image,
 };
-use crate::manifest::duplicate_keys::second_of;
-use crate::manifest::workloads::FoundTemplate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -1,10 +1,10 @@
 //! The annotations about which the policy decides. A pod with another one that changes the agent is left alone.
 
 use crate::config::{Config, WarningId};
-use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::policy::cel;
 use crate::policy::conditions::ANNOTATIONS;
 use crate::report::Reason;
+use mackerel::annotations::{Annotation, PREFIX};
 
 /// The condition that a value is not so long that to read it costs the API server seconds.
 const SHORT: &str = "size(string(v)) <= 1000";

@@ -2,14 +2,14 @@
 //! place.
 
 use crate::config::Config;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::INJECTED;
 use crate::policy::agent::{RenderedAgents, Switch};
 use crate::policy::cel::{self, Named};
 use crate::policy::conditions::{requested, scope};
 use crate::policy::error::PolicyError;
 use crate::policy::guards::Guard;
 use crate::policy::manifest::{BoundPolicy, expression};
+use mackerel::annotations::Annotation;
+use mackerel::names::INJECTED;
 use serde_json::{Value, json};
 use yaml_json_patch::pointer::escape;
 

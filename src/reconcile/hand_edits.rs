@@ -3,11 +3,11 @@
 use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::mackerel::names::CONTAINER;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
 use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::report::{Finding, Reason};
+use mackerel::names::CONTAINER;
 use std::collections::HashMap;
 
 impl Reconciler<'_, '_> {

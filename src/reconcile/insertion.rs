@@ -9,14 +9,14 @@ use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedParent};
 use crate::config::WaitForPosition;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::Volume;
 use crate::manifest::{ContainerList, PodVolume, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
     AgentPlace, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
 };
+use mackerel::annotations::Annotation;
+use mackerel::names::Volume;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use yaml_json_patch::pointer::escape;

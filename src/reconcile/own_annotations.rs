@@ -1,8 +1,8 @@
 //! The annotations that an injection writes: `status` and `record`.
 
 use crate::agent::record::Record;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::INJECTED;
+use mackerel::annotations::Annotation;
+use mackerel::names::INJECTED;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::sync::Arc;

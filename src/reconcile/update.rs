@@ -7,13 +7,13 @@ use crate::agent::replaceable_names::{Rename, ReplaceableName};
 use crate::agent::{Component, ComponentKind};
 use crate::config::OnError;
 use crate::decide::{Decision, DecisionReport};
-use crate::mackerel::annotations::Annotation;
 use crate::reconcile::apply::{Action, Addition};
 use crate::reconcile::differing::listed_in_short;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler, place};
 use crate::report::{Class, Finding, Reason};
+use mackerel::annotations::Annotation;
 use std::sync::Arc;
 
 impl Reconciler<'_, '_> {

@@ -6,8 +6,6 @@ use crate::injector::{
     EarlierReadings, ExistingInjection, KubeletAccess, Plan, Record, RecordError, Token,
     copied_record, decide,
 };
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
 use crate::manifest::{Container, PodTemplate, Resource};
 use crate::report::{Finding, Reason};
 use crate::status::cause::Cause;
@@ -15,6 +13,8 @@ use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
 use crate::status::state::{Change, PodState};
 use kube_core::GroupVersionKind;
+use mackerel::annotations::Annotation;
+use mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
 use std::borrow::Cow;
 use std::sync::Arc;
 use yaml_json_patch::{NodeId, Tree};

@@ -4,10 +4,10 @@
 use crate::configs::{DOORS, from_arguments};
 use crate::json_schema::schema;
 use crate::laws::INJECT;
+use mackerel::annotations::Annotation;
 use mackerel_agent_injector::config::annotations::overlay;
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::injector::{ForeignAgents, inject};
-use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

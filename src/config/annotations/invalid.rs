@@ -2,7 +2,7 @@
 
 use crate::config::template_config::AnnotationConflict;
 use crate::config::violation::Violation;
-use crate::mackerel::annotations::PREFIX;
+use mackerel::annotations::PREFIX;
 
 /// An annotation with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use crate::config::Setting;
 use crate::config::violation::Violation;
-use crate::mackerel::annotations::Annotation;
-use crate::mackerel::env::VariableForm;
+use mackerel::annotations::Annotation;
+use mackerel::env::VariableForm;
 
 /// Beginning of the names of the agent's own variables.
 const OF_AGENT: &str = "MACKEREL_";

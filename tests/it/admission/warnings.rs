@@ -3,9 +3,9 @@
 use super::answers::{annotated, deployment, pod};
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use mackerel::annotations::Annotation;
 use mackerel_agent_injector::admission::Hook;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::{Value, json};
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::{from_arguments, from_call, from_yaml, values};
 use crate::json_schema::schema;
+use mackerel::annotations::Annotation;
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, annotations};
-use mackerel_agent_injector::mackerel::annotations::Annotation;
 use std::collections::BTreeSet;
 
 /// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.

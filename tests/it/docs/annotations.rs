@@ -5,8 +5,8 @@
 use super::configuration::{self, SettingEntry};
 use super::page::root;
 use crate::laws;
+use mackerel::annotations::Annotation;
 use mackerel_agent_injector::config::annotations::{overlay, request};
-use mackerel_agent_injector::mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -5,7 +5,7 @@
 
 use super::page::root;
 use crate::json_schema::schema;
-use mackerel_agent_injector::mackerel::annotations::Annotation;
+use mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The rendered objects, by values.
 
 use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, name, rendered};
-use mackerel_agent_injector::mackerel::annotations::PREFIX;
+use mackerel::annotations::PREFIX;
 use serde_json::{Value, json};
 
 /// Kubernetes' own namespaces, as the configuration has them.
