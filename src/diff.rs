@@ -1,6 +1,6 @@
 //! The unified diff of a text, made from the edits that are written.
 
-use crate::report::visible;
+use report::visible;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 //! ```
 //! use mackerel_agent_injector::config::Config;
 //! use mackerel_agent_injector::injector::{Direction, Options, inject};
-//! use mackerel_agent_injector::report::Reason;
+//! use report::Reason;
 //!
 //! let manifest = r#"apiVersion: apps/v1
 //! kind: Deployment

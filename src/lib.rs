@@ -21,7 +21,6 @@ mod options;
 pub mod policy;
 mod rbac;
 mod reconcile;
-pub mod report;
 pub mod status;
 #[cfg(all(unix, feature = "webhook"))]
 pub mod webhook;

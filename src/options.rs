@@ -1,6 +1,6 @@
 //! Options of a run that are not part of the configuration.
 
-use crate::report::{Class, Reason};
+use report::{Class, Reason};
 use std::collections::BTreeMap;
 
 /// The direction of a run.

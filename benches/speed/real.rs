@@ -3,7 +3,7 @@
 use crate::streams::{Form, Random, Stream};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Options, inject};
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use serde::Deserialize as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The warnings of an answer.
 
-use crate::report::{Class, Finding, visible};
+use report::{Class, Finding, visible};
 
 /// The API server drops longer warnings.
 const MAX_WARNING: usize = 256;

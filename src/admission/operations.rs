@@ -4,7 +4,7 @@ use crate::admission::findings::Findings;
 use crate::admission::verdict::Verdict;
 use crate::injector::TemplatePatch;
 use crate::manifest::ItemCache;
-use crate::report::Finding;
+use report::Finding;
 use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};
 

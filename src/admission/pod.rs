@@ -8,7 +8,7 @@ use crate::injector::{
     TemplatePatch, UneditableChange, copied_record, decide,
 };
 use crate::manifest::{PodTemplate, Resource};
-use crate::report::{Class, Finding, Reason};
+use report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 
 impl Reviewer {

@@ -1,8 +1,8 @@
 //! The AdmissionReview that the API server sends.
 
 use crate::admission::Hook;
-use crate::report::{Finding, Reason};
 use kube_core::TypeMeta;
+use report::{Finding, Reason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

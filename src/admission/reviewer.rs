@@ -9,7 +9,7 @@ use crate::injector::{
     Agents, DecisionContext, Options, RecordCache, SeverityPolicy, asks_for_nothing,
 };
 use crate::manifest::{Resource, resources};
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 

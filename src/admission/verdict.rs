@@ -1,8 +1,8 @@
 //! The verdict on an object, before it is an answer.
 
 use crate::admission::findings::Findings;
-use crate::report::Finding;
 use json_patch::Patch;
+use report::Finding;
 
 /// The verdict on one object.
 pub enum Verdict {

@@ -10,7 +10,7 @@ use crate::injector::{
     TemplatePatch, copied_record, decide,
 };
 use crate::manifest::{PodTemplate, Resource, Templates};
-use crate::report::{Class, Finding, Reason};
+use report::{Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 

@@ -4,8 +4,8 @@ use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
 use crate::inject::outcome::Remark;
 use crate::manifest::RelatedKind;
-use crate::report::{Finding, Reason};
 use k8s_openapi::ByteString;
+use report::{Finding, Reason};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::checks::Objects;
 use crate::inject::outcome::Remark;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 
 pub(super) fn remarks(objects: &Objects<'_>, requirements: &[Requirement]) -> Vec<(usize, Remark)> {
     requirements

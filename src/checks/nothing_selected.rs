@@ -4,7 +4,7 @@
 use crate::checks::{ProcessedText, namespace_of};
 use crate::config::{Config, InjectionMode};
 use crate::inject::outcome::Outcome;
-use crate::report::{Cause, Finding, Reason, is_one_edit};
+use report::{Cause, Finding, Reason, is_one_edit};
 use std::collections::{BTreeSet, HashSet};
 
 /// A part of `select` that matches nothing.

@@ -9,8 +9,8 @@ use crate::manifest::{
     DEFAULT_NAMESPACE, Identity, ItemCache, Location, RelatedKind, Resource, Source, resource,
     resources,
 };
-use crate::report::Finding;
 use memchr::memmem::Finder;
+use report::Finding;
 use std::collections::{HashMap, HashSet};
 use yaml_json_patch::{
     self as yaml, Buffer, Kind, NodeId, ScalarValue, Tree, scalar_value, to_json,

@@ -6,7 +6,7 @@ use crate::checks::{Object, Objects, ProcessedText, namespace_of};
 use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::{DEFAULT_NAMESPACE, Identity, RelatedKind};
-use crate::report::{Finding, Reason, enumeration};
+use report::{Finding, Reason, enumeration};
 use std::collections::HashMap;
 
 const FIELD: &str = "automountServiceAccountToken";

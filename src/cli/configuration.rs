@@ -13,7 +13,7 @@ use crate::cli::{AlreadyReported, stdout, variable};
 use crate::config::{Base, Config, ConfigReader, EXAMPLE, KIND, SCHEMA, Sources};
 use crate::injector::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
-use crate::report::{Diagnostic, Finding, Medium, Reason, enumeration, shell_word, visible};
+use report::{Diagnostic, Finding, Medium, Reason, enumeration, shell_word, visible};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;

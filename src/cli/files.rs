@@ -14,7 +14,7 @@ use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::config::{InjectionMode, KIND, OnError};
 use crate::injector::{Direction, Input, Row, SharedWork, asks_for_nothing, inject_templates};
-use crate::report::{Finding, Reason, enumeration};
+use report::{Finding, Reason, enumeration};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;

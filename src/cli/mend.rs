@@ -8,7 +8,7 @@ use crate::cli::kustomizations::Injector;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::usage::shell_words;
 use crate::injector::{Direction, ForeignAgents, HandEdits, Row};
-use crate::report::{Reason, shell_argument, shell_word};
+use report::{Reason, shell_argument, shell_word};
 use std::collections::HashSet;
 use std::path::Path;
 

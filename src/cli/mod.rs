@@ -47,11 +47,11 @@ use crate::config::{Config, ConfigReader};
 use crate::injector::{
     Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
 };
-use crate::report::BUG;
 use args::{
     Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, InjectArgs, LOG_FILE_VARIABLE, Output,
 };
 use messages::{Messages, Verbosity};
+use report::BUG;
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};
 use session::Session;
 use std::ffi::OsString;

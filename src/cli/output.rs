@@ -11,7 +11,7 @@ use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::injector::{ProcessedText, Row, plural};
 use crate::rbac;
-use crate::report::{Diagnostic, Finding, Place, Reason, Severity, visible_json};
+use report::{Diagnostic, Finding, Place, Reason, Severity, visible_json};
 use std::io;
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;

@@ -1,7 +1,7 @@
 //! The page of a reason, as the documents have it: `explain --reason ID`.
 
 use crate::cli::{stdout, variable};
-use crate::report::{Reason, closest};
+use report::{Reason, closest};
 use std::ffi::OsString;
 
 const ENGLISH: &str = include_str!("../../docs/en/reasons.md");

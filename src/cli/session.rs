@@ -14,7 +14,7 @@ use crate::injector::{
 };
 use crate::manifest::Identity;
 use crate::rbac::Grants;
-use crate::report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
+use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::config::{Config, ConfigReader};
 use crate::krm_fn::is_call;
-use crate::report::{Diagnostic, Place, visible_json};
 use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
+use report::{Diagnostic, Place, visible_json};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 

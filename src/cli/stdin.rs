@@ -12,7 +12,7 @@ use crate::injector::{
 };
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::post_renderer;
-use crate::report::{Cause, Diagnostic, Finding, Place, Reason, shell_word};
+use report::{Cause, Diagnostic, Finding, Place, Reason, shell_word};
 use std::io;
 use std::ops::Range;
 use std::path::Path;

@@ -3,9 +3,9 @@
 use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use crate::report::{shell_argument, shell_word, visible};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
+use report::{shell_argument, shell_word, visible};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use crate::config::Config;
 use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use crate::report::closest;
 use mackerel::annotations::{Annotation, PREFIX};
+use report::closest;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

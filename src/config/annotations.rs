@@ -7,8 +7,8 @@ mod variable;
 use crate::config::template_config::{AnnotationValue, annotation_conflicts};
 use crate::config::violation::Violation;
 use crate::config::{Config, Setting, WarningId};
-use crate::report::ReasonSet;
 use invalid::{conflicting, invalid};
+use report::ReasonSet;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@ use crate::config::values::{Given, LABELS, Node, Shape, Type, Value, join, path_
 use crate::config::violation::Violation;
 use crate::config::{kubernetes, secret};
 use crate::manifest::dotted_path::{self, is_at_or_below};
-use crate::report::{Diagnostic, LineCounter, Place};
 use indexmap::IndexMap;
+use report::{Diagnostic, LineCounter, Place};
 use serde_json::Number;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::{Bound, Range};

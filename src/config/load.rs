@@ -8,7 +8,7 @@ use crate::config::spec::Spec;
 use crate::config::values::{Node, Step, Value, join, path_of};
 use crate::config::violation::{Violation, listed};
 use crate::config::{kubernetes, secret};
-use crate::report::{closest, is_one_edit};
+use report::{closest, is_one_edit};
 use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 use std::ops::Range;

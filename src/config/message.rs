@@ -4,7 +4,7 @@ use crate::config::kubernetes::whole_number;
 use crate::config::read::Refusal;
 use crate::config::values::Value;
 use crate::config::violation::{Violation, listed, shown};
-use crate::report::closest;
+use report::closest;
 
 /// Rewrites an error about the value at a path: another type, none of the words, a missing field, or the message of a check. `written` is
 /// the value's text in the source.

@@ -2,7 +2,7 @@
 
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path::is_at_or_below;
-use crate::report::Place;
+use report::Place;
 
 /// The help for a value in place of the name of the Secret.
 const FORM: &str =

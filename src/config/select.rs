@@ -2,7 +2,7 @@
 
 use crate::config::checked::{Group, Kind, LabelValue, MetadataName, Namespace, ObjectName, texts};
 use crate::config::violation::Violation;
-use crate::report::Reason;
+use report::Reason;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use crate::config::secret;
 use crate::config::values::Given;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{API_VERSION, Config, KIND};
-use crate::report::{Diagnostic, Place, closest};
+use report::{Diagnostic, Place, closest};
 use std::collections::BTreeMap;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 

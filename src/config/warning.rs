@@ -2,7 +2,7 @@
 
 use crate::config::checked::texts;
 use crate::config::violation::Violation;
-use crate::report::{Reason, ReasonSet, closest};
+use report::{Reason, ReasonSet, closest};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! `controller-owned`: resources that a controller in the cluster creates and reconciles, as in `kubectl get pods -o yaml`.
 
 use crate::manifest::Resource;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
 /// Returns a warning about a resource that a controller owns: the controller or the API server rejects edits of it.

@@ -1,7 +1,7 @@
 //! `agent-present`: the template has an agent that this program did not inject.
 
 use crate::decide::Evaluation;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
     /// Finds a foreign agent. The view of the template has no injected agent.

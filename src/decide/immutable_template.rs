@@ -2,7 +2,7 @@
 
 use crate::manifest::Resource;
 use crate::manifest::release_tools::is_replaced;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
 /// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and a

@@ -2,8 +2,8 @@
 
 use crate::config::{Config, Namespace, Role, Setting, labels, listed};
 use crate::decide::Evaluation;
-use crate::report::Reason;
 use mackerel::annotations::Annotation;
+use report::Reason;
 
 /// The ends of the keys of labels that controllers add to their pods.
 const OF_CONTROLLERS: [&str; 4] = ["-hash", "job-name", "pod-name", "pod-index"];

@@ -3,8 +3,8 @@
 use crate::agent::Component;
 use crate::decide::Evaluation;
 use crate::manifest::{field_path, item_pointer};
-use crate::report::{Finding, Reason};
 use mackerel::names::CONTAINER;
+use report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
     /// Finds a container or volume with a name that the agent needs.

@@ -2,9 +2,9 @@
 
 use crate::config::{Config, KubernetesVersion, SidecarKind};
 use crate::decide::{Evaluation, NoAgent};
-use crate::report::Reason;
 use mackerel::annotations::Annotation;
 use mackerel::names::Sidecar;
+use report::Reason;
 
 impl Evaluation<'_, '_> {
     /// Chooses the kind of sidecar. `auto` follows the restart policy that the pod will have, so that every front end and a webhook

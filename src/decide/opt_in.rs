@@ -5,8 +5,8 @@ use crate::config::InjectionMode;
 use crate::config::annotations::{self, InjectRequest};
 use crate::decide::annotations::request_help;
 use crate::decide::{Evaluation, NoAgent};
-use crate::report::{Cause, Finding, Reason};
 use mackerel::annotations::Annotation;
+use report::{Cause, Finding, Reason};
 
 impl Evaluation<'_, '_> {
     /// Returns the cause of a request for an agent: the `inject` annotation, or the setting `injection`.

@@ -3,7 +3,7 @@
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::known_kinds::may_lack_images;
 use crate::manifest::{Images, PatchEvidence, strategic_merge};
-use crate::report::{Cause, Finding, Reason};
+use report::{Cause, Finding, Reason};
 
 const HELP: &str = "inject the result instead, such as the output of `kustomize build`";
 

@@ -2,8 +2,8 @@
 
 use crate::manifest::PodTemplate;
 use crate::options::Tense;
-use crate::report::{Finding, Reason};
 use mackerel::names::API_KEY;
+use report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Tree};
 
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the

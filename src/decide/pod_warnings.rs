@@ -3,9 +3,9 @@
 
 use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
-use crate::report::{Finding, Reason};
 use mackerel::annotations::Annotation;
 use mackerel::names::Sidecar;
+use report::{Finding, Reason};
 use serde_json::json;
 use yaml_json_patch::{NodeId, ScalarValue, scalar_value};
 

@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::decide::Evaluation;
-use crate::report::Reason;
+use report::Reason;
 
 impl Evaluation<'_, '_> {
     /// Returns the configured pull secrets that the pod lacks, without duplicates.

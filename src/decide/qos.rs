@@ -4,7 +4,7 @@ use crate::agent::shape::AgentResources;
 use crate::config::{Config, Qos};
 use crate::decide::{Evaluation, NoAgent};
 use crate::manifest::qos;
-use crate::report::Reason;
+use report::Reason;
 
 impl Evaluation<'_, '_> {
     /// Chooses the agent's requests and limits. With resources at pod level, the class of the pod does not depend on its

@@ -2,9 +2,9 @@
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::manifest::PodTemplate;
-use crate::report::{Class, Finding, Reason};
 use mackerel::annotations::Annotation;
 use mackerel::names::{CONTAINER, INJECTED};
+use report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;
 

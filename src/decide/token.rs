@@ -3,7 +3,7 @@
 use crate::agent::shape::Token;
 use crate::config::Config;
 use crate::decide::Evaluation;
-use crate::report::Reason;
+use report::Reason;
 
 impl Evaluation<'_, '_> {
     /// Chooses between the token of the pod and a separate one.

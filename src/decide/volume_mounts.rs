@@ -2,8 +2,8 @@
 
 use crate::config::{AgentSettings, AgentVolume, Config};
 use crate::decide::{Evaluation, NoAgent};
-use crate::report::{Finding, Reason};
 use k8s_openapi::api::core::v1::VolumeMount;
+use report::{Finding, Reason};
 use yaml_json_patch::NodeId;
 
 /// An item of a container's `volumeDevices`.

@@ -2,7 +2,7 @@
 
 use crate::agent::ComponentKinds;
 use crate::decide::Evaluation;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
     /// Returns a finding if the pod is for Windows nodes.

@@ -3,7 +3,7 @@
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
 use crate::injector::{Row, errors_first};
-use crate::report::{Severity, visible};
+use report::{Severity, visible};
 
 /// Returns a line for each finding:
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`,

@@ -3,7 +3,7 @@
 //! Source: "Code Quality report format" in GitLab's documentation.
 
 use crate::injector::Row;
-use crate::report::Severity;
+use report::Severity;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Findings as Markdown, for the summary of a CI job. GitHub takes a summary of up to 1 MiB, so the table has an end.
 
 use crate::injector::{Row, errors_first, plural};
-use crate::report::visible;
+use report::visible;
 use std::collections::BTreeSet;
 
 /// The most rows of the table.

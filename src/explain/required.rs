@@ -3,7 +3,7 @@
 use crate::config::Namespace;
 use crate::explain::PlaceView;
 use crate::injector::{KeyRef, Presence, Requirement};
-use crate::report::enumeration;
+use report::enumeration;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;

@@ -4,7 +4,7 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::injector::{Row, errors_first};
-use crate::report::{Class, Reason, Severity};
+use report::{Class, Reason, Severity};
 use serde_json::{Value, json};
 
 /// Returns the rows as a log of SARIF, errors first. Those about the run are notifications of the tool. `mend` is the command that makes

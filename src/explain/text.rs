@@ -4,7 +4,7 @@ use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::settings::ContainerView;
 use crate::explain::{Because, Explanation, PermissionView};
 use crate::injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
-use crate::report::visible;
+use report::visible;
 use serde_json::Value;
 
 /// Returns the explanation as text.

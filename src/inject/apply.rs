@@ -7,7 +7,7 @@ use crate::manifest::go_yaml;
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
-use crate::report::Finding;
+use report::Finding;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{Cache, Tree};
 

@@ -6,7 +6,7 @@ use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::row::{Row, Subject};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::Location;
-use crate::report::{Finding, LineCounter, Severity};
+use report::{Finding, LineCounter, Severity};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use yaml_json_patch::edit::{self, Edit};
@@ -20,7 +20,7 @@ pub struct Injection {
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one, and results that failed
-    /// verification ([`Reason::VerifyFailed`](crate::report::Reason::VerifyFailed)).
+    /// verification ([`Reason::VerifyFailed`](report::Reason::VerifyFailed)).
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
@@ -194,7 +194,7 @@ mod tests {
     use crate::config::{Config, Sources, load};
     use crate::engine::inject;
     use crate::options::{Options, Warnings};
-    use crate::report::{Reason, Severity};
+    use report::{Reason, Severity};
 
     /// Reasons that hold the text back; none where it comes out.
     fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {

@@ -1,7 +1,7 @@
 //! Resources without a pod template, counted by kind.
 
 use crate::manifest::Gap;
-use crate::report::visible;
+use report::visible;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

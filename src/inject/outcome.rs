@@ -5,8 +5,8 @@ use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
 use crate::manifest::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Cause, Finding, ReasonSet};
 use json_patch::Patch;
+use report::{Cause, Finding, ReasonSet};
 use std::sync::Arc;
 
 /// The outcome of one pod template of one resource.
@@ -21,7 +21,7 @@ pub struct Outcome {
     /// The annotations `config.kubernetes.io/path` and `index`, when the resource carries them: the file that an orchestrator
     /// read it from, and which document of it.
     pub file: Option<(String, Option<i64>)>,
-    /// The decision. Its reason's class is neither [`Class::Warning`](crate::report::Class::Warning) nor [`Class::Note`](crate::report::Class::Note).
+    /// The decision. Its reason's class is neither [`Class::Warning`](report::Class::Warning) nor [`Class::Note`](report::Class::Note).
     pub decision: Finding,
     /// The cause of the decision; none where there was nothing to decide.
     pub cause: Option<Cause>,

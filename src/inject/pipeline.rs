@@ -17,8 +17,8 @@ use crate::manifest::{
 };
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
-use crate::report::{Finding, Reason};
 use mackerel::annotations::Annotation;
+use report::{Finding, Reason};
 use serde::de::IgnoredAny;
 use std::ops::Range;
 use std::sync::Arc;

@@ -21,11 +21,11 @@ use crate::manifest::{
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, Reconciler};
-use crate::report::Class;
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use mackerel::annotations::{Annotation, PREFIX};
 use memchr::memmem::{self, Finder};
+use report::Class;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 use yaml_json_patch::pointer::{escape, unescape};

@@ -6,7 +6,7 @@ use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::patch::UneditableChange;
 use crate::reconcile::place;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 
 /// The help for a document that cannot be read for an unknown reason.

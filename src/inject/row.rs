@@ -3,7 +3,7 @@
 //! ```
 //! use mackerel_agent_injector::config::Config;
 //! use mackerel_agent_injector::injector::{Options, inject};
-//! use mackerel_agent_injector::report::{Class, Reason};
+//! use report::{Class, Reason};
 //!
 //! let manifest = "\
 //! apiVersion: v1
@@ -28,7 +28,7 @@
 
 use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::manifest::field_path;
-use crate::report::{Class, Finding, LineCounter, Position, Reason, Severity, visible};
+use report::{Class, Finding, LineCounter, Position, Reason, Severity, visible};
 use std::borrow::Cow;
 
 /// The name of stdin in messages.

@@ -3,7 +3,7 @@
 use crate::config::{Config, OnError};
 use crate::inject::row::{Row, Subject};
 use crate::options::{Options, Warnings};
-use crate::report::{Class, Finding, Reason, ReasonSet, Severity};
+use report::{Class, Finding, Reason, ReasonSet, Severity};
 use std::borrow::Cow;
 
 /// The settings that decide about severities.

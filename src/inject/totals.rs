@@ -2,7 +2,7 @@
 
 use crate::inject::row::Row;
 use crate::options::Tense;
-use crate::report::{Reason, Severity};
+use report::{Reason, Severity};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 

@@ -9,9 +9,9 @@ use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{path, with_containers};
 use crate::manifest::{FoundTemplate, PodTemplate, Resource};
-use crate::report::{Finding, Reason};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
+use report::{Finding, Reason};
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// Returns true if an unknown kind may hold a template that gets an agent without a request. A document for which it returns

@@ -1,7 +1,7 @@
 //! Calls by kpt, which shows the results of a function beside stderr, and runs the functions of subpackages first.
 
 use crate::config::KIND;
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 use std::collections::BTreeMap;
 
 /// Returns true for an item of a function that kpt runs. For `kpt fn source` and kustomize nothing but stderr is shown.

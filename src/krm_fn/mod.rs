@@ -12,9 +12,9 @@ use crate::injector::{
 };
 use crate::manifest::prefilter::is_empty;
 use crate::manifest::{Cut, list};
-use crate::report::{Finding, Reason, Severity};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
+use report::{Finding, Reason, Severity};
 use results::{becomes_result, lines, value};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
     use crate::injector::{InjectedComponents, Outcome, Remark};
     use crate::manifest::Identity;
-    use crate::report::{Finding, Reason, ReasonSet};
+    use report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;
 
     fn finding(reason: Reason, message: &str) -> Finding {

@@ -2,7 +2,7 @@
 
 use crate::injector::{Row, Subject};
 use crate::manifest::field_path;
-use crate::report::{Reason, visible};
+use report::{Reason, visible};
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::injector::{Remark, SeverityPolicy};
     use crate::manifest::Identity;
-    use crate::report::Finding;
+    use report::Finding;
     use serde_json::json;
     use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use crate::report::LineCounter;
+use report::LineCounter;
 use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Buffer, NodeId, Tree};
 

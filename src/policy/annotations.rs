@@ -3,8 +3,8 @@
 use crate::config::{Config, WarningId};
 use crate::policy::cel;
 use crate::policy::conditions::ANNOTATIONS;
-use crate::report::Reason;
 use mackerel::annotations::{Annotation, PREFIX};
+use report::Reason;
 
 /// The condition that a value is not so long that to read it costs the API server seconds.
 const SHORT: &str = "size(string(v)) <= 1000";

@@ -4,7 +4,7 @@
 
 use crate::config::{Config, KubernetesVersion, Namespace, ObjectName};
 use crate::injector::{KubeletAccess, LESS, Outcome, PERMITS, RbacSubject};
-use crate::report::{Class, Finding, Reason};
+use report::{Class, Finding, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The permissions that all templates of a run need.

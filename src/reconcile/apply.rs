@@ -6,8 +6,8 @@ use crate::manifest::{ItemCache, PodTemplate, go_yaml};
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
-use crate::report::{BUG, Finding};
 use json_patch::Patch;
+use report::{BUG, Finding};
 use std::collections::BTreeMap;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{

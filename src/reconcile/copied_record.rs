@@ -3,8 +3,8 @@
 use crate::agent::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::report::{Finding, Reason};
 use mackerel::annotations::Annotation;
+use report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
 /// Returns the warning about a record whose agent is absent: it was copied, or the agent was removed by hand. Either way it is an

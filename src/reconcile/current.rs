@@ -6,7 +6,7 @@ use crate::agent::record::Record;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::options::Tense;
 use crate::reconcile::differing::differing;
-use crate::report::Finding;
+use report::Finding;
 
 /// The change of one component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::options::ForeignAgents;
 use crate::reconcile::adopt::Adoptable;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::{Reconciler, place};
-use crate::report::{Finding, Reason};
+use report::{Finding, Reason};
 
 /// The decision, and the foreign agent that the plan replaces, if any.
 pub(super) struct Desired {

@@ -6,8 +6,8 @@ use crate::agent::plan::Plan;
 use crate::options::{Direction, HandEdits};
 use crate::reconcile::Reconciler;
 use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::report::{Finding, Reason};
 use mackerel::names::CONTAINER;
+use report::{Finding, Reason};
 use std::collections::HashMap;
 
 impl Reconciler<'_, '_> {

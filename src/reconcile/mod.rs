@@ -41,8 +41,8 @@ use crate::manifest::{PodTemplate, Resource};
 use crate::options::{Direction, Options};
 use crate::reconcile::desired::Desired;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
-use crate::report::{Cause, Class, Finding, Reason};
 pub use apply::{Action, Addition};
+use report::{Cause, Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 

@@ -2,9 +2,9 @@
 
 use crate::agent::record::{Parent, ReplacedParent};
 use crate::manifest::{ContainerList, PodTemplate};
-use crate::report::{Finding, Reason};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};
+use report::{Finding, Reason};
 use serde_json::Value;
 use std::sync::Arc;
 use yaml_json_patch::{

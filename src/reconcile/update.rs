@@ -12,8 +12,8 @@ use crate::reconcile::differing::listed_in_short;
 use crate::reconcile::drift::Drift;
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler, place};
-use crate::report::{Class, Finding, Reason};
 use mackerel::annotations::Annotation;
+use report::{Class, Finding, Reason};
 use std::sync::Arc;
 
 impl Reconciler<'_, '_> {

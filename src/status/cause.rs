@@ -1,6 +1,6 @@
 //! The cause of a pod's state.
 
-use crate::report::Finding;
+use report::Finding;
 use serde::Serialize;
 
 /// The cause of a state.

@@ -7,7 +7,6 @@ use crate::injector::{
     copied_record, decide,
 };
 use crate::manifest::{Container, PodTemplate, Resource};
-use crate::report::{Finding, Reason};
 use crate::status::cause::Cause;
 use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
@@ -15,6 +14,7 @@ use crate::status::state::{Change, PodState};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
 use mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
+use report::{Finding, Reason};
 use std::borrow::Cow;
 use std::sync::Arc;
 use yaml_json_patch::{NodeId, Tree};

@@ -1,11 +1,11 @@
 //! The states of a pod with regard to the agent.
 
 use crate::manifest::{Container, Resource};
-use crate::report::Finding;
 use crate::status::cause::Cause;
 use crate::status::container::{NotReady, Restarts};
 use crate::status::next_step::NextStep;
 use crate::status::owners::{Origin, PodOwner, Rollout, Workload};
+use report::Finding;
 use serde::Serialize;
 
 /// The state of a pod; those that need a person come first.

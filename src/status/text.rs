@@ -1,12 +1,12 @@
 //! The report as a table.
 
 use crate::injector::plural;
-use crate::report::visible;
 use crate::status::cause::Cause;
 use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
 use crate::status::reporter::{Row, StatusReport, Summary};
 use crate::status::state::State;
+use report::visible;
 
 /// Returns the rows, those with a problem first.
 pub fn text(report: &StatusReport) -> String {

@@ -2,11 +2,11 @@
 
 use crate::admission::{Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
-use crate::report::visible;
 use crate::webhook::current::Current;
 use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
+use report::visible;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};

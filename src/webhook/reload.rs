@@ -2,11 +2,11 @@
 //! above mounted files, and no notification tells of that.
 
 use crate::config::{Base, Config, ConfigReader, Sources, load};
-use crate::report::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::current::Current;
 use crate::webhook::log;
 use crate::webhook::metrics::{Metrics, ReloadSource};
+use report::{Colour, Renderer};
 use rustls::pki_types::ServerName;
 use std::fs;
 use std::io;

@@ -21,7 +21,7 @@ use mackerel_agent_injector::injector::{
 };
 use mackerel_agent_injector::manifest::Identity;
 use mackerel_agent_injector::manifest::known_kinds::built_in_kinds;
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;

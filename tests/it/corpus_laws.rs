@@ -11,7 +11,7 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Injection, Outcome};
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@ use crate::cases::{self, Case};
 use crate::laws::{INJECT, applied};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Direction, HandEdits, inject};
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::Value;
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;

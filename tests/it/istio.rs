@@ -2,7 +2,7 @@
 
 use crate::{corpus, independent_reader, laws};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 
 /// Inputs that are no manifests: istio's options.
 fn is_option(name: &str) -> bool {

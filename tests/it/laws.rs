@@ -8,7 +8,7 @@ use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::injector::{
     Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject,
 };
-use mackerel_agent_injector::report::{Class, Finding, Reason};
+use report::{Class, Finding, Reason};
 use serde_json::Value;
 use std::ops::Range;
 use std::sync::LazyLock;

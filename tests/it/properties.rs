@@ -5,10 +5,10 @@ use crate::laws;
 use crate::uninject_after_reprint;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::ForeignAgents;
-use mackerel_agent_injector::report::{Class, Reason};
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};
+use report::{Class, Reason};
 use std::cell::Cell;
 
 /// Long enough for two documents; what is beyond its end is plain.

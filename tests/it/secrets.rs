@@ -7,7 +7,7 @@ use crate::program::Folder;
 use mackerel::annotations::Annotation;
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::injector::inject;
-use mackerel_agent_injector::report::{Colour, Diagnostic, Renderer};
+use report::{Colour, Diagnostic, Renderer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use yaml_json_patch::{self as yaml, edit};

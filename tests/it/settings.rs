@@ -153,7 +153,7 @@ fn in_document(path: &str, value: &str) -> Result<Config, Vec<String>> {
     let spec = nested(path, value);
     let text = format!("{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {spec}}}");
     load(&Sources::of_text("c", &text)).map_err(|wrong| {
-        let message = |one: &mackerel_agent_injector::report::Diagnostic<'_>| {
+        let message = |one: &report::Diagnostic<'_>| {
             format!(
                 "{}{}",
                 one.message,

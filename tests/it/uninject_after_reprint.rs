@@ -8,7 +8,7 @@ use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent_reader};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Outcome, inject};
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yaml_json_patch::edit;

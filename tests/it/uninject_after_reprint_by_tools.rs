@@ -11,7 +11,7 @@ use crate::tools;
 use crate::uninject_after_reprint::bare;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Direction, inject};
-use mackerel_agent_injector::report::Class;
+use report::Class;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use crate::cases::{self, Case};
 use crate::program::{Folder, Ran};
 use mackerel_agent_injector::injector::{Direction, inject};
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

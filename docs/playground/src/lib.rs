@@ -2,8 +2,8 @@
 
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::injector::{Direction, Options, Row, errors_first};
-use mackerel_agent_injector::report::{Diagnostic, Severity};
 use mackerel_agent_injector::unified;
+use report::{Diagnostic, Severity};
 use serde_json::{Value, json};
 use std::path::Path;
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -3,8 +3,8 @@
 use crate::cli::find_config::relative;
 use crate::cli::kustomizations::files::Kustomizations;
 use crate::config::API_VERSION;
-use crate::report::{LineCounter, Position};
 use mackerel::annotations::PREFIX;
+use report::{LineCounter, Position};
 use std::collections::HashMap;
 use std::path::Path;
 use yaml_json_patch::pointer::escape;

@@ -13,9 +13,7 @@ use crate::injector::{
     Row, SeverityPolicy, Tense,
 };
 use crate::rbac;
-use crate::report::{
-    Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible,
-};
+use report::{Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};

@@ -3,7 +3,7 @@
 use crate::cli::messages::{Messages, RunEnd};
 use crate::injector::{ProcessedText, Row, Tense, Warnings, plural, totals};
 use crate::rbac::Grants;
-use crate::report::{Class, Reason, Severity};
+use report::{Class, Reason, Severity};
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]

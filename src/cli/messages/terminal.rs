@@ -2,8 +2,8 @@
 
 use crate::cli::messages::Verbosity;
 use crate::injector::{Direction, Row, errors_first};
-use crate::report::{Colour, Diagnostic, Place, Reason, Renderer, Severity};
 use memchr::memmem;
+use report::{Colour, Diagnostic, Place, Reason, Renderer, Severity};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

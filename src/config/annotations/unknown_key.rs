@@ -2,7 +2,7 @@
 
 use crate::config::annotations::variable::VariableName;
 use crate::config::annotations::{Annotation, PREFIX};
-use crate::report::{closest, is_one_edit, normalize};
+use report::{closest, is_one_edit, normalize};
 
 /// End of the prefixes under which people write the injector's names by mistake.
 const DOMAIN: &str = "mackerel.io";

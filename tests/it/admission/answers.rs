@@ -5,7 +5,7 @@ use crate::laws::of_spec;
 use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Options, inject};
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

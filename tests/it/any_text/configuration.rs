@@ -4,7 +4,7 @@
 use mackerel::annotations::PREFIX;
 use mackerel_agent_injector::config::annotations::{self, Given};
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::report::{Colour, Diagnostic, Renderer};
+use report::{Colour, Diagnostic, Renderer};
 
 pub(crate) fn hold(text: &str) {
     let mut parts = text.split('\0');

@@ -7,7 +7,7 @@ pub(crate) use doors::DOORS;
 
 use crate::json_schema::{broken, schema};
 use mackerel_agent_injector::config::{API_VERSION, Config, EXAMPLE, KIND, Origin, Sources, load};
-use mackerel_agent_injector::report::{Colour, Renderer};
+use report::{Colour, Renderer};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

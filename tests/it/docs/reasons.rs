@@ -5,7 +5,7 @@
 
 use super::page::root;
 use crate::program::Folder;
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -4,7 +4,7 @@ use super::cluster::{Cluster, cluster};
 use crate::laws::{INJECT, UNINJECT, of_spec};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::inject;
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::json;
 use yaml_json_patch::edit;
 

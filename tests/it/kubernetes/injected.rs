@@ -6,7 +6,7 @@ use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{
     ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
 };
-use mackerel_agent_injector::report::Class;
+use report::Class;
 use serde_json::{Value, json};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;

@@ -11,7 +11,7 @@ use crate::laws::{INJECT, of_spec};
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::inject;
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -8,7 +8,7 @@ use crate::laws::UNINJECT;
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::inject;
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use yaml_json_patch::edit;

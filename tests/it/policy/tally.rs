@@ -8,7 +8,7 @@ use crate::laws::{INJECT, carries_record};
 use crate::parallel::for_each;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::inject;
-use mackerel_agent_injector::report::{Class, Reason};
+use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;

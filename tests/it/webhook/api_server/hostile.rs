@@ -6,7 +6,7 @@ use crate::webhook::server::{Server, until};
 use k8s_openapi::ByteString;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Options, inject};
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::{Value, json};
 
 const PREFIX: &str = "agent-injector.contrib.mackerel.io/";

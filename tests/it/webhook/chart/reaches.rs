@@ -6,7 +6,7 @@ use super::release::{NAME, Release, deployment, pod};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
 use crate::laws::INJECT;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::report::Reason;
+use report::Reason;
 use serde_json::{Value, json};
 
 const GENERATED: &str = "tls.mode=generated,policy.enabled=false";

@@ -1,7 +1,7 @@
 //! A finding: one decision, refusal or warning, and its cause.
 
-use crate::report::diagnostic::with_help;
-use crate::report::reason::Reason;
+use crate::diagnostic::with_help;
+use crate::reason::Reason;
 use std::borrow::Cow;
 
 /// The help for a mistake of this program.

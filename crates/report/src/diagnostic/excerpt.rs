@@ -1,7 +1,7 @@
 //! The line of a text that a diagnostic shows, cut to the width of a terminal.
 
-use crate::report::diagnostic::position::Position;
-use crate::report::diagnostic::visible::visible_part;
+use crate::diagnostic::position::Position;
+use crate::diagnostic::visible::visible_part;
 use memchr::{memchr, memmem};
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
