@@ -106,8 +106,8 @@
 use crate::checks::{self, ProcessedText};
 use crate::config::Config;
 use crate::inject::{Injection, Input, SharedWork, inject_templates};
-use crate::manifest::Cut;
 use crate::options::{Direction, Options};
+use manifest::Cut;
 
 /// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
 /// [`Injection::apply`] returns the new text, [`Injection::outcomes`] the decisions with their causes.

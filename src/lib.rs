@@ -16,7 +16,6 @@ mod engine;
 mod explain;
 mod inject;
 pub mod injector;
-pub mod manifest;
 mod options;
 pub mod policy;
 mod rbac;

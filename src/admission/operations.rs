@@ -3,7 +3,7 @@
 use crate::admission::findings::Findings;
 use crate::admission::verdict::Verdict;
 use crate::injector::TemplatePatch;
-use crate::manifest::ItemCache;
+use manifest::ItemCache;
 use report::Finding;
 use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};

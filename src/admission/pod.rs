@@ -7,7 +7,7 @@ use crate::injector::{
     AgentPlace, ComponentKind, Decision, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, UneditableChange, copied_record, decide,
 };
-use crate::manifest::{PodTemplate, Resource};
+use manifest::{PodTemplate, Resource};
 use report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 

@@ -8,7 +8,7 @@ use crate::config::{Config, InjectionMode, OnError, Spec};
 use crate::injector::{
     Agents, DecisionContext, Options, RecordCache, SeverityPolicy, asks_for_nothing,
 };
-use crate::manifest::{Resource, resources};
+use manifest::{Resource, resources};
 use report::{Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;

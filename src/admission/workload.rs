@@ -9,7 +9,7 @@ use crate::injector::{
     AgentPlace, Decision, DecisionReport, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, copied_record, decide,
 };
-use crate::manifest::{PodTemplate, Resource, Templates};
+use manifest::{PodTemplate, Resource, Templates};
 use report::{Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;

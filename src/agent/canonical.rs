@@ -2,8 +2,8 @@
 //! the spelling of quantities do not count. Names that other tools rightly change are compared one by one.
 
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, take_names};
-use crate::manifest::nanos;
 use mackerel::names::TOKEN_FOLDER;
+use manifest::nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

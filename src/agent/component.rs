@@ -9,8 +9,8 @@ use crate::agent::record::ComponentRecord;
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, for_each_name};
 use crate::agent::shape::AgentShape;
 use crate::config::{Config, WaitForPosition};
-use crate::manifest::ContainerList;
 use mackerel::names::Volume;
+use manifest::ContainerList;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The kinds of components, and the words for them in sentences.
 
-use crate::manifest::ContainerList;
 use crate::options::Tense;
 use mackerel::names::CONTAINER;
+use manifest::ContainerList;
 
 /// Name of the init container that waits.
 pub const WAIT_FOR_CONTAINER: &str = "mackerel-wait-for";

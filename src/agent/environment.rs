@@ -2,12 +2,12 @@
 
 use crate::agent::pod_properties::{PodProperties, label_variable};
 use crate::config::{Config, KubeletConnection, Setting};
-use crate::manifest::expansion::literal;
 use mackerel::env::{
     INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
     REFERABLE, TMPDIR, Variable, VariableForm,
 };
 use mackerel::names::{API_KEY, CONTAINER, FARGATE_PLATFORM, PLATFORM, TMP_FOLDER};
+use manifest::expansion::literal;
 use serde_json::{Value, json};
 
 /// Returns the variables. The kubelet puts the value of a variable into those behind it: so the API key and those of `agent.env`,

@@ -7,11 +7,9 @@ use crate::agent::canonical::{CanonicalForm, Digest};
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::{ComponentRecord, PullSecrets, Record, RecordError};
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames};
-use crate::manifest::{
-    Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret,
-};
 use mackerel::annotations::Annotation;
 use mackerel::names::{INJECTED, Volume};
+use manifest::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

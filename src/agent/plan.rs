@@ -3,8 +3,8 @@
 use crate::agent::component::Component;
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::record::Record;
-use crate::manifest::ContainerList;
 use mackerel::names::Volume;
+use manifest::ContainerList;
 use std::sync::Arc;
 
 /// The components to add, in the order of insertion; never empty.

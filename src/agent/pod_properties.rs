@@ -2,8 +2,8 @@
 //! changes later counts.
 
 use crate::config::{NAMESPACE_REFERENCE, label_reference};
-use crate::manifest::expansion::references;
 use mackerel::env::{NAMESPACE, POD_LABEL};
+use manifest::expansion::references;
 
 /// The labels that the values so far refer to, in the order of their variables.
 #[derive(Debug, Default)]

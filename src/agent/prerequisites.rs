@@ -1,8 +1,8 @@
 //! Objects that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
-use crate::manifest::Source;
 use mackerel::env::AGENT_CONFIG;
 use mackerel::names::{API_KEY, CONFIG_FOLDER, Volume};
+use manifest::Source;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;

@@ -3,9 +3,9 @@
 
 use crate::agent::prerequisites::env_from_item;
 use crate::config::Setting;
-use crate::manifest::dotted_path::field_mut;
 use mackerel::annotations::Annotation;
 use mackerel::names::{API_KEY, Volume};
+use manifest::dotted_path::field_mut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

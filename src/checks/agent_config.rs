@@ -3,7 +3,7 @@
 use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
 use crate::inject::outcome::Remark;
-use crate::manifest::{RelatedKind, Source};
+use manifest::{RelatedKind, Source};
 use report::{Finding, Reason, closest};
 use std::collections::HashSet;
 use yaml_json_patch::{self as yaml, Kind};

@@ -3,8 +3,8 @@
 use crate::checks::objects::DataEntry;
 use crate::checks::{AgentGroup, Objects};
 use crate::inject::outcome::Remark;
-use crate::manifest::RelatedKind;
 use k8s_openapi::ByteString;
+use manifest::RelatedKind;
 use report::{Finding, Reason};
 use serde_json::json;
 use std::collections::HashSet;

@@ -4,8 +4,8 @@ use crate::agent::prerequisites::Requirement;
 use crate::checks::{AgentGroup, ProcessedText, namespace_of};
 use crate::config::Config;
 use crate::inject::outcome::Remark;
-use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
-use crate::manifest::{
+use manifest::kustomization::{PREVIOUS_NAMES, previous_names};
+use manifest::{
     DEFAULT_NAMESPACE, Identity, ItemCache, Location, RelatedKind, Resource, Source, resource,
     resources,
 };

@@ -12,8 +12,8 @@ use crate::cli::session::{NO_RESOURCES, Session, Source, build_name, has_no_reso
 use crate::cli::{Exit, configuration};
 use crate::config::KIND;
 use crate::injector::{Input, SharedWork, inject_templates};
-use crate::manifest::kustomization::NAMES;
 use anyhow::Context as _;
+use manifest::kustomization::NAMES;
 use report::{Reason, visible};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};

@@ -12,8 +12,8 @@ use crate::injector::{
     Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row, Unmatched,
     Warnings, check_inputs, idle_selection, unmatched_namespaces,
 };
-use crate::manifest::Identity;
 use crate::rbac::Grants;
+use manifest::Identity;
 use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
 use serde::Serialize;
 use std::io;

@@ -3,7 +3,7 @@
 use crate::config::read::type_at;
 use crate::config::values::{self, MERGED};
 use crate::config::{Origin, Spec, kubernetes};
-use crate::manifest::{PathRest, Table, WorkloadKind, dotted_path as path};
+use manifest::{PathRest, Table, WorkloadKind, dotted_path as path};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};

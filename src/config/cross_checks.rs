@@ -11,11 +11,11 @@ use crate::config::table::Setting;
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::{Conflict, Violation};
 use crate::config::{Config, container_rules, kubernetes, values};
-use crate::manifest::expansion::references;
 use k8s_openapi::api::core::v1::{EnvVar, VolumeMount};
 use mackerel::annotations;
 use mackerel::env::{EnvOverride, NAMESPACE, POD_LABEL, REFERABLE, TMPDIR, Variable, VariableForm};
 use mackerel::names::is_agent_image;
+use manifest::expansion::references;
 use report::closest;
 use std::collections::HashMap;
 

@@ -5,9 +5,9 @@ use crate::config::grammar::{
     is_inner_path, is_label, is_mount_path, is_pod_field, is_printable, is_subdomain, is_variable,
 };
 use crate::config::violation::Violation;
-use crate::manifest::dotted_path::is_at_or_below;
-use crate::manifest::nanos;
 use Rule::{Needs, Number, OneOf, PassedThrough, Port, Refused, Since, Text, Word};
+use manifest::dotted_path::is_at_or_below;
+use manifest::nanos;
 
 /// The settings that are a type of Kubernetes, or a list of it.
 pub(super) const PATHS: [&str; 11] = [

@@ -8,7 +8,7 @@ use crate::config::checked::{MetadataName, texts};
 #[cfg(test)]
 use crate::config::tests::patterns;
 use crate::config::violation::Violation;
-use crate::manifest::expansion::references;
+use manifest::expansion::references;
 use std::fmt;
 use std::str::FromStr;
 

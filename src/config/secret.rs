@@ -1,7 +1,7 @@
 //! Settings at which people write the API key itself: errors about them show neither the value nor its line.
 
 use crate::config::violation::Violation;
-use crate::manifest::dotted_path::is_at_or_below;
+use manifest::dotted_path::is_at_or_below;
 use report::Place;
 
 /// The help for a value in place of the name of the Secret.

@@ -6,9 +6,9 @@ use crate::config::origin::Origin;
 use crate::config::secret;
 use crate::config::table::Setting;
 use crate::config::violation::Violation;
-use crate::manifest::dotted_path::is_at_or_below;
 use k8s_openapi::api::core::v1::EnvVar;
 use mackerel::env::EnvOverride;
+use manifest::dotted_path::is_at_or_below;
 use std::collections::BTreeMap;
 
 /// A [`Conflict`](super::violation::Conflict) in which at least one setting comes from an annotation.

@@ -2,9 +2,9 @@
 
 use crate::config::checked::{Group, Kind, texts};
 use crate::config::violation::Violation;
-use crate::manifest::Step;
-use crate::manifest::dotted_path::{self, escape};
 use json_patch::jsonptr::PointerBuf;
+use manifest::Step;
+use manifest::dotted_path::{self, escape};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,8 +13,8 @@
 //! Empty text in `--set` and ConfigMaps, and in a file for an optional value, is a null of its setting ([`Value::of_text`], [`Node::reset`]).
 
 use crate::config::{agent, spec};
-use crate::manifest::dotted_path::escape;
 use indexmap::IndexMap;
+use manifest::dotted_path::escape;
 use serde_json::{Number, Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;

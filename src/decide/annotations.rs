@@ -4,8 +4,8 @@
 use crate::config::annotations::{self, Given, InvalidAnnotation};
 use crate::config::{Config, Setting};
 use crate::decide::Evaluation;
-use crate::manifest::{PodAnnotation, PodTemplate};
 use mackerel::annotations::Annotation;
+use manifest::{PodAnnotation, PodTemplate};
 use report::{Finding, Reason};
 use std::borrow::Cow;
 use yaml_json_patch::{Kind, NodeId};

@@ -1,6 +1,6 @@
 //! `controller-owned`: resources that a controller in the cluster creates and reconciles, as in `kubectl get pods -o yaml`.
 
-use crate::manifest::Resource;
+use manifest::Resource;
 use report::{Finding, Reason};
 use yaml_json_patch::Tree;
 

@@ -1,7 +1,7 @@
 //! `immutable-template`: kinds whose containers the API server, or the webhook of their project, does not let users change after creation.
 
-use crate::manifest::Resource;
-use crate::manifest::release_tools::is_replaced;
+use manifest::Resource;
+use manifest::release_tools::is_replaced;
 use report::{Finding, Reason};
 use yaml_json_patch::Tree;
 

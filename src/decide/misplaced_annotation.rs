@@ -4,9 +4,9 @@
 use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::decide::annotations::{ALLOW, not_allowed, of_each};
-use crate::manifest::known_kinds::passes_annotations_on;
-use crate::manifest::{PodAnnotation, Resource, field_path};
 use mackerel::annotations::PREFIX;
+use manifest::known_kinds::passes_annotations_on;
+use manifest::{PodAnnotation, Resource, field_path};
 use report::{Finding, Reason};
 use std::collections::HashSet;
 use yaml_json_patch::pointer::escape;

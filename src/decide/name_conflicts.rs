@@ -2,8 +2,8 @@
 
 use crate::agent::Component;
 use crate::decide::Evaluation;
-use crate::manifest::{field_path, item_pointer};
 use mackerel::names::CONTAINER;
+use manifest::{field_path, item_pointer};
 use report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {

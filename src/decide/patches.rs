@@ -1,8 +1,8 @@
 //! `kustomize-patch`, `patch`: strategic merge patches look like workloads, and are skipped.
 
 use crate::decide::{Evaluation, NoAgent};
-use crate::manifest::known_kinds::may_lack_images;
-use crate::manifest::{Images, PatchEvidence, strategic_merge};
+use manifest::known_kinds::may_lack_images;
+use manifest::{Images, PatchEvidence, strategic_merge};
 use report::{Cause, Finding, Reason};
 
 const HELP: &str = "inject the result instead, such as the output of `kustomize build`";

@@ -1,8 +1,8 @@
 //! `plain-api-key`: an API key as plain text in a foreign agent.
 
-use crate::manifest::PodTemplate;
 use crate::options::Tense;
 use mackerel::names::API_KEY;
+use manifest::PodTemplate;
 use report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Tree};
 

@@ -3,7 +3,7 @@
 use crate::agent::shape::AgentResources;
 use crate::config::{Config, Qos};
 use crate::decide::{Evaluation, NoAgent};
-use crate::manifest::qos;
+use manifest::qos;
 use report::Reason;
 
 impl Evaluation<'_, '_> {

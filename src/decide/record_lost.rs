@@ -1,9 +1,9 @@
 //! `record-lost`: an injected agent without its record.
 
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
-use crate::manifest::PodTemplate;
 use mackerel::annotations::Annotation;
 use mackerel::names::{CONTAINER, INJECTED};
+use manifest::PodTemplate;
 use report::{Class, Finding, Reason};
 use yaml_json_patch::Tree;
 use yaml_json_patch::pointer::escape;

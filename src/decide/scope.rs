@@ -6,7 +6,7 @@ use crate::config::{
 };
 use crate::decide::controller_owned::owned;
 use crate::decide::{Evaluation, NoAgent};
-use crate::manifest::release_tools::hook;
+use manifest::release_tools::hook;
 use report::{Cause, Reason};
 use std::borrow::Cow;
 use yaml_json_patch::pointer::escape;

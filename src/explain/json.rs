@@ -4,7 +4,7 @@
 use crate::config::API_VERSION;
 use crate::explain::{Explanation, PlaceView};
 use crate::injector::{Outcome, Row, Subject};
-use crate::manifest::field_path;
+use manifest::field_path;
 use report::{Class, Position, Reason, Severity};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

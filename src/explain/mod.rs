@@ -16,8 +16,8 @@ pub use required::Needed;
 
 use crate::config::{Config, Origin, annotations, value_at};
 use crate::injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
-use crate::manifest::{Identity, field_path};
 use mackerel::annotations::{Annotation, PREFIX};
+use manifest::{Identity, field_path};
 use report::{Cause, LineCounter, Position};
 use serde::Serialize;
 use serde_json::Value;

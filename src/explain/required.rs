@@ -99,7 +99,7 @@ fn enumerated(namespaces: &[Option<&str>], limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Source;
+    use manifest::Source;
 
     fn requirements(namespaces: &[Option<&str>]) -> Vec<Requirement> {
         let requirement = |namespace: &Option<&str>| Requirement {

@@ -3,7 +3,7 @@
 use crate::config::{Config, Origin};
 use crate::explain::{Because, Explanation, origin};
 use crate::injector::{Outcome, Row, Waiting};
-use crate::manifest::{ContainerList, document, field_path};
+use manifest::{ContainerList, document, field_path};
 use serde::Serialize;
 use serde_json::{Value, json};
 

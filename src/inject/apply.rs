@@ -3,10 +3,10 @@
 use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
 use crate::inject::refusal::{refuse, template, unparseable};
-use crate::manifest::go_yaml;
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
+use manifest::go_yaml;
 use report::Finding;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{Cache, Tree};

@@ -5,7 +5,7 @@ use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::row::{Row, Subject};
 use crate::inject::severity::SeverityPolicy;
-use crate::manifest::Location;
+use manifest::Location;
 use report::{Finding, LineCounter, Severity};
 use std::borrow::Cow;
 use std::collections::HashSet;

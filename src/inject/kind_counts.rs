@@ -1,6 +1,6 @@
 //! Resources without a pod template, counted by kind.
 
-use crate::manifest::Gap;
+use manifest::Gap;
 use report::visible;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

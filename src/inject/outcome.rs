@@ -3,9 +3,9 @@
 use crate::agent::Component;
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
-use crate::manifest::Identity;
 use crate::reconcile::Waiting;
 use json_patch::Patch;
+use manifest::Identity;
 use report::{Cause, Finding, ReasonSet};
 use std::sync::Arc;
 

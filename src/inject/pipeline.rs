@@ -11,13 +11,13 @@ use crate::inject::refusal::{GENERAL_CORRECTION, MAC, correction};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
-use crate::manifest::duplicate_keys::second_key;
-use crate::manifest::{
-    Cut, Location, NamedPatch, Prefilter, RelatedKind, go_yaml, is_list, list, prefilter, resource,
-};
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
 use mackerel::annotations::Annotation;
+use manifest::duplicate_keys::second_key;
+use manifest::{
+    Cut, Location, NamedPatch, Prefilter, RelatedKind, go_yaml, is_list, list, prefilter, resource,
+};
 use report::{Finding, Reason};
 use serde::de::IgnoredAny;
 use std::ops::Range;

@@ -13,17 +13,17 @@ use crate::inject::outcome::{InjectedAgent, InjectedComponents, Outcome, Remark}
 use crate::inject::refusal::{MAC, duplicate_key, key_named_as_written, refuse, sealed};
 use crate::inject::template_form::{self, has_record, with_record};
 use crate::inject::unknown_kind::{self, unknown_kind};
-use crate::manifest::duplicate_keys::{self, second_key, second_of};
-use crate::manifest::{
-    FoundTemplate, Identity, Location, NamedPatch, PodTemplate, RelatedKind, Resource, Table,
-    Templates, WorkloadKind, is_list, resource, resources,
-};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, Reconciler};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use mackerel::annotations::{Annotation, PREFIX};
+use manifest::duplicate_keys::{self, second_key, second_of};
+use manifest::{
+    FoundTemplate, Identity, Location, NamedPatch, PodTemplate, RelatedKind, Resource, Table,
+    Templates, WorkloadKind, is_list, resource, resources,
+};
 use memchr::memmem::{self, Finder};
 use report::Class;
 use std::collections::HashSet;

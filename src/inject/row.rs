@@ -27,7 +27,7 @@
 //! ```
 
 use crate::inject::outcome::{Outcome, Remark, ResourceRef};
-use crate::manifest::field_path;
+use manifest::field_path;
 use report::{Class, Finding, LineCounter, Position, Reason, Severity, visible};
 use std::borrow::Cow;
 

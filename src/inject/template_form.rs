@@ -2,8 +2,8 @@
 //! beside it.
 
 use crate::config::TemplatePath;
-use crate::manifest::{FoundTemplate, Step, containers};
 use mackerel::annotations::Annotation;
+use manifest::{FoundTemplate, Step, containers};
 use memchr::memmem;
 use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{Kind, NodeId, Tree};

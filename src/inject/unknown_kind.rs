@@ -8,9 +8,9 @@ use crate::config::{Config, InjectionMode, TemplatePath};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{path, with_containers};
-use crate::manifest::{FoundTemplate, PodTemplate, Resource};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
+use manifest::{FoundTemplate, PodTemplate, Resource};
 use report::{Finding, Reason};
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 

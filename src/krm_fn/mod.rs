@@ -10,10 +10,10 @@ use crate::config::{Config, KIND};
 use crate::injector::{
     Direction, Injection, Options, Row, STDIN, Tense, errors_first, inject_list,
 };
-use crate::manifest::prefilter::is_empty;
-use crate::manifest::{Cut, list};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
+use manifest::prefilter::is_empty;
+use manifest::{Cut, list};
 use report::{Finding, Reason, Severity};
 use results::{becomes_result, lines, value};
 use serde_json::Value;
@@ -443,7 +443,7 @@ fn is_resource_list(tree: &Tree<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::injector::{InjectedComponents, Outcome, Remark};
-    use crate::manifest::Identity;
+    use manifest::Identity;
     use report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;
 

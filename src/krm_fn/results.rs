@@ -1,7 +1,7 @@
 //! Findings as the `results` of a ResourceList.
 
 use crate::injector::{Row, Subject};
-use crate::manifest::field_path;
+use manifest::field_path;
 use report::{Reason, visible};
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, Context, quote, to_json};
@@ -86,7 +86,7 @@ pub(super) fn lines(row: &Row<'_>, indent: &str) -> String {
 mod tests {
     use super::*;
     use crate::injector::{Remark, SeverityPolicy};
-    use crate::manifest::Identity;
+    use manifest::Identity;
     use report::Finding;
     use serde_json::json;
     use std::borrow::Cow;

@@ -2,11 +2,11 @@
 
 use crate::config::{Config, KubernetesVersion, Qos, SidecarKind};
 use crate::injector::{AgentResources, AgentShape, Agents, Component, Record, Token};
-use crate::manifest::{ContainerList, qos};
 use crate::policy::cel::{self, Named};
 use crate::policy::choice::{Chooser, Rendered};
 use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
 use mackerel::names::{Sidecar, TOKEN_FOLDER, Volume};
+use manifest::{ContainerList, qos};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;

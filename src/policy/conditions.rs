@@ -4,10 +4,10 @@ use crate::config::{
     Config, Exclusion, Hooks, InjectionMode, KubernetesVersion, LabelOperator, LabelSelector,
     NamespacePattern, SidecarKind,
 };
-use crate::manifest::WINDOWS_NODES;
 use crate::policy::cel::{self, Named};
 use mackerel::annotations::Annotation;
 use mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
+use manifest::WINDOWS_NODES;
 
 /// The containers of a pod that is being created.
 const CONTAINERS: &str = "object.spec.containers + object.spec.?initContainers.orValue([])";

@@ -1,9 +1,9 @@
 //! The manifests of the policies.
 
 use crate::config::{Config, LabelSelector, Platform, SYSTEM_NAMESPACES, without_empty};
-use crate::manifest::document;
 use crate::policy::cel::{self, Named};
 use crate::policy::error::{MAX_EXPRESSION, PolicyError};
+use manifest::document;
 use serde_json::{Value, json};
 
 /// The request for the policies of one configuration.

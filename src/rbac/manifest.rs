@@ -5,8 +5,8 @@
 
 use crate::config::{Config, KubernetesVersion};
 use crate::injector::{KubeletAccess, PERMITS};
-use crate::manifest::{Location, RelatedKind, document};
 use crate::rbac::Grants;
+use manifest::{Location, RelatedKind, document};
 use memchr::memmem::Finder;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

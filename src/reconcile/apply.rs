@@ -2,11 +2,11 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::manifest::{ItemCache, PodTemplate, go_yaml};
 use crate::options::Patches;
 use crate::reconcile::own_annotations::RecordCache;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch, UneditableChange};
 use json_patch::Patch;
+use manifest::{ItemCache, PodTemplate, go_yaml};
 use report::{BUG, Finding};
 use std::collections::BTreeMap;
 use yaml_json_patch::edit::{self, Edit};

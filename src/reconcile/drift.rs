@@ -4,10 +4,10 @@ use crate::agent::ComponentKinds;
 use crate::agent::existing::{ExistingComponent, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
-use crate::manifest::item_pointer;
 use crate::options::Direction;
 use crate::reconcile::differing::listed;
 use mackerel::annotations::Annotation;
+use manifest::item_pointer;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree};
 

@@ -9,7 +9,6 @@ use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedParent};
 use crate::config::WaitForPosition;
-use crate::manifest::{ContainerList, PodVolume, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
@@ -17,6 +16,7 @@ use crate::reconcile::patch::{
 };
 use mackerel::annotations::Annotation;
 use mackerel::names::Volume;
+use manifest::{ContainerList, PodVolume, item_pointer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use yaml_json_patch::pointer::escape;

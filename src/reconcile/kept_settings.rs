@@ -6,13 +6,13 @@
 use crate::agent::Component;
 use crate::config::annotations::{Given, VariableName, overlay};
 use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting};
-use crate::manifest::expansion::literal;
-use crate::manifest::{ContainerList, PodTemplate, nanos};
 use mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use mackerel::env::{
     AGENT_CONFIG, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, REFERABLE, Variable, VariableForm,
 };
 use mackerel::names::{API_KEY, CONTAINER, FARGATE_PLATFORM, PLATFORM};
+use manifest::expansion::literal;
+use manifest::{ContainerList, PodTemplate, nanos};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -37,11 +37,11 @@ use crate::decide::immutable_template::immutable;
 use crate::decide::{
     Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key, record_lost,
 };
-use crate::manifest::{PodTemplate, Resource};
 use crate::options::{Direction, Options};
 use crate::reconcile::desired::Desired;
 use crate::reconcile::patch::{AgentPlace, PatchTarget, TemplatePatch};
 pub use apply::{Action, Addition};
+use manifest::{PodTemplate, Resource};
 use report::{Cause, Class, Finding, Reason};
 use std::sync::Arc;
 use yaml_json_patch::Tree;

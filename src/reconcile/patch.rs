@@ -1,9 +1,9 @@
 //! RFC 6902 operations for one pod template, built from the plan, never by comparing documents.
 
 use crate::agent::record::{Parent, ReplacedParent};
-use crate::manifest::{ContainerList, PodTemplate};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};
+use manifest::{ContainerList, PodTemplate};
 use report::{Finding, Reason};
 use serde_json::Value;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use crate::agent::existing::ExistingInjection;
 use crate::agent::record::{Parent, Record};
-use crate::manifest::{ContainerList, item_pointer};
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::patch::{PatchBuilder, PatchTarget, TemplatePatch};
 use mackerel::annotations::Annotation;
+use manifest::{ContainerList, item_pointer};
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, NullSource, Operation, Style, to_json};
 

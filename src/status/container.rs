@@ -1,7 +1,7 @@
 //! The container of the agent in the status of a pod, as the kubelet, the scheduler and the node lifecycle controller write it.
 
-use crate::manifest::{Container, ContainerList};
 use crate::status::cause::Cause;
+use manifest::{Container, ContainerList};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use yaml_json_patch::{NodeId, Tree, to_json};

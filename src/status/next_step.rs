@@ -1,7 +1,7 @@
 //! The next step for the pods of a workload.
 
-use crate::manifest::{Container, Resource};
 use crate::status::owners::{PodOwner, Rollout, Workload};
+use manifest::{Container, Resource};
 use serde::Serialize;
 
 /// A command, or a sentence where no command fits.

@@ -1,9 +1,9 @@
 //! The workload of a pod: its topmost owner among the objects of the input, by the owner references of controllers.
 
 use crate::config::LabelSelector;
-use crate::manifest::{PodTemplate, Resource};
 use kube_core::TypeMeta;
 use mackerel::annotations::Annotation;
+use manifest::{PodTemplate, Resource};
 use serde::Serialize;
 use std::collections::HashMap;
 use yaml_json_patch::Tree;

@@ -6,7 +6,6 @@ use crate::injector::{
     EarlierReadings, ExistingInjection, KubeletAccess, Plan, Record, RecordError, Token,
     copied_record, decide,
 };
-use crate::manifest::{Container, PodTemplate, Resource};
 use crate::status::cause::Cause;
 use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
@@ -14,6 +13,7 @@ use crate::status::state::{Change, PodState};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
 use mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};
+use manifest::{Container, PodTemplate, Resource};
 use report::{Finding, Reason};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The pieces of a text, read one after the other: of a list in JSON, as kubectl prints it, only one item is in memory as a tree.
 
-use crate::manifest::prefilter::is_empty;
-use crate::manifest::{Resource, resources};
 use kube_core::TypeMeta;
+use manifest::prefilter::is_empty;
+use manifest::{Resource, resources};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -1,7 +1,6 @@
 //! The report on the pods of some texts.
 
 use crate::config::{API_VERSION, Config, LabelSelector};
-use crate::manifest::{PodTemplate, Resource};
 use crate::status::cause::Cause;
 use crate::status::container::{Restarts, runs};
 use crate::status::next_step::NextStep;
@@ -9,6 +8,7 @@ use crate::status::owners::{Objects, Workload};
 use crate::status::pod::{PodReader, counts};
 use crate::status::read::{Piece, pieces};
 use crate::status::state::State;
+use manifest::{PodTemplate, Resource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use thiserror::Error;

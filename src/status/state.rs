@@ -1,10 +1,10 @@
 //! The states of a pod with regard to the agent.
 
-use crate::manifest::{Container, Resource};
 use crate::status::cause::Cause;
 use crate::status::container::{NotReady, Restarts};
 use crate::status::next_step::NextStep;
 use crate::status::owners::{Origin, PodOwner, Rollout, Workload};
+use manifest::{Container, Resource};
 use report::Finding;
 use serde::Serialize;
 

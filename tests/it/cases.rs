@@ -19,8 +19,8 @@ use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{
     Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
 };
-use mackerel_agent_injector::manifest::Identity;
-use mackerel_agent_injector::manifest::known_kinds::built_in_kinds;
+use manifest::Identity;
+use manifest::known_kinds::built_in_kinds;
 use report::{Class, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

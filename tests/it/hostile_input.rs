@@ -3,8 +3,8 @@
 use crate::growth::shapes::{Input, SHAPES};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Direction, Options, inject};
-use mackerel_agent_injector::manifest::prefilter::prefilter;
-use mackerel_agent_injector::manifest::{Prefilter, list};
+use manifest::prefilter::prefilter;
+use manifest::{Prefilter, list};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 

@@ -1,8 +1,8 @@
 //! Lists cut into items against the same lists read as a whole; the prefilter against reading.
 
 use crate::corpus;
-use mackerel_agent_injector::manifest::prefilter::prefilter;
-use mackerel_agent_injector::manifest::{Prefilter, list};
+use manifest::prefilter::prefilter;
+use manifest::{Prefilter, list};
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 

@@ -4,8 +4,8 @@ use crate::cli::discover::{DiscoveredFiles, FoundBy};
 use crate::cli::find_config::{parent, read_found, relative, root};
 use crate::cli::input::canonical;
 use crate::cli::kustomizations::entry_path::{Links, entry_path};
-use crate::manifest::kustomization::{self, NAMES, is_remote};
-use crate::manifest::{Kustomization, NamedPatch};
+use manifest::kustomization::{self, NAMES, is_remote};
+use manifest::{Kustomization, NamedPatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use crate::config::kubernetes::{FORMS, Form, PATHS, PORT, Rule, is_refused, rang
 use crate::config::spec::Spec;
 use crate::config::tests::patterns;
 use crate::config::{API_VERSION, KIND};
-use crate::manifest::dotted_path;
+use manifest::dotted_path;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;

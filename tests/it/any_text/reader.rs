@@ -1,7 +1,7 @@
 //! Any text: the documents cover it, both readers agree, every span lies inside, a cut list is its whole.
 
-use mackerel_agent_injector::manifest::list;
-use mackerel_agent_injector::manifest::prefilter::prefilter;
+use manifest::list;
+use manifest::prefilter::prefilter;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 

@@ -7,7 +7,7 @@
 //! A scalar of several lines can put text at column 0, too, and such a line may look like `kind: …`. But then the real
 //! `kind` is a second one, so a document without exactly one `kind` line must be parsed as well.
 
-use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
+use crate::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 
 /// The result of the prefilter for one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

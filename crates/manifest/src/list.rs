@@ -32,7 +32,7 @@
 //!
 //! One difference remains: the document nests one level deeper than the items do by themselves.
 
-use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
+use crate::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 

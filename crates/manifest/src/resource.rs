@@ -1,8 +1,8 @@
 //! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
 
-use crate::manifest::duplicate_keys::{occurrences, second_key, texts};
-use crate::manifest::identity::{self, Identity};
-use crate::manifest::patch_directive::patch_directive;
+use crate::duplicate_keys::{occurrences, second_key, texts};
+use crate::identity::{self, Identity};
+use crate::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};

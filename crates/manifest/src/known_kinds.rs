@@ -6,7 +6,7 @@
 //! A custom kind is known if its CRD keeps the containers and the annotations of the template: the API server prunes what the
 //! CRD does not declare, and an agent without its record could not be removed. Each group names the source of its CRDs.
 
-use crate::manifest::template_path::PathRest;
+use crate::template_path::PathRest;
 use kube_core::GroupVersionKind;
 
 /// A kind with pod templates at a path.

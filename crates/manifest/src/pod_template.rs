@@ -1,7 +1,7 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
-use crate::manifest::duplicate_keys::second_of;
-use crate::manifest::workloads::FoundTemplate;
+use crate::duplicate_keys::second_of;
+use crate::workloads::FoundTemplate;
 use mackerel::names::{
     FARGATE_LABEL, FARGATE_SCHEDULER, KUBERNETES_VARIABLES, PLATFORM, TOKEN_FOLDER, Volume,
     is_agent_image,

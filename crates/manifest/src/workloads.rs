@@ -1,8 +1,8 @@
 //! The pod templates of a resource, at the built-in and the configured paths.
 
-use crate::manifest::duplicate_keys::{occurrences, second_key, second_of};
-use crate::manifest::known_kinds::{KNOWN_KINDS, WorkloadKind};
-use crate::manifest::template_path::{NextStep, PathRest};
+use crate::duplicate_keys::{occurrences, second_key, second_of};
+use crate::known_kinds::{KNOWN_KINDS, WorkloadKind};
+use crate::template_path::{NextStep, PathRest};
 use std::collections::HashMap;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
@@ -27,7 +27,7 @@ impl<'c> Table<'c> {
     }
 
     /// Returns true if a kind of this name holds a pod template, in this group or, without one, in any. See
-    /// [`is_list`](crate::manifest::identity::is_list) for lists.
+    /// [`is_list`](crate::identity::is_list) for lists.
     pub fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.kinds()
             .any(|known| known.kind == kind && group.is_none_or(|group| group == known.group))

@@ -11,8 +11,8 @@
 //! A resource with such a key is refused if any of the occurrences leads to a pod template that is wanted. A list with one in
 //! its envelope is refused with all of its items. Duplicate keys elsewhere matter only where an edit meets them.
 
-use crate::manifest::identity::Identity;
-use crate::manifest::known_kinds::WorkloadKind;
+use crate::identity::Identity;
+use crate::known_kinds::WorkloadKind;
 use std::borrow::Cow;
 use yaml_json_patch::{NodeId, Tree};
 

@@ -1,8 +1,8 @@
 //! The QoS class of a pod. The kubelet evicts Guaranteed pods last and may give them exclusive CPUs. The class depends on
 //! every container, so an agent without limits would take it away.
 
-use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::quantity::nanos;
+use crate::pod_template::PodTemplate;
+use crate::quantity::nanos;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ pub fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
 #[cfg(test)]
 mod tests {
     use super::{guaranteed, is_guaranteed, keeps_guaranteed};
-    use crate::manifest::pod_template::PodTemplate;
+    use crate::pod_template::PodTemplate;
     use serde_json::json;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Annotations by which Helm, Argo CD and Flux treat a resource apart: hooks, and replacement by force.
 
-use crate::manifest::resource::Resource;
+use crate::resource::Resource;
 use yaml_json_patch::Tree;
 
 const HELM_HOOK: &str = "helm.sh/hook";

@@ -4,8 +4,8 @@
 //! workload that gets its own agent: twice, or into another list. The image tells them apart: the API server requires it in
 //! every container, and a patch has no reason to repeat it.
 
-use crate::manifest::pod_template::{Container, PodTemplate};
-use crate::manifest::resource::Resource;
+use crate::pod_template::{Container, PodTemplate};
+use crate::resource::Resource;
 use yaml_json_patch::{NodeId, Tree};
 
 /// The evidence that a resource is a patch.
