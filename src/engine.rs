@@ -1,7 +1,7 @@
 //! One text or several in, edits and outcomes out. Every front end calls it.
 //!
 //! ```
-//! use mackerel_agent_injector::config::Config;
+//! use config::Config;
 //! use mackerel_agent_injector::injector::{Direction, Options, inject};
 //! use report::Reason;
 //!
@@ -104,9 +104,9 @@
 //! ```
 
 use crate::checks::{self, ProcessedText};
-use crate::config::Config;
 use crate::inject::{Injection, Input, SharedWork, inject_templates};
 use crate::options::{Direction, Options};
+use config::Config;
 use manifest::Cut;
 
 /// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:

@@ -10,7 +10,6 @@
 pub mod admission;
 mod agent;
 mod checks;
-pub mod config;
 mod decide;
 mod engine;
 mod explain;

@@ -1,8 +1,8 @@
 //! Shapes of input that the author of a manifest, an annotation or a configuration can multiply. The work for each must grow no faster
 //! than its input and output.
 
+use config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::admission::{Hook, Reviewer};
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::injector::{Direction, ForeignAgents, Options, inject};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};

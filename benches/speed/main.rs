@@ -33,7 +33,7 @@ mod serving;
 mod streams;
 
 use clock::{Of, Taken, timed};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Options, inject};
 use peers::Peer;
 use report::Reason;

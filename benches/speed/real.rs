@@ -1,7 +1,7 @@
 //! Streams of other people's manifests, where the corpus of the tests is there: the same corpus gives the same bytes.
 
 use crate::streams::{Form, Random, Stream};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Options, inject};
 use report::{Class, Reason};
 use serde::Deserialize as _;

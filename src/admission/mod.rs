@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use mackerel_agent_injector::admission::{Hook, Reviewer};
-//! use mackerel_agent_injector::config::Config;
+//! use config::Config;
 //! use std::sync::Arc;
 //!
 //! let review = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"7","operation":"CREATE",

@@ -3,7 +3,7 @@
 use crate::admission::findings::{Findings, warning};
 use crate::admission::review::AdmissionRequest;
 use crate::admission::verdict::{Review, Verdict};
-use crate::config::OnError;
+use config::OnError;
 use json_patch::Patch;
 use k8s_openapi::ByteString;
 use serde::Serialize;

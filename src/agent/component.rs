@@ -8,7 +8,7 @@ use crate::agent::prerequisites::Prerequisites;
 use crate::agent::record::ComponentRecord;
 use crate::agent::replaceable_names::{ReplaceableName, ReplaceableNames, for_each_name};
 use crate::agent::shape::AgentShape;
-use crate::config::{Config, WaitForPosition};
+use config::{Config, WaitForPosition};
 use mackerel::names::Volume;
 use manifest::ContainerList;
 use serde_json::{Value, json};

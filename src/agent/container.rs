@@ -8,7 +8,7 @@ use crate::agent::field_order::{arrange, ordered};
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Prerequisites, env_from_item};
 use crate::agent::shape::{AgentResources, AgentShape, Token};
-use crate::config::{Config, amount_path, without_empty};
+use config::{Config, amount_path, without_empty};
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use mackerel::names::{CONTAINER, Sidecar, Volume};

@@ -1,7 +1,7 @@
 //! The variables of the agent's container.
 
 use crate::agent::pod_properties::{PodProperties, label_variable};
-use crate::config::{Config, KubeletConnection, Setting};
+use config::{Config, KubeletConnection, Setting};
 use mackerel::env::{
     INSECURE_TLS, KUBELET_HOST, KUBELET_PORT, NAMESPACE, NODE_NAME, POD_NAME, READ_ONLY_PORT,
     REFERABLE, TMPDIR, Variable, VariableForm,

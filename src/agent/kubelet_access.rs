@@ -3,7 +3,7 @@
 //! It sends two requests: `GET /pods` and `GET /stats/summary`. Kubelets map them to `nodes/proxy` and `nodes/stats`, and
 //! from Kubernetes 1.33 on to `nodes/pods` and `nodes/stats`.
 
-use crate::config::{KubeletConnection, KubernetesVersion, Spec};
+use config::{KubeletConnection, KubernetesVersion, Spec};
 use yaml_json_patch::{NodeId, Tree};
 
 /// The kinds of access that differ in permissions.

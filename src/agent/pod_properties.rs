@@ -1,7 +1,7 @@
 //! Properties of the pod in the values of settings: `$(namespace)` and `$(label:KEY)`, by the downward API, so that what a tool
 //! changes later counts.
 
-use crate::config::{NAMESPACE_REFERENCE, label_reference};
+use config::{NAMESPACE_REFERENCE, label_reference};
 use mackerel::env::{NAMESPACE, POD_LABEL};
 use manifest::expansion::references;
 

@@ -12,7 +12,7 @@
 use crate::agent::canonical::Digest;
 use crate::agent::component_kind::{ComponentKind, ComponentKinds};
 use crate::agent::replaceable_names::ReplaceableName;
-use crate::config::WaitForPosition;
+use config::WaitForPosition;
 use mackerel::names::Volume;
 use manifest::ContainerList;
 use serde::{Deserialize, Serialize};

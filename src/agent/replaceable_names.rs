@@ -2,7 +2,7 @@
 //! claims (`images:`, `namePrefix`, generators).
 
 use crate::agent::prerequisites::env_from_item;
-use crate::config::Setting;
+use config::Setting;
 use mackerel::annotations::Annotation;
 use mackerel::names::{API_KEY, Volume};
 use manifest::dotted_path::field_mut;

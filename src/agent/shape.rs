@@ -1,6 +1,6 @@
 //! The properties of a pod that its agent depends on.
 
-use crate::config::Role;
+use config::Role;
 use k8s_openapi::api::core::v1::VolumeMount;
 use mackerel::names::Sidecar;
 

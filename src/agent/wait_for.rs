@@ -5,7 +5,7 @@ use crate::agent::component::Component;
 use crate::agent::component_kind::{ComponentKind, WAIT_FOR_CONTAINER};
 use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
-use crate::config::Config;
+use config::Config;
 use k8s_openapi::api::core::v1::{ResourceRequirements, SecurityContext};
 use manifest::ContainerList;
 use serde_json::{Value, json};

@@ -14,9 +14,9 @@ pub use nothing_selected::{Unmatched, idle_selection, unmatched_namespaces};
 pub use objects::{Object, Objects};
 
 use crate::agent::prerequisites::{Prerequisites, Presence, Requirement};
-use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::{Outcome, Remark};
+use config::Config;
 use objects::Named;
 use std::collections::HashSet;
 

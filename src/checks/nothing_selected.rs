@@ -2,8 +2,8 @@
 //! A directory and a build also tell which kinds and exclusions of `select` match nothing.
 
 use crate::checks::{ProcessedText, namespace_of};
-use crate::config::{Config, InjectionMode};
 use crate::inject::outcome::Outcome;
+use config::{Config, InjectionMode};
 use report::{Cause, Finding, Reason, is_one_edit};
 use std::collections::{BTreeSet, HashSet};
 

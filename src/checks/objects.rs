@@ -2,8 +2,8 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{AgentGroup, ProcessedText, namespace_of};
-use crate::config::Config;
 use crate::inject::outcome::Remark;
+use config::Config;
 use manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use manifest::{
     DEFAULT_NAMESPACE, Identity, ItemCache, Location, RelatedKind, Resource, Source, resource,

@@ -3,8 +3,8 @@
 
 use crate::agent::kubelet_access::PodServiceAccount;
 use crate::checks::{Object, Objects, ProcessedText, namespace_of};
-use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
+use config::Config;
 use manifest::{DEFAULT_NAMESPACE, Identity, RelatedKind};
 use report::{Finding, Reason, enumeration};
 use std::collections::HashMap;

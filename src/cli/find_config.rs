@@ -4,7 +4,7 @@
 //! A run has one configuration, so all of its paths have to find the same file, or none.
 
 use crate::cli::input::{Unreadable, canonical, read_text};
-use crate::config::{API_VERSION, Config, KIND};
+use config::{API_VERSION, Config, KIND};
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::{self as yaml, NodeId, Tree};

@@ -1,8 +1,8 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
 use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
-use crate::config::Config;
 use crate::injector::{Options, SeverityPolicy, Tense};
+use config::Config;
 use std::path::PathBuf;
 use std::thread;
 

@@ -1,9 +1,9 @@
 //! `invalid-annotation`, `annotation-not-allowed`, `unknown-annotation`, `idle-annotation`: annotations in our name that are wrong or
 //! have no effect.
 
-use crate::config::annotations::{self, Given, InvalidAnnotation};
-use crate::config::{Config, Setting};
 use crate::decide::Evaluation;
+use config::annotations::{self, Given, InvalidAnnotation};
+use config::{Config, Setting};
 use mackerel::annotations::Annotation;
 use manifest::{PodAnnotation, PodTemplate};
 use report::{Finding, Reason};

@@ -1,7 +1,7 @@
 //! `roles-missing`, `label-missing`: the namespace and the labels of the pod to which settings refer.
 
-use crate::config::{Config, Namespace, Role, Setting, labels, listed};
 use crate::decide::Evaluation;
+use config::{Config, Namespace, Role, Setting, labels, listed};
 use mackerel::annotations::Annotation;
 use report::Reason;
 

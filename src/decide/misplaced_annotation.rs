@@ -1,9 +1,9 @@
 //! `misplaced-annotation`: a key in our name that is a label, or an annotation of anything but a pod template. Users of all injectors
 //! make this mistake.
 
-use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::decide::annotations::{ALLOW, not_allowed, of_each};
+use config::Config;
 use mackerel::annotations::PREFIX;
 use manifest::known_kinds::passes_annotations_on;
 use manifest::{PodAnnotation, Resource, field_path};

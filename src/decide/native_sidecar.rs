@@ -1,7 +1,7 @@
 //! `native-unsupported`, `native-refused`, `never-completes`: Jobs and other pods that complete get a native sidecar.
 
-use crate::config::{Config, KubernetesVersion, SidecarKind};
 use crate::decide::{Evaluation, NoAgent};
+use config::{Config, KubernetesVersion, SidecarKind};
 use mackerel::annotations::Annotation;
 use mackerel::names::Sidecar;
 use report::Reason;

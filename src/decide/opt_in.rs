@@ -1,10 +1,10 @@
 //! `opted-out`, `not-requested`: does the template's `inject` annotation, or the configuration, ask for an agent?
 
 use crate::agent::ComponentKind;
-use crate::config::InjectionMode;
-use crate::config::annotations::{self, InjectRequest};
 use crate::decide::annotations::request_help;
 use crate::decide::{Evaluation, NoAgent};
+use config::InjectionMode;
+use config::annotations::{self, InjectRequest};
 use mackerel::annotations::Annotation;
 use report::{Cause, Finding, Reason};
 

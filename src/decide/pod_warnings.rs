@@ -1,8 +1,8 @@
 //! `host-network`, `pod-resources`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the
 //! agent works, but not as expected.
 
-use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
+use config::{Config, KubeletConnection, Origin};
 use mackerel::annotations::Annotation;
 use mackerel::names::Sidecar;
 use report::{Finding, Reason};

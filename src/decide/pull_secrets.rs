@@ -1,8 +1,8 @@
 //! `pull-secrets`: pull secrets are added only to a pod that names some. A pod without any gets those of its ServiceAccount,
 //! which added ones would displace.
 
-use crate::config::Config;
 use crate::decide::Evaluation;
+use config::Config;
 use report::Reason;
 
 impl Evaluation<'_, '_> {

@@ -1,8 +1,8 @@
 //! `qos-changed`, `qos-refused`: an agent with lower requests than limits takes a pod out of the class Guaranteed.
 
 use crate::agent::shape::AgentResources;
-use crate::config::{Config, Qos};
 use crate::decide::{Evaluation, NoAgent};
+use config::{Config, Qos};
 use manifest::qos;
 use report::Reason;
 

@@ -1,11 +1,9 @@
 //! `local-config`, `mirror-pod`, `disabled`, `namespace-excluded`, `not-selected`, `hook`: templates that are never injected, or
 //! that `select` and `hooks` leave out.
 
-use crate::config::{
-    Exclusion, Hooks, InjectionMode, KindPattern, NamespacePattern, is_system_namespace,
-};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Evaluation, NoAgent};
+use config::{Exclusion, Hooks, InjectionMode, KindPattern, NamespacePattern, is_system_namespace};
 use manifest::release_tools::hook;
 use report::{Cause, Reason};
 use std::borrow::Cow;

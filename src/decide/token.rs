@@ -1,8 +1,8 @@
 //! `token-automount-off`: the source of the token that the agent shows to the kubelet.
 
 use crate::agent::shape::Token;
-use crate::config::Config;
 use crate::decide::Evaluation;
+use config::Config;
 use report::Reason;
 
 impl Evaluation<'_, '_> {

@@ -1,7 +1,7 @@
 //! `volume-missing`, `volume-unused`, `volume-conflict`: the mounts of `agent.volumeMounts`.
 
-use crate::config::{AgentSettings, AgentVolume, Config};
 use crate::decide::{Evaluation, NoAgent};
+use config::{AgentSettings, AgentVolume, Config};
 use k8s_openapi::api::core::v1::VolumeMount;
 use report::{Finding, Reason};
 use yaml_json_patch::NodeId;

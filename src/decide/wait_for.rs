@@ -3,8 +3,8 @@
 use crate::agent::Component;
 use crate::agent::component_kind::WAIT_FOR_CONTAINER;
 use crate::agent::wait_for::{WaitForResources, asks_for_nothing, endpoints, wait_for};
-use crate::config::annotations::too_long;
 use crate::decide::Evaluation;
+use config::annotations::too_long;
 use mackerel::annotations::Annotation;
 use report::{Cause, Finding, Reason};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The report of `--output json` under a versioned schema, `docs/report.schema.json`. A change of it that readers may not expect needs
 //! another API version.
 
-use crate::config::API_VERSION;
 use crate::explain::{Explanation, PlaceView};
 use crate::injector::{Outcome, Row, Subject};
+use config::API_VERSION;
 use manifest::field_path;
 use report::{Class, Position, Reason, Severity};
 use serde_json::{Map, Value, json};

@@ -14,8 +14,8 @@ pub mod text;
 pub use permissions::PermissionView;
 pub use required::Needed;
 
-use crate::config::{Config, Origin, annotations, value_at};
 use crate::injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
+use config::{Config, Origin, annotations, value_at};
 use mackerel::annotations::{Annotation, PREFIX};
 use manifest::{Identity, field_path};
 use report::{Cause, LineCounter, Position};

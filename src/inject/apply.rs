@@ -1,11 +1,11 @@
 //! Carries out the changes of a plan: spliced and verified edits, or a refusal for each change that cannot be made.
 
-use crate::config::OnError;
 use crate::inject::plan::PiecePlan;
 use crate::inject::refusal::{refuse, template, unparseable};
 use crate::options::Patches;
 use crate::reconcile::apply::{ApplyError, apply_changes};
 use crate::reconcile::own_annotations::RecordCache;
+use config::OnError;
 use manifest::go_yaml;
 use report::Finding;
 use yaml_json_patch::edit::Edit;

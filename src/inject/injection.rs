@@ -191,9 +191,9 @@ fn sentences(findings: &[Finding]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Sources, load};
     use crate::engine::inject;
     use crate::options::{Options, Warnings};
+    use config::{Config, Sources, load};
     use report::{Reason, Severity};
 
     /// Reasons that hold the text back; none where it comes out.

@@ -2,7 +2,6 @@
 
 use crate::agent::Agents;
 use crate::agent::existing::EarlierReadings;
-use crate::config::{Config, InjectionMode};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
@@ -13,6 +12,7 @@ use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
 use crate::options::{Direction, Options};
 use crate::reconcile::own_annotations::RecordCache;
+use config::{Config, InjectionMode};
 use mackerel::annotations::Annotation;
 use manifest::duplicate_keys::second_key;
 use manifest::{

@@ -5,7 +5,6 @@
 use crate::agent::existing::{EarlierReadings, ExistingInjection};
 use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::{Agents, Component, ComponentKind};
-use crate::config::Config;
 use crate::decide::misplaced_annotation::on_object;
 use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::kind_counts::KindCounts;
@@ -16,6 +15,7 @@ use crate::inject::unknown_kind::{self, unknown_kind};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, Reconciler};
+use config::Config;
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use mackerel::annotations::{Annotation, PREFIX};

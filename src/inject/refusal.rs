@@ -1,11 +1,11 @@
 //! Refusals of changes and of documents, each with its help.
 
 use crate::agent::ComponentKind;
-use crate::config::OnError;
 use crate::inject::outcome::{InjectedComponents, Outcome};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::patch::UneditableChange;
 use crate::reconcile::place;
+use config::OnError;
 use report::{Finding, Reason};
 use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 

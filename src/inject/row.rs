@@ -1,7 +1,7 @@
 //! One finding as every report shows it.
 //!
 //! ```
-//! use mackerel_agent_injector::config::Config;
+//! use config::Config;
 //! use mackerel_agent_injector::injector::{Options, inject};
 //! use report::{Class, Reason};
 //!

@@ -1,8 +1,8 @@
 //! The severity of a finding in a run.
 
-use crate::config::{Config, OnError};
 use crate::inject::row::{Row, Subject};
 use crate::options::{Options, Warnings};
+use config::{Config, OnError};
 use report::{Class, Finding, Reason, ReasonSet, Severity};
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Mappings in the form of a pod template, at any place: with containers in their `spec`, or with the record of an injection
 //! beside it.
 
-use crate::config::TemplatePath;
+use config::TemplatePath;
 use mackerel::annotations::Annotation;
 use manifest::{FoundTemplate, Step, containers};
 use memchr::memmem;

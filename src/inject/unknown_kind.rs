@@ -4,10 +4,10 @@
 //! With `injection: always`, other templates get a note, since most of these kinds belong to an operator.
 
 use crate::agent::wait_for::asks_for_nothing;
-use crate::config::{Config, InjectionMode, TemplatePath};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{path, with_containers};
+use config::{Config, InjectionMode, TemplatePath};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
 use manifest::{FoundTemplate, PodTemplate, Resource};

@@ -1,6 +1,6 @@
 //! Calls by kpt, which shows the results of a function beside stderr, and runs the functions of subpackages first.
 
-use crate::config::KIND;
+use config::KIND;
 use report::{Finding, Reason};
 use std::collections::BTreeMap;
 

@@ -6,10 +6,10 @@ mod results;
 
 pub(crate) use function_config::FunctionConfig;
 
-use crate::config::{Config, KIND};
 use crate::injector::{
     Direction, Injection, Options, Row, STDIN, Tense, errors_first, inject_list,
 };
+use config::{Config, KIND};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use manifest::prefilter::is_empty;

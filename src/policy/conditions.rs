@@ -1,10 +1,10 @@
 //! The rules of `decide` about pods that get no agent and need none, as conditions in CEL.
 
-use crate::config::{
+use crate::policy::cel::{self, Named};
+use config::{
     Config, Exclusion, Hooks, InjectionMode, KubernetesVersion, LabelOperator, LabelSelector,
     NamespacePattern, SidecarKind,
 };
-use crate::policy::cel::{self, Named};
 use mackerel::annotations::Annotation;
 use mackerel::names::{IMAGE_NAME, KUBERNETES_VARIABLES, PLATFORM};
 use manifest::WINDOWS_NODES;

@@ -22,8 +22,8 @@ mod manifest;
 mod mutation;
 mod report;
 
-use crate::config::{Config, InjectionMode, KubernetesVersion};
 use agent::RenderedAgents;
+use config::{Config, InjectionMode, KubernetesVersion};
 
 pub use self::manifest::PolicyRequest;
 pub use error::PolicyError;

@@ -8,7 +8,6 @@
 use crate::agent::canonical::canonicalize;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
-use crate::config::annotations::VariableName;
 use crate::decide::{Decision, DecisionReport};
 use crate::options::ForeignAgents;
 use crate::reconcile::apply::{Action, Addition};
@@ -16,6 +15,7 @@ use crate::reconcile::differing::{Differing, Side, differing, listed};
 use crate::reconcile::kept_settings::{KeptSetting, Replacement, find, text};
 use crate::reconcile::patch::AgentPlace;
 use crate::reconcile::{Reconciled, Reconciler};
+use config::annotations::VariableName;
 use mackerel::env::TMPDIR;
 use mackerel::names::{API_KEY, CONTAINER, Volume};
 use manifest::{Container, ContainerList, PodAnnotation, PodTemplate};

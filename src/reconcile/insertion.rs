@@ -8,12 +8,12 @@ use crate::agent::component_kind::ComponentKind;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{OlderStatus, Parent, PullSecrets, Record, ReplacedParent};
-use crate::config::WaitForPosition;
 use crate::reconcile::kept_settings::KeptSetting;
 use crate::reconcile::own_annotations::{OwnAnnotations, RecordCache};
 use crate::reconcile::patch::{
     AgentPlace, ParentState, PatchBuilder, PatchTarget, TemplatePatch, UneditableChange,
 };
+use config::WaitForPosition;
 use mackerel::annotations::Annotation;
 use mackerel::names::Volume;
 use manifest::{ContainerList, PodVolume, item_pointer};

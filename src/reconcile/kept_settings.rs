@@ -4,8 +4,8 @@
 //! connection to the kubelet: without a variable, it is the read-only port 10255.
 
 use crate::agent::Component;
-use crate::config::annotations::{Given, VariableName, overlay};
-use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting};
+use config::annotations::{Given, VariableName, overlay};
+use config::{Config, KubeletConnection, KubernetesVersion, Platform, Setting};
 use mackerel::annotations::{Annotation, PREFIX, VARIABLE};
 use mackerel::env::{
     AGENT_CONFIG, INSECURE_TLS, KUBELET_PORT, READ_ONLY_PORT, REFERABLE, Variable, VariableForm,
@@ -442,7 +442,7 @@ fn is_more(one: Option<i128>, other: Option<i128>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{kubelet, repository};
-    use crate::config::KubeletConnection;
+    use config::KubeletConnection;
     use serde_json::json;
 
     #[test]

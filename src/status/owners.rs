@@ -1,6 +1,6 @@
 //! The workload of a pod: its topmost owner among the objects of the input, by the owner references of controllers.
 
-use crate::config::LabelSelector;
+use config::LabelSelector;
 use kube_core::TypeMeta;
 use mackerel::annotations::Annotation;
 use manifest::{PodTemplate, Resource};

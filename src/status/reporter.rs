@@ -1,6 +1,5 @@
 //! The report on the pods of some texts.
 
-use crate::config::{API_VERSION, Config, LabelSelector};
 use crate::status::cause::Cause;
 use crate::status::container::{Restarts, runs};
 use crate::status::next_step::NextStep;
@@ -8,6 +7,7 @@ use crate::status::owners::{Objects, Workload};
 use crate::status::pod::{PodReader, counts};
 use crate::status::read::{Piece, pieces};
 use crate::status::state::State;
+use config::{API_VERSION, Config, LabelSelector};
 use manifest::{PodTemplate, Resource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

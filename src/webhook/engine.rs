@@ -1,11 +1,11 @@
 //! Decisions about reviews: those of one size never wait for larger ones. A panic ends one review, not the server.
 
 use crate::admission::{Answer, Hook, Malformed, Reviewer, Subject};
-use crate::config::Config;
 use crate::webhook::current::Current;
 use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
+use config::Config;
 use report::visible;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -452,7 +452,7 @@ mod tests {
         let decision = || block_on(answer(&engine, review(REVIEW))).unwrap().decision;
         assert_eq!(decision(), "injected");
         let mut config = Config::default();
-        config.spec.injection = crate::config::InjectionMode::Disabled;
+        config.spec.injection = config::InjectionMode::Disabled;
         current.set(config);
         assert_eq!(decision(), "disabled");
     }

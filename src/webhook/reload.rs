@@ -1,11 +1,11 @@
 //! Certificate and configuration, read again every few seconds. They are compared by content: kubelet swaps a symbolic link
 //! above mounted files, and no notification tells of that.
 
-use crate::config::{Base, Config, ConfigReader, Sources, load};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::current::Current;
 use crate::webhook::log;
 use crate::webhook::metrics::{Metrics, ReloadSource};
+use config::{Base, Config, ConfigReader, Sources, load};
 use report::{Colour, Renderer};
 use rustls::pki_types::ServerName;
 use std::fs;

@@ -1,6 +1,5 @@
 //! The server: two ports, the connections of each, and the way from a signal to the end.
 
-use crate::config::Config;
 use crate::webhook::certificate::{Certificate, Pem};
 use crate::webhook::connection::{Connection, Phase};
 use crate::webhook::connections::{Connections, OpenConnection, Opened};
@@ -14,6 +13,7 @@ use crate::webhook::reload::{CertificateFiles, ConfigurationFile, Reload};
 use crate::webhook::respond::Responder;
 use crate::webhook::stream::ObservedStream;
 use anyhow::Context as _;
+use config::Config;
 use http_body_util::Full;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONNECTION, HeaderValue};

@@ -15,7 +15,7 @@
 
 use crate::laws::{self, configuration, others};
 use crate::parallel::for_each;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{
     Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
 };

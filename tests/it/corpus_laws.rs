@@ -7,9 +7,9 @@
 use crate::corpus;
 use crate::independent_reader::{self, Template, Whole};
 use crate::laws::{self, of_spec, others};
+use config::Config;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
-use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::injector::{Injection, Outcome};
 use report::{Class, Reason};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use crate::configs::{DOORS, values};
 use crate::laws::INJECT;
-use mackerel_agent_injector::config::{Config, Sources, load};
+use config::{Config, Sources, load};
 use mackerel_agent_injector::injector::inject;
 use yaml_json_patch::edit;
 

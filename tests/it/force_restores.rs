@@ -2,7 +2,7 @@
 
 use crate::cases::{self, Case};
 use crate::laws::{INJECT, applied};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Direction, HandEdits, inject};
 use report::Reason;
 use serde_json::Value;

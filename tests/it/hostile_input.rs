@@ -1,7 +1,7 @@
 //! Hostile input: a clear answer, without delay, with memory in proportion to the input.
 
 use crate::growth::shapes::{Input, SHAPES};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Direction, Options, inject};
 use manifest::prefilter::prefilter;
 use manifest::{Prefilter, list};

@@ -1,7 +1,7 @@
 //! The inputs of istio's own injection tests: what another injector's authors thought of.
 
 use crate::{corpus, independent_reader, laws};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use report::Reason;
 
 /// Inputs that are no manifests: istio's options.

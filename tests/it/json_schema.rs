@@ -1,7 +1,7 @@
 //! A validator for the part of JSON Schema, and of OpenAPI's dialect of it, that the configuration's schema uses. A validator
 //! crate would bring forty others along, and switch on serde_json's `float_roundtrip`, without which the program is built.
 
-use mackerel_agent_injector::config::SCHEMA;
+use config::SCHEMA;
 use serde_json::Value;
 
 /// The schema of the configuration.

@@ -3,8 +3,8 @@
 //! First, untouched is identical; second, idempotent and convergent; third, the patch is the product; fourth, reversible.
 //! The fifth, that front ends agree, needs front ends: see `front_ends_agree`.
 
+use config::{Config, Sources, load};
 use json_patch::Patch;
-use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::injector::{
     Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject,
 };

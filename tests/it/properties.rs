@@ -3,7 +3,7 @@
 use crate::generators::{self, Tape};
 use crate::laws;
 use crate::uninject_after_reprint;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::ForeignAgents;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;

@@ -1,9 +1,9 @@
 //! Both READMEs open with the injector's own diff, and name objects and configurations that are valid.
 
 use crate::docs::page::Page;
+use config::{Config, Sources, load};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use mackerel_agent_injector::config::{Config, Sources, load};
 use std::fs;
 use std::path::Path;
 

@@ -4,9 +4,9 @@
 use crate::configs::{DOORS, from_arguments};
 use crate::json_schema::schema;
 use crate::laws::INJECT;
+use config::annotations::overlay;
+use config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel::annotations::Annotation;
-use mackerel_agent_injector::config::annotations::overlay;
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
 use mackerel_agent_injector::injector::{ForeignAgents, inject};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -194,7 +194,7 @@ fn values() -> String {
             .unwrap();
         }
         let given = Annotation::ALL.iter().filter(|given| {
-            mackerel_agent_injector::config::Setting::path_of(**given).is_some_and(|setting| {
+            config::Setting::path_of(**given).is_some_and(|setting| {
                 setting == path
                     || setting.starts_with(&format!("{path}."))
                         && path.starts_with("agent.resources")

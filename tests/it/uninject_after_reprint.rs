@@ -6,7 +6,7 @@
 
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent_reader};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Outcome, inject};
 use report::{Class, Reason};
 use serde_json::Value;

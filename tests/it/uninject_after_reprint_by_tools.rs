@@ -9,7 +9,7 @@ use crate::laws;
 use crate::real_tools::User;
 use crate::tools;
 use crate::uninject_after_reprint::bare;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Direction, inject};
 use report::Class;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The injector as the page "Try it" of both books calls it. It runs in the browser: texts in, JSON out.
 
-use mackerel_agent_injector::config::{Config, Sources, load};
+use config::{Config, Sources, load};
 use mackerel_agent_injector::injector::{Direction, Options, Row, errors_first};
 use mackerel_agent_injector::unified;
 use report::{Diagnostic, Severity};

@@ -2,7 +2,7 @@
 
 use crate::cli::find_config::relative;
 use crate::cli::kustomizations::files::Kustomizations;
-use crate::config::API_VERSION;
+use config::API_VERSION;
 use mackerel::annotations::PREFIX;
 use report::{LineCounter, Position};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Kustomizations that run this program as a transformer, so that their builds inject the agent.
 
 use crate::cli::kustomizations::files::{KustomizationFile, Kustomizations};
-use crate::config::API_VERSION;
+use config::API_VERSION;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 use super::answers::{annotated, deployment, pod};
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use config::Config;
 use mackerel::annotations::Annotation;
 use mackerel_agent_injector::admission::Hook;
-use mackerel_agent_injector::config::Config;
 use serde_json::{Value, json};
 
 #[test]
@@ -265,9 +265,10 @@ fn an_annotation_that_is_not_allowed_has_no_effect_and_the_user_is_told() {
 #[test]
 fn the_longest_warning_of_an_annotation_that_is_not_allowed_is_not_cut() {
     let config = of_spec("annotations: {allow: []}");
-    for annotation in Annotation::ALL.iter().filter(|annotation| {
-        mackerel_agent_injector::config::Setting::path_of(**annotation).is_some()
-    }) {
+    for annotation in Annotation::ALL
+        .iter()
+        .filter(|annotation| config::Setting::path_of(**annotation).is_some())
+    {
         let pod = pod(json!({"annotations": {annotation.key(): "x"}}), json!({}));
         let (_, response) = answer(Hook::Mutate, &review(&pod), &config);
         let warning = response["warnings"][0].as_str().unwrap();

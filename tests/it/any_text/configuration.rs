@@ -1,9 +1,9 @@
 //! Any configuration, `--set` arguments and annotations: no panic, every complaint can be shown, and what was read means the
 //! same when it is set again by `--set`. The input's parts are divided by NUL: the file's text, then one `path=value` each.
 
+use config::annotations::{self, Given};
+use config::{Config, Sources, load};
 use mackerel::annotations::PREFIX;
-use mackerel_agent_injector::config::annotations::{self, Given};
-use mackerel_agent_injector::config::{Config, Sources, load};
 use report::{Colour, Diagnostic, Renderer};
 
 pub(crate) fn hold(text: &str) {

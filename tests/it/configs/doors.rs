@@ -2,8 +2,8 @@
 
 use super::{from_arguments, from_call, from_yaml, values};
 use crate::json_schema::schema;
+use config::{API_VERSION, Config, KIND, Origin, annotations};
 use mackerel::annotations::Annotation;
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, annotations};
 use std::collections::BTreeSet;
 
 /// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.
@@ -545,9 +545,7 @@ fn a_setting_means_the_same_by_every_door() {
             };
             let annotated = annotations::overlay(&base, &[(&key, value, 7)]).unwrap();
             assert_eq!(values(&annotated), wanted, "annotation {name}");
-            let leaf =
-                mackerel_agent_injector::config::Setting::path_of(Annotation::of(&key).unwrap())
-                    .unwrap();
+            let leaf = config::Setting::path_of(Annotation::of(&key).unwrap()).unwrap();
             assert!(
                 matches!(annotated.origin(leaf), Origin::Annotation { key: of, offset: 7, .. } if *of == key)
             );
@@ -591,8 +589,7 @@ fn every_setting_is_tried_by_every_door() {
     let unasked: Vec<&Annotation> = Annotation::ALL
         .iter()
         .filter(|annotation| {
-            mackerel_agent_injector::config::Setting::path_of(**annotation).is_some()
-                && !by_annotation(annotation)
+            config::Setting::path_of(**annotation).is_some() && !by_annotation(annotation)
         })
         .collect();
     assert!(unasked.is_empty(), "{unasked:?}");

@@ -6,7 +6,7 @@ mod doors;
 pub(crate) use doors::DOORS;
 
 use crate::json_schema::{broken, schema};
-use mackerel_agent_injector::config::{API_VERSION, Config, EXAMPLE, KIND, Origin, Sources, load};
+use config::{API_VERSION, Config, EXAMPLE, KIND, Origin, Sources, load};
 use report::{Colour, Renderer};
 use serde_json::{Value, json};
 use std::fs;

@@ -5,8 +5,8 @@
 use super::configuration::{self, SettingEntry};
 use super::page::root;
 use crate::laws;
+use config::annotations::{overlay, request};
 use mackerel::annotations::Annotation;
-use mackerel_agent_injector::config::annotations::{overlay, request};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -175,7 +175,7 @@ fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String 
             words.full_stop
         )
         .unwrap();
-        if let Some(path) = mackerel_agent_injector::config::Setting::path_of(*annotation) {
+        if let Some(path) = config::Setting::path_of(*annotation) {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
             // What is before the default, the annotation's sentence has said; what is behind it, the configuration's page says.

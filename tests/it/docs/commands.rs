@@ -6,7 +6,7 @@
 use super::page::{self, CodeBlock, Page, root};
 use crate::program::Folder;
 use crate::tools;
-use mackerel_agent_injector::config::{Sources, load};
+use config::{Sources, load};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};

@@ -28,9 +28,9 @@ impl SettingEntry {
     }
 
     fn annotation(&self) -> Option<&'static str> {
-        let found = Annotation::ALL.iter().find(|annotation| {
-            mackerel_agent_injector::config::Setting::path_of(**annotation) == Some(&self.path)
-        });
+        let found = Annotation::ALL
+            .iter()
+            .find(|annotation| config::Setting::path_of(**annotation) == Some(&self.path));
         found.map(|annotation| annotation.name())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Tape;
 use crate::laws;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 
 /// A configuration, and its text.
 pub(crate) fn configuration(tape: &mut Tape<'_>) -> (Config, String) {

@@ -9,7 +9,7 @@ use crate::corpus::Files;
 use crate::examples::{EXAMPLES, Shown};
 use crate::laws::{self, INJECT};
 use crate::parallel::for_each;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{Direction, inject};
 use serde_json::json;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use super::cluster::{Cluster, cluster};
 use crate::laws::{INJECT, UNINJECT, of_spec};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::inject;
 use report::Reason;
 use serde_json::json;

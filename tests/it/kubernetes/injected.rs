@@ -2,7 +2,7 @@
 
 use crate::kubernetes::cluster::without_identity;
 use crate::laws::{self, carries_record};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::{
     ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
 };

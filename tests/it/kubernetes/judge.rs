@@ -2,7 +2,7 @@
 
 use super::cluster::{Cluster, DryRunAnswer, RESTRICTED, SILENT, UNENFORCED, collection};
 use super::injected::{InjectedPair, completed, hardened};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

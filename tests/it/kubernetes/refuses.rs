@@ -6,7 +6,7 @@ use super::injected::pairs;
 use crate::configs::from_arguments;
 use crate::laws::INJECT;
 use crate::program::Folder;
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Sources, load};
+use config::{API_VERSION, Config, KIND, Sources, load};
 use serde_json::{Value, json};
 
 /// Settings below `agent` that the API server refuses.

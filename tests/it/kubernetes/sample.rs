@@ -9,7 +9,7 @@ use crate::cases;
 use crate::corpus::{self, Files};
 use crate::laws::{INJECT, of_spec};
 use crate::parallel::for_each;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::inject;
 use report::Reason;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,7 @@ use super::cluster::{ApiVerdict, Cluster, Run, cluster, collection, without_iden
 use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use crate::parallel::for_each;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::inject;
 use report::Reason;
 use serde_json::{Map, Value, json};

@@ -5,7 +5,7 @@ use super::published;
 use super::static_program::root;
 use crate::json_schema::{broken, schema};
 use crate::kubernetes::cluster::{ApiVerdict, cluster};
-use mackerel_agent_injector::config::{API_VERSION, KIND};
+use config::{API_VERSION, KIND};
 use serde_json::{Map, Value, json};
 use std::fs;
 

@@ -3,7 +3,7 @@
 use super::static_program::{root, script};
 use crate::program::Folder;
 use crate::tools;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use serde_yaml::Value;
 use std::collections::BTreeSet;
 use std::fs;

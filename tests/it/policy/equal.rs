@@ -8,7 +8,7 @@ use crate::generators::{self, Tape};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED};
 use crate::kubernetes::injected::{hardened, templates};
 use crate::laws::{INJECT, configuration};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use proptest::prelude::{Strategy as _, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;

@@ -4,8 +4,8 @@ use super::equal::READ;
 use super::tally::{Subject, Tally};
 use super::{PREFIX, Policy, Settings, agents, plain_pod, reported};
 use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT};
+use config::Config;
 use mackerel::annotations::Annotation;
-use mackerel_agent_injector::config::Config;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

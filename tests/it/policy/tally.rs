@@ -6,7 +6,7 @@ use crate::kubernetes::injected::{comparable, pairs};
 use crate::kubernetes::judge::nothing_is_wrong;
 use crate::laws::{INJECT, carries_record};
 use crate::parallel::for_each;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::inject;
 use report::{Class, Reason};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use crate::kubernetes::injected::{comparable, pairs};
 use crate::laws::{INJECT, carries_record};
 use crate::parallel::for_each;
 use crate::webhook::server::{scaled, until};
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use mackerel_agent_injector::injector::Options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::helms;
 use super::release::{NAME, Release, deployment, pod};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
 use crate::laws::INJECT;
-use mackerel_agent_injector::config::Config;
+use config::Config;
 use report::Reason;
 use serde_json::{Value, json};
 

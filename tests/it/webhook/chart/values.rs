@@ -5,7 +5,7 @@ use super::{
     root, run,
 };
 use crate::json_schema::schema;
-use mackerel_agent_injector::config::{Sources, load};
+use config::{Sources, load};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
