@@ -8,17 +8,9 @@
 //! Pointers are JSON Pointers (RFC 6901).
 
 pub mod admission;
-mod agent;
-mod checks;
-mod decide;
-mod engine;
 mod explain;
-mod inject;
-pub mod injector;
-mod options;
 pub mod policy;
 mod rbac;
-mod reconcile;
 pub mod status;
 #[cfg(all(unix, feature = "webhook"))]
 pub mod webhook;

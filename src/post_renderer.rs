@@ -3,8 +3,8 @@
 //! Its stream differs from others in one point: Helm 4 treats blank output as a failure, but the input is blank for a chart
 //! without objects, and with `helm template --output-dir` of Helm 3.
 
-use crate::injector::{Injection, Options, inject};
 use config::Config;
+use injector::{Injection, Options, inject};
 use yaml_json_patch::edit::Edit;
 
 /// The output for a blank stream.

@@ -2,8 +2,8 @@
 //! than its input and output.
 
 use config::{API_VERSION, Config, KIND, Sources, load};
+use injector::{Direction, ForeignAgents, Options, inject};
 use mackerel_agent_injector::admission::{Hook, Reviewer};
-use mackerel_agent_injector::injector::{Direction, ForeignAgents, Options, inject};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ mod streams;
 
 use clock::{Of, Taken, timed};
 use config::Config;
-use mackerel_agent_injector::injector::{Options, inject};
+use injector::{Options, inject};
 use peers::Peer;
 use report::Reason;
 use serde::Deserialize as _;

@@ -2,7 +2,7 @@
 
 use crate::streams::{Form, Random, Stream};
 use config::Config;
-use mackerel_agent_injector::injector::{Options, inject};
+use injector::{Options, inject};
 use report::{Class, Reason};
 use serde::Deserialize as _;
 use std::fs;

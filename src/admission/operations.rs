@@ -2,7 +2,7 @@
 
 use crate::admission::findings::Findings;
 use crate::admission::verdict::Verdict;
-use crate::injector::TemplatePatch;
+use injector::TemplatePatch;
 use manifest::ItemCache;
 use report::Finding;
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use crate::admission::operations;
 use crate::admission::reviewer::Reviewer;
 use crate::admission::verdict::Verdict;
-use crate::injector::{
+use injector::{
     AgentPlace, ComponentKind, Decision, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, UneditableChange, copied_record, decide,
 };

@@ -4,10 +4,8 @@ use crate::admission::Hook;
 use crate::admission::response::{self, Answer};
 use crate::admission::review::{self, AdmissionRequest, Malformed};
 use crate::admission::verdict::{Review, Verdict};
-use crate::injector::{
-    Agents, DecisionContext, Options, RecordCache, SeverityPolicy, asks_for_nothing,
-};
 use config::{Config, InjectionMode, OnError, Spec};
+use injector::{Agents, DecisionContext, Options, RecordCache, SeverityPolicy, asks_for_nothing};
 use manifest::{Resource, resources};
 use report::{Finding, Reason};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::admission::operations;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::reviewer::Reviewer;
 use crate::admission::verdict::Verdict;
-use crate::injector::{
+use injector::{
     AgentPlace, Decision, DecisionReport, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, copied_record, decide,
 };

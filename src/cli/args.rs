@@ -1,12 +1,12 @@
 //! The arguments.
 
 use crate::cli::wait_for::duration;
-use crate::injector::Endpoint;
 #[cfg(all(unix, feature = "webhook"))]
 use crate::webhook::log::LogFormat;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use config::LabelSelector;
+use injector::Endpoint;
 #[cfg(all(unix, feature = "webhook"))]
 use rustls::pki_types::ServerName;
 #[cfg(all(unix, feature = "webhook"))]

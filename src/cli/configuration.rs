@@ -10,9 +10,9 @@ use crate::cli::input::{
 use crate::cli::messages::Messages;
 use crate::cli::usage::{shell_words, words_without_paths};
 use crate::cli::{AlreadyReported, stdout, variable};
-use crate::injector::SeverityPolicy;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use config::{Base, Config, ConfigReader, EXAMPLE, KIND, SCHEMA, Sources};
+use injector::SeverityPolicy;
 use report::{Diagnostic, Finding, Medium, Reason, enumeration, shell_word, visible};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -1,6 +1,6 @@
 //! Reads stdin and files as UTF-8 text.
 
-pub use crate::injector::STDIN;
+pub use injector::STDIN;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

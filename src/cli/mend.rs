@@ -7,7 +7,7 @@ use crate::cli::find_config::relative;
 use crate::cli::kustomizations::Injector;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::usage::shell_words;
-use crate::injector::{Direction, ForeignAgents, HandEdits, Row};
+use injector::{Direction, ForeignAgents, HandEdits, Row};
 use report::{Reason, shell_argument, shell_word};
 use std::collections::HashSet;
 use std::path::Path;

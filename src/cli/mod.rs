@@ -43,13 +43,11 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::injector::{
-    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
-};
 use args::{
     Adoption, BuildArgs, Cli, Command, Common, ExplainArgs, InjectArgs, LOG_FILE_VARIABLE, Output,
 };
 use config::{Config, ConfigReader};
+use injector::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use messages::{Messages, Verbosity};
 use report::BUG;
 use run::{EntryPoint, ExplainRequest, OutputMode, RunContext, RunRequest};

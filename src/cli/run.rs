@@ -1,8 +1,8 @@
 //! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
 
 use crate::cli::args::{BuildArgs, Common, ExplainArgs, ExplainFormat, InjectArgs, Output};
-use crate::injector::{Options, SeverityPolicy, Tense};
 use config::Config;
+use injector::{Options, SeverityPolicy, Tense};
 use std::path::PathBuf;
 use std::thread;
 

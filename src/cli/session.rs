@@ -7,12 +7,12 @@ use crate::cli::mend::rbac_command;
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diff;
-use crate::injector::{
+use crate::rbac::Grants;
+use config::Origin;
+use injector::{
     Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row, Unmatched,
     Warnings, check_inputs, idle_selection, unmatched_namespaces,
 };
-use crate::rbac::Grants;
-use config::Origin;
 use manifest::Identity;
 use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
 use serde::Serialize;

@@ -6,12 +6,12 @@ use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
-use crate::injector::{
-    Direction, Injection, Outcome, ProcessedText, Unmatched, inject, plural, unmatched_namespaces,
-};
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::post_renderer;
 use config::{Config, ConfigReader, KIND};
+use injector::{
+    Direction, Injection, Outcome, ProcessedText, Unmatched, inject, plural, unmatched_namespaces,
+};
 use report::{Cause, Diagnostic, Finding, Place, Reason, shell_word};
 use std::io;
 use std::ops::Range;

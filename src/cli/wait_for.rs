@@ -3,7 +3,7 @@
 use crate::cli::input::io_message;
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
-use crate::injector::Endpoint;
+use injector::Endpoint;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //!
 //! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
 
-use crate::injector::{Row, errors_first};
+use injector::{Row, errors_first};
 use report::{Severity, visible};
 
 /// Returns a line for each finding:

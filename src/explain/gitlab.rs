@@ -2,7 +2,7 @@
 //!
 //! Source: "Code Quality report format" in GitLab's documentation.
 
-use crate::injector::Row;
+use injector::Row;
 use report::Severity;
 use serde_json::{Value, json};
 use std::cmp::Reverse;

@@ -2,8 +2,8 @@
 //! another API version.
 
 use crate::explain::{Explanation, PlaceView};
-use crate::injector::{Outcome, Row, Subject};
 use config::API_VERSION;
+use injector::{Outcome, Row, Subject};
 use manifest::field_path;
 use report::{Class, Position, Reason, Severity};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Findings as Markdown, for the summary of a CI job. GitHub takes a summary of up to 1 MiB, so the table has an end.
 
-use crate::injector::{Row, errors_first, plural};
+use injector::{Row, errors_first, plural};
 use report::visible;
 use std::collections::BTreeSet;
 

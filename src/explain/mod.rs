@@ -14,8 +14,8 @@ pub mod text;
 pub use permissions::PermissionView;
 pub use required::Needed;
 
-use crate::injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
 use config::{Config, Origin, annotations, value_at};
+use injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
 use mackerel::annotations::{Annotation, PREFIX};
 use manifest::{Identity, field_path};
 use report::{Cause, LineCounter, Position};
@@ -74,7 +74,7 @@ impl std::fmt::Display for PlaceView<'_> {
 
 /// Explains the rows of a run: all of them, or those of one resource, with the settings of its agent. The resource is `name`,
 /// `Kind/name` or `Kind/namespace/name`. The settings are shown only if the injections have kept them, see
-/// [`Explanations`](crate::injector::Explanations).
+/// [`Explanations`](injector::Explanations).
 pub fn explain<'i>(
     inputs: Inputs<'_, 'i>,
     rows: impl Iterator<Item = Row<'i>>,

@@ -1,9 +1,9 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
 use crate::explain::Inputs;
-use crate::injector::{KubeletAccess, Outcome};
 use crate::rbac;
 use config::{Namespace, ObjectName};
+use injector::{KubeletAccess, Outcome};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

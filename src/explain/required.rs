@@ -1,8 +1,8 @@
 //! Objects that must exist before the injected pods start.
 
 use crate::explain::PlaceView;
-use crate::injector::{KeyRef, Presence, Requirement};
 use config::Namespace;
+use injector::{KeyRef, Presence, Requirement};
 use report::enumeration;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
-use crate::injector::{Row, errors_first};
+use injector::{Row, errors_first};
 use report::{Class, Reason, Severity};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! The containers of `explain --resource`: the settings that are not defaults, with their places, and the container.
 
 use crate::explain::{Because, Explanation, origin};
-use crate::injector::{Outcome, Row, Waiting};
 use config::{Config, Origin};
+use injector::{Outcome, Row, Waiting};
 use manifest::{ContainerList, document, field_path};
 use serde::Serialize;
 use serde_json::{Value, json};

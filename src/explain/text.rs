@@ -3,7 +3,7 @@
 use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::settings::ContainerView;
 use crate::explain::{Because, Explanation, PermissionView};
-use crate::injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
+use injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
 use report::visible;
 use serde_json::Value;
 

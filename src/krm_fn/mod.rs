@@ -6,10 +6,8 @@ mod results;
 
 pub(crate) use function_config::FunctionConfig;
 
-use crate::injector::{
-    Direction, Injection, Options, Row, STDIN, Tense, errors_first, inject_list,
-};
 use config::{Config, KIND};
+use injector::{Direction, Injection, Options, Row, STDIN, Tense, errors_first, inject_list};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use manifest::prefilter::is_empty;
@@ -442,7 +440,7 @@ fn is_resource_list(tree: &Tree<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::injector::{InjectedComponents, Outcome, Remark};
+    use injector::{InjectedComponents, Outcome, Remark};
     use manifest::Identity;
     use report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;

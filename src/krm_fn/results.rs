@@ -1,6 +1,6 @@
 //! Findings as the `results` of a ResourceList.
 
-use crate::injector::{Row, Subject};
+use injector::{Row, Subject};
 use manifest::field_path;
 use report::{Reason, visible};
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub(super) fn lines(row: &Row<'_>, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::injector::{Remark, SeverityPolicy};
+    use injector::{Remark, SeverityPolicy};
     use manifest::Identity;
     use report::Finding;
     use serde_json::json;

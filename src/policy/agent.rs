@@ -1,10 +1,10 @@
 //! The agent as the engine that injects files renders it, for each shape of a pod.
 
-use crate::injector::{AgentResources, AgentShape, Agents, Component, Record, Token};
 use crate::policy::cel::{self, Named};
 use crate::policy::choice::{Chooser, Rendered};
 use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
 use config::{Config, KubernetesVersion, Qos, SidecarKind};
+use injector::{AgentResources, AgentShape, Agents, Component, Record, Token};
 use mackerel::names::{Sidecar, TOKEN_FOLDER, Volume};
 use manifest::{ContainerList, qos};
 use serde_json::{Value, json};

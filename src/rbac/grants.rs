@@ -2,8 +2,8 @@
 //!
 //! `invalid-name`, `nodes-proxy`: permissions that the command `rbac` leaves out, or should not grant unseen.
 
-use crate::injector::{KubeletAccess, LESS, Outcome, PERMITS, RbacSubject};
 use config::{Config, KubernetesVersion, Namespace, ObjectName};
+use injector::{KubeletAccess, LESS, Outcome, PERMITS, RbacSubject};
 use report::{Class, Finding, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,9 +3,9 @@
 //! Every namespace has its own pair, so that its permissions come and go with its deployment, and two deployments never
 //! write the same object. A RoleBinding is not enough: nodes belong to no namespace.
 
-use crate::injector::{KubeletAccess, PERMITS};
 use crate::rbac::Grants;
 use config::{Config, KubernetesVersion};
+use injector::{KubeletAccess, PERMITS};
 use manifest::{Location, RelatedKind, document};
 use memchr::memmem::Finder;
 use serde_json::{Value, json};

@@ -1,15 +1,15 @@
 //! The state of one pod: the decision of the webhook about it, and the status of its agent.
 
-use crate::injector::{
-    AgentResources, Agents, Component, ComponentKind, Decision, DecisionContext, DecisionReport,
-    EarlierReadings, ExistingInjection, KubeletAccess, Plan, Record, RecordError, Token,
-    copied_record, decide,
-};
 use crate::status::cause::Cause;
 use crate::status::container::{AgentStatus, agent_status};
 use crate::status::owners::{PodOwner, Workload};
 use crate::status::state::{Change, PodState};
 use config::{Config, Platform, Qos};
+use injector::{
+    AgentResources, Agents, Component, ComponentKind, Decision, DecisionContext, DecisionReport,
+    EarlierReadings, ExistingInjection, KubeletAccess, Plan, Record, RecordError, Token,
+    copied_record, decide,
+};
 use kube_core::GroupVersionKind;
 use mackerel::annotations::Annotation;
 use mackerel::names::{FARGATE_PLATFORM, INJECTED, Volume};

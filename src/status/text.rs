@@ -1,11 +1,11 @@
 //! The report as a table.
 
-use crate::injector::plural;
 use crate::status::cause::Cause;
 use crate::status::container::Restarts;
 use crate::status::next_step::NextStep;
 use crate::status::reporter::{Row, StatusReport, Summary};
 use crate::status::state::State;
+use injector::plural;
 use report::visible;
 
 /// Returns the rows, those with a problem first.

@@ -16,9 +16,7 @@
 use crate::laws::{self, configuration, others};
 use crate::parallel::for_each;
 use config::Config;
-use mackerel_agent_injector::injector::{
-    Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
-};
+use injector::{Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject};
 use manifest::Identity;
 use manifest::known_kinds::built_in_kinds;
 use report::{Class, Reason};

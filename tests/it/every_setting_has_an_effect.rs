@@ -3,7 +3,7 @@
 use crate::configs::{DOORS, values};
 use crate::laws::INJECT;
 use config::{Config, Sources, load};
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use yaml_json_patch::edit;
 
 /// Pods of every kind that a setting is about.

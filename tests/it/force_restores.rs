@@ -3,7 +3,7 @@
 use crate::cases::{self, Case};
 use crate::laws::{INJECT, applied};
 use config::Config;
-use mackerel_agent_injector::injector::{Direction, HandEdits, inject};
+use injector::{Direction, HandEdits, inject};
 use report::Reason;
 use serde_json::Value;
 use yaml_json_patch as yaml;

@@ -2,7 +2,7 @@
 
 use crate::growth::shapes::{Input, SHAPES};
 use config::Config;
-use mackerel_agent_injector::injector::{Direction, Options, inject};
+use injector::{Direction, Options, inject};
 use manifest::prefilter::prefilter;
 use manifest::{Prefilter, list};
 use yaml_json_patch as yaml;

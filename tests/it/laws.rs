@@ -4,10 +4,8 @@
 //! The fifth, that front ends agree, needs front ends: see `front_ends_agree`.
 
 use config::{Config, Sources, load};
+use injector::{Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject};
 use json_patch::Patch;
-use mackerel_agent_injector::injector::{
-    Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject,
-};
 use report::{Class, Finding, Reason};
 use serde_json::Value;
 use std::ops::Range;

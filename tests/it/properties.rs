@@ -4,7 +4,7 @@ use crate::generators::{self, Tape};
 use crate::laws;
 use crate::uninject_after_reprint;
 use config::Config;
-use mackerel_agent_injector::injector::ForeignAgents;
+use injector::ForeignAgents;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};

@@ -7,7 +7,7 @@
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent_reader};
 use config::Config;
-use mackerel_agent_injector::injector::{Outcome, inject};
+use injector::{Outcome, inject};
 use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use crate::real_tools::User;
 use crate::tools;
 use crate::uninject_after_reprint::bare;
 use config::Config;
-use mackerel_agent_injector::injector::{Direction, inject};
+use injector::{Direction, inject};
 use report::Class;
 use serde_json::Value;
 use std::fs;

@@ -3,7 +3,7 @@
 
 use crate::cases::{self, Case};
 use crate::program::{Folder, Ran};
-use mackerel_agent_injector::injector::{Direction, inject};
+use injector::{Direction, inject};
 use report::Reason;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

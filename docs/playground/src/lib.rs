@@ -1,7 +1,7 @@
 //! The injector as the page "Try it" of both books calls it. It runs in the browser: texts in, JSON out.
 
 use config::{Config, Sources, load};
-use mackerel_agent_injector::injector::{Direction, Options, Row, errors_first};
+use injector::{Direction, Options, Row, errors_first};
 use mackerel_agent_injector::unified;
 use report::{Diagnostic, Severity};
 use serde_json::{Value, json};
@@ -50,8 +50,7 @@ fn run(manifest: &str, configuration: &str, direction: Direction) -> Value {
             return json!({"result": null, "diff": "", "findings": findings});
         }
     };
-    let injection =
-        mackerel_agent_injector::injector::inject(manifest, &config, Options::new(direction));
+    let injection = injector::inject(manifest, &config, Options::new(direction));
     let result = injection.apply(manifest).ok();
     let diff = match &result {
         Some(_) => unified(Path::new(MANIFEST), manifest, &injection.edits),

@@ -8,11 +8,11 @@ pub use summary::Ending;
 use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
 use crate::explain::required::{self, Needed};
-use crate::injector::{
+use crate::rbac;
+use injector::{
     Direction, KindCounts, KubeletAccess, Options, Outcome, Presence, ProcessedText, Requirement,
     Row, SeverityPolicy, Tense,
 };
-use crate::rbac;
 use report::{Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible};
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,8 +1,8 @@
 //! The last line of a report: the number of decisions, or of the errors that held back the output.
 
 use crate::cli::messages::{Messages, RunEnd};
-use crate::injector::{ProcessedText, Row, Tense, Warnings, plural, totals};
 use crate::rbac::Grants;
+use injector::{ProcessedText, Row, Tense, Warnings, plural, totals};
 use report::{Class, Reason, Severity};
 
 /// The end of a run.

@@ -1,7 +1,7 @@
 //! The rows of a run on the terminal: errors first, each with an excerpt of its text.
 
 use crate::cli::messages::Verbosity;
-use crate::injector::{Direction, Row, errors_first};
+use injector::{Direction, Row, errors_first};
 use memchr::memmem;
 use report::{Colour, Diagnostic, Place, Reason, Renderer, Severity};
 use std::collections::BTreeMap;

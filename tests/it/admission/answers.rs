@@ -3,8 +3,8 @@
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
 use config::Config;
+use injector::{Options, inject};
 use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
-use mackerel_agent_injector::injector::{Options, inject};
 use report::Reason;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use crate::corpus;
 use crate::kubernetes::injected::{InjectedPair, pairs};
 use crate::laws::{INJECT, carries_record};
 use config::Config;
+use injector::{Direction, ForeignAgents, HandEdits};
 use mackerel_agent_injector::admission::{Hook, Reviewer};
-use mackerel_agent_injector::injector::{Direction, ForeignAgents, HandEdits};
 use serde_json::Value;
 use std::sync::Arc;
 

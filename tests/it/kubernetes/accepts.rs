@@ -10,7 +10,7 @@ use crate::examples::{EXAMPLES, Shown};
 use crate::laws::{self, INJECT};
 use crate::parallel::for_each;
 use config::Config;
-use mackerel_agent_injector::injector::{Direction, inject};
+use injector::{Direction, inject};
 use serde_json::json;
 use std::fs;
 use std::path::Path;

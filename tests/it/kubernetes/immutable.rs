@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, cluster};
 use crate::laws::{INJECT, UNINJECT, of_spec};
 use config::Config;
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use report::Reason;
 use serde_json::json;
 use yaml_json_patch::edit;

@@ -3,9 +3,7 @@
 use crate::kubernetes::cluster::without_identity;
 use crate::laws::{self, carries_record};
 use config::Config;
-use mackerel_agent_injector::injector::{
-    ForeignAgents, HandEdits, Injection, Options, Outcome, inject,
-};
+use injector::{ForeignAgents, HandEdits, Injection, Options, Outcome, inject};
 use report::Class;
 use serde_json::{Value, json};
 use yaml_json_patch as yaml;

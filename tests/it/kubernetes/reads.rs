@@ -3,7 +3,7 @@
 use super::cluster::{ApiVerdict, Run, cluster, collection, without_identity};
 use super::injected::pairs;
 use crate::cases;
-use mackerel_agent_injector::injector::Direction;
+use injector::Direction;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

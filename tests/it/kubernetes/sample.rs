@@ -10,7 +10,7 @@ use crate::corpus::{self, Files};
 use crate::laws::{INJECT, of_spec};
 use crate::parallel::for_each;
 use config::Config;
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -7,7 +7,7 @@ use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use crate::parallel::for_each;
 use config::Config;
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

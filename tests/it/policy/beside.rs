@@ -6,7 +6,7 @@ use crate::kubernetes::injected::comparable;
 use crate::parallel::for_each;
 #[cfg(feature = "webhook")]
 use crate::webhook::api_server::Webhook;
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use serde_json::{Value, json};
 use yaml_json_patch::edit;
 

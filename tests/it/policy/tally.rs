@@ -7,7 +7,7 @@ use crate::kubernetes::judge::nothing_is_wrong;
 use crate::laws::{INJECT, carries_record};
 use crate::parallel::for_each;
 use config::Config;
-use mackerel_agent_injector::injector::inject;
+use injector::inject;
 use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ use super::{SERVICE, Webhook, has_agent, plain_pod};
 use crate::kubernetes::cluster::{ApiVerdict, Run};
 use crate::webhook::server::{Server, until};
 use config::Config;
+use injector::{Options, inject};
 use k8s_openapi::ByteString;
-use mackerel_agent_injector::injector::{Options, inject};
 use report::Reason;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use crate::laws::{INJECT, carries_record};
 use crate::parallel::for_each;
 use crate::webhook::server::{scaled, until};
 use config::Config;
-use mackerel_agent_injector::injector::Options;
+use injector::Options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

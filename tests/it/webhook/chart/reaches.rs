@@ -279,12 +279,11 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
         let mut pod = web.clone();
         pod["spec"]["containers"][0] =
             json!({"name": "a", "image": image, "env": [{"name": variable, "value": "a"}]});
-        let decision =
-            mackerel_agent_injector::injector::inject(&pod.to_string(), &Config::default(), INJECT)
-                .outcomes
-                .remove(0)
-                .decision
-                .reason;
+        let decision = injector::inject(&pod.to_string(), &Config::default(), INJECT)
+            .outcomes
+            .remove(0)
+            .decision
+            .reason;
         assert_eq!(warned(&pod), decision != Reason::AgentPresent, "{pod}");
     }
     let with = |spec: Value| {

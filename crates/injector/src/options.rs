@@ -119,7 +119,7 @@ impl Tense {
 /// Options of a run that are not part of the configuration. Default: inject, and respect the edits and agents of others.
 ///
 /// ```
-/// use mackerel_agent_injector::injector::{Direction, HandEdits, Options};
+/// use injector::{Direction, HandEdits, Options};
 ///
 /// let mut options = Options::new(Direction::Uninject);
 /// options.hand_edits = HandEdits::Overwrite;

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use config::Config;
-//! use mackerel_agent_injector::injector::{Options, inject};
+//! use injector::{Options, inject};
 //! use report::{Class, Reason};
 //!
 //! let manifest = "\

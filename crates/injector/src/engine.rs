@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use config::Config;
-//! use mackerel_agent_injector::injector::{Direction, Options, inject};
+//! use injector::{Direction, Options, inject};
 //! use report::Reason;
 //!
 //! let manifest = r#"apiVersion: apps/v1
