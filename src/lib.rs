@@ -7,7 +7,6 @@
 //! Offsets and ranges are bytes of the text that was given, from 0; lines and columns count from 1, columns in characters.
 //! Pointers are JSON Pointers (RFC 6901).
 
-pub mod admission;
 mod explain;
 pub mod policy;
 mod rbac;

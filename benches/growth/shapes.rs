@@ -1,9 +1,9 @@
 //! Shapes of input that the author of a manifest, an annotation or a configuration can multiply. The work for each must grow no faster
 //! than its input and output.
 
+use admission::{Hook, Reviewer};
 use config::{API_VERSION, Config, KIND, Sources, load};
 use injector::{Direction, ForeignAgents, Options, inject};
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The webhook's handler: an AdmissionReview in, the answer out, without a network.
 
 use crate::clock::{Of, timed};
+use admission::{Hook, Reviewer};
 use config::Config;
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;

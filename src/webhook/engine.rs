@@ -1,10 +1,10 @@
 //! Decisions about reviews: those of one size never wait for larger ones. A panic ends one review, not the server.
 
-use crate::admission::{Answer, Hook, Malformed, Reviewer, Subject};
 use crate::webhook::current::Current;
 use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
 use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
+use admission::{Answer, Hook, Malformed, Reviewer, Subject};
 use config::Config;
 use report::visible;
 use std::cell::RefCell;
@@ -230,7 +230,7 @@ impl Worker {
             Err(_) => {
                 // The panic may have left the reviewer half changed.
                 self.forget(self.config.get());
-                crate::admission::fault(body, log::last_panic())
+                admission::fault(body, log::last_panic())
             }
         };
         let Answer {

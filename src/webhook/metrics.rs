@@ -1,7 +1,7 @@
 //! Metrics, in the text format of OpenMetrics.
 
-use crate::admission::Hook;
 use crate::webhook::log;
+use admission::Hook;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

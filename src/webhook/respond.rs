@@ -1,10 +1,10 @@
 //! Requests to the hooks, and their HTTP status.
 
-use crate::admission::Hook;
 use crate::webhook::connection::{Connection, Phase};
 use crate::webhook::engine::{Engine, Reply, Review, Unanswered};
 use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
 use crate::webhook::metrics::{Limit, Metrics};
+use admission::Hook;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{

@@ -2,9 +2,9 @@
 
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use admission::{Hook, Reviewer, fault};
 use config::Config;
 use injector::{Options, inject};
-use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
 use report::Reason;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use admission::Hook;
 use config::Config;
-use mackerel_agent_injector::admission::Hook;
 use serde_json::{Value, json};
 
 const AGENT: &str = "mackerel-container-agent";

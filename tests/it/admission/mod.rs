@@ -6,9 +6,9 @@ pub(crate) mod pods;
 mod unread;
 mod warnings;
 
+use admission::{Answer, Hook, Reviewer};
 use config::Config;
 use json_patch::Patch;
-use mackerel_agent_injector::admission::{Answer, Hook, Reviewer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use crate::cases;
 use crate::corpus;
 use crate::kubernetes::injected::{InjectedPair, pairs};
 use crate::laws::{INJECT, carries_record};
+use admission::{Hook, Reviewer};
 use config::Config;
 use injector::{Direction, ForeignAgents, HandEdits};
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::Value;
 use std::sync::Arc;
 

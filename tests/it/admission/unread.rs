@@ -3,8 +3,8 @@
 use crate::admission::answers::{annotated, containers, deployment, pod};
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use admission::{Hook, Reviewer};
 use config::Config;
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

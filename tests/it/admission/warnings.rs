@@ -3,9 +3,9 @@
 use super::answers::{annotated, deployment, pod};
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
+use admission::Hook;
 use config::Config;
 use mackerel::annotations::Annotation;
-use mackerel_agent_injector::admission::Hook;
 use serde_json::{Value, json};
 
 #[test]

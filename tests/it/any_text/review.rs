@@ -1,8 +1,8 @@
 //! Any body of a review: no panic, an answer that the API server can read, and a patch that applies to the object.
 
+use admission::{Hook, Reviewer};
 use config::Config;
 use json_patch::Patch;
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use crate::kubernetes::injected::{InjectedPair, pairs};
 use crate::laws::{INJECT, carries_record};
 use crate::program::Folder;
 use crate::{cases, corpus};
+use admission::{Hook, Reviewer};
 use config::Config;
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

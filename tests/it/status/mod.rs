@@ -9,8 +9,8 @@ mod report;
 
 use crate::admission::{answer_of, patched, review};
 use crate::program::{Folder, Ran};
+use admission::{Hook, Reviewer};
 use config::{Config, Sources, load};
-use mackerel_agent_injector::admission::{Hook, Reviewer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

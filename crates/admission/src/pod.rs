@@ -1,8 +1,8 @@
 //! `/mutate`: a pod that is being created.
 
-use crate::admission::operations;
-use crate::admission::reviewer::Reviewer;
-use crate::admission::verdict::Verdict;
+use crate::operations;
+use crate::reviewer::Reviewer;
+use crate::verdict::Verdict;
 use injector::{
     AgentPlace, ComponentKind, Decision, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, UneditableChange, copied_record, decide,

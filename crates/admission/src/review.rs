@@ -1,6 +1,6 @@
 //! The AdmissionReview that the API server sends.
 
-use crate::admission::Hook;
+use crate::Hook;
 use kube_core::TypeMeta;
 use report::{Finding, Reason};
 use serde::Deserialize;

@@ -1,10 +1,10 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
-use crate::admission::findings::Findings;
-use crate::admission::operations;
-use crate::admission::review::AdmissionRequest;
-use crate::admission::reviewer::Reviewer;
-use crate::admission::verdict::Verdict;
+use crate::findings::Findings;
+use crate::operations;
+use crate::review::AdmissionRequest;
+use crate::reviewer::Reviewer;
+use crate::verdict::Verdict;
 use injector::{
     AgentPlace, Decision, DecisionReport, EarlierReadings, ExistingInjection, PatchTarget, Plan,
     TemplatePatch, copied_record, decide,

@@ -1,6 +1,6 @@
 //! The verdict on an object, before it is an answer.
 
-use crate::admission::findings::Findings;
+use crate::findings::Findings;
 use json_patch::Patch;
 use report::Finding;
 

@@ -1,7 +1,7 @@
 //! Admission reviews: the bytes of an AdmissionReview in, the answer out. No I/O, no HTTP.
 //!
 //! ```
-//! use mackerel_agent_injector::admission::{Hook, Reviewer};
+//! use admission::{Hook, Reviewer};
 //! use config::Config;
 //! use std::sync::Arc;
 //!

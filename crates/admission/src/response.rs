@@ -1,8 +1,8 @@
 //! The answer to an AdmissionReview.
 
-use crate::admission::findings::{Findings, warning};
-use crate::admission::review::AdmissionRequest;
-use crate::admission::verdict::{Review, Verdict};
+use crate::findings::{Findings, warning};
+use crate::review::AdmissionRequest;
+use crate::verdict::{Review, Verdict};
 use config::OnError;
 use json_patch::Patch;
 use k8s_openapi::ByteString;

@@ -1,7 +1,7 @@
 //! The check of a patch against the object: one that does not apply rejects the pod, even under `failurePolicy: Ignore`.
 
-use crate::admission::findings::Findings;
-use crate::admission::verdict::Verdict;
+use crate::findings::Findings;
+use crate::verdict::Verdict;
 use injector::TemplatePatch;
 use manifest::ItemCache;
 use report::Finding;

@@ -1,9 +1,9 @@
 //! Reviews under one configuration.
 
-use crate::admission::Hook;
-use crate::admission::response::{self, Answer};
-use crate::admission::review::{self, AdmissionRequest, Malformed};
-use crate::admission::verdict::{Review, Verdict};
+use crate::Hook;
+use crate::response::{self, Answer};
+use crate::review::{self, AdmissionRequest, Malformed};
+use crate::verdict::{Review, Verdict};
 use config::{Config, InjectionMode, OnError, Spec};
 use injector::{Agents, DecisionContext, Options, RecordCache, SeverityPolicy, asks_for_nothing};
 use manifest::{Resource, resources};
