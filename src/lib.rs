@@ -8,7 +8,6 @@
 //! Pointers are JSON Pointers (RFC 6901).
 
 mod explain;
-pub mod policy;
 mod rbac;
 pub mod status;
 #[cfg(all(unix, feature = "webhook"))]

@@ -3,8 +3,8 @@
 use crate::cli::args::{Common, PolicyArgs};
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
-use crate::policy::{PolicyRequest, policies};
 use config::{ConfigReader, ObjectName};
+use policy::{PolicyRequest, policies};
 use std::path::Path;
 
 /// The most characters of a label's value.

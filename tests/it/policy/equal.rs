@@ -76,8 +76,7 @@ pub(super) fn subjects(pods: &[NamedPod], policy: &Policy, config: &Config) -> V
 #[test]
 fn pods_of_the_corpus() {
     let count = if is_long() { usize::MAX } else { SAMPLE };
-    let Some(pods) = corpus_pods("mackerel_agent_injector::policy::pods_of_the_corpus", count)
-    else {
+    let Some(pods) = corpus_pods("policy::pods_of_the_corpus", count) else {
         return;
     };
     let Some(policy) = Policy::apply("policy-corpus", &Settings::default()) else {

@@ -98,7 +98,7 @@ fn the_policies_of_configurations() {
     }
     assert!(
         changed.is_empty(),
-        "`UPDATE_EXPECTED=1 cargo test --test it mackerel_agent_injector::policy::printed` writes {changed:?} anew"
+        "`UPDATE_EXPECTED=1 cargo test --test it policy::printed` writes {changed:?} anew"
     );
 }
 

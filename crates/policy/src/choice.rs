@@ -1,6 +1,6 @@
 //! One expression for many rendered values: where they are the same it is a literal, and where they differ it chooses.
 
-use crate::policy::cel;
+use crate::cel;
 use serde_json::Value;
 use std::cmp::Reverse;
 

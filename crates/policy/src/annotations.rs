@@ -1,7 +1,7 @@
 //! The annotations about which the policy decides. A pod with another one that changes the agent is left alone.
 
-use crate::policy::cel;
-use crate::policy::conditions::ANNOTATIONS;
+use crate::cel;
+use crate::conditions::ANNOTATIONS;
 use config::{Config, WarningId};
 use mackerel::annotations::{Annotation, PREFIX};
 use report::Reason;

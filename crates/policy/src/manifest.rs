@@ -1,7 +1,7 @@
 //! The manifests of the policies.
 
-use crate::policy::cel::{self, Named};
-use crate::policy::error::{MAX_EXPRESSION, PolicyError};
+use crate::cel::{self, Named};
+use crate::error::{MAX_EXPRESSION, PolicyError};
 use config::{Config, LabelSelector, Platform, SYSTEM_NAMESPACES, without_empty};
 use manifest::document;
 use serde_json::{Value, json};

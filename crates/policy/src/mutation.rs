@@ -1,12 +1,12 @@
 //! The MutatingAdmissionPolicy. It has one mutation: under `failurePolicy: Ignore`, a second one that fails would leave the first in
 //! place.
 
-use crate::policy::agent::{RenderedAgents, Switch};
-use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{requested, scope};
-use crate::policy::error::PolicyError;
-use crate::policy::guards::Guard;
-use crate::policy::manifest::{BoundPolicy, expression};
+use crate::agent::{RenderedAgents, Switch};
+use crate::cel::{self, Named};
+use crate::conditions::{requested, scope};
+use crate::error::PolicyError;
+use crate::guards::Guard;
+use crate::manifest::{BoundPolicy, expression};
 use config::Config;
 use mackerel::annotations::Annotation;
 use mackerel::names::INJECTED;

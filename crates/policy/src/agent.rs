@@ -1,8 +1,8 @@
 //! The agent as the engine that injects files renders it, for each shape of a pod.
 
-use crate::policy::cel::{self, Named};
-use crate::policy::choice::{Chooser, Rendered};
-use crate::policy::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
+use crate::cel::{self, Named};
+use crate::choice::{Chooser, Rendered};
+use crate::conditions::{COMPLETES, GUARANTEED, POD_RESOURCES};
 use config::{Config, KubernetesVersion, Qos, SidecarKind};
 use injector::{AgentResources, AgentShape, Agents, Component, Record, Token};
 use mackerel::names::{Sidecar, TOKEN_FOLDER, Volume};

@@ -1,6 +1,6 @@
 //! The rules of `decide` about pods that get no agent and need none, as conditions in CEL.
 
-use crate::policy::cel::{self, Named};
+use crate::cel::{self, Named};
 use config::{
     Config, Exclusion, Hooks, InjectionMode, KubernetesVersion, LabelOperator, LabelSelector,
     NamespacePattern, SidecarKind,

@@ -1,9 +1,9 @@
 //! The pods that should have the agent and that the policy leaves alone: it cannot decide about them, or the engine refuses them.
 
-use crate::policy::agent::RenderedAgents;
-use crate::policy::annotations;
-use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{FEW_ITEMS, GUARANTEED, requires_nodes};
+use crate::agent::RenderedAgents;
+use crate::annotations;
+use crate::cel::{self, Named};
+use crate::conditions::{FEW_ITEMS, GUARANTEED, requires_nodes};
 use config::{Config, Platform, Qos, Role};
 use mackerel::annotations::{Annotation, PREFIX};
 use mackerel::names::{CONTAINER, FARGATE_LABEL, FARGATE_SCHEDULER, Volume};

@@ -1,11 +1,11 @@
 //! The ValidatingAdmissionPolicies about pods that should have the agent and have none.
 
-use crate::policy::annotations;
-use crate::policy::cel::{self, Named};
-use crate::policy::conditions::{ANNOTATIONS, requested, scope};
-use crate::policy::error::PolicyError;
-use crate::policy::guards::{FEW_ITEMS_NAME, Guard, WAITS_FOR_NOTHING};
-use crate::policy::manifest::{BoundPolicy, expression};
+use crate::annotations;
+use crate::cel::{self, Named};
+use crate::conditions::{ANNOTATIONS, requested, scope};
+use crate::error::PolicyError;
+use crate::guards::{FEW_ITEMS_NAME, Guard, WAITS_FOR_NOTHING};
+use crate::manifest::{BoundPolicy, expression};
 use config::{Config, OnError};
 use mackerel::annotations::Annotation;
 use serde_json::{Value, json};
