@@ -9,7 +9,6 @@
 
 mod explain;
 mod rbac;
-pub mod status;
 #[cfg(all(unix, feature = "webhook"))]
 pub mod webhook;
 

@@ -4,8 +4,8 @@
 use admission::{Hook, Reviewer};
 use config::{API_VERSION, Config, KIND, Sources, load};
 use injector::{Direction, ForeignAgents, Options, inject};
-use mackerel_agent_injector::status::report;
 use serde_json::{Value, json};
+use status::report;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use crate::cli::input::{STDIN, read_stdin, read_text};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::krm_fn::is_call;
-use crate::status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use config::{Config, ConfigReader};
 use report::{Diagnostic, Place, visible_json};
+use status::{State, StatusError, StatusReport, report_on_namespaces, text};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! The next step for the pods of a workload.
 
-use crate::status::owners::{PodOwner, Rollout, Workload};
+use crate::owners::{PodOwner, Rollout, Workload};
 use manifest::{Container, Resource};
 use serde::Serialize;
 

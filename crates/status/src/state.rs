@@ -1,9 +1,9 @@
 //! The states of a pod with regard to the agent.
 
-use crate::status::cause::Cause;
-use crate::status::container::{NotReady, Restarts};
-use crate::status::next_step::NextStep;
-use crate::status::owners::{Origin, PodOwner, Rollout, Workload};
+use crate::cause::Cause;
+use crate::container::{NotReady, Restarts};
+use crate::next_step::NextStep;
+use crate::owners::{Origin, PodOwner, Rollout, Workload};
 use manifest::{Container, Resource};
 use report::Finding;
 use serde::Serialize;

@@ -1,10 +1,10 @@
 //! The report as a table.
 
-use crate::status::cause::Cause;
-use crate::status::container::Restarts;
-use crate::status::next_step::NextStep;
-use crate::status::reporter::{Row, StatusReport, Summary};
-use crate::status::state::State;
+use crate::cause::Cause;
+use crate::container::Restarts;
+use crate::next_step::NextStep;
+use crate::reporter::{Row, StatusReport, Summary};
+use crate::state::State;
 use injector::plural;
 use report::visible;
 

@@ -1,6 +1,6 @@
 //! The container of the agent in the status of a pod, as the kubelet, the scheduler and the node lifecycle controller write it.
 
-use crate::status::cause::Cause;
+use crate::cause::Cause;
 use manifest::{Container, ContainerList};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};

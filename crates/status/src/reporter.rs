@@ -1,12 +1,12 @@
 //! The report on the pods of some texts.
 
-use crate::status::cause::Cause;
-use crate::status::container::{Restarts, runs};
-use crate::status::next_step::NextStep;
-use crate::status::owners::{Objects, Workload};
-use crate::status::pod::{PodReader, counts};
-use crate::status::read::{Piece, pieces};
-use crate::status::state::State;
+use crate::cause::Cause;
+use crate::container::{Restarts, runs};
+use crate::next_step::NextStep;
+use crate::owners::{Objects, Workload};
+use crate::pod::{PodReader, counts};
+use crate::read::{Piece, pieces};
+use crate::state::State;
 use config::{API_VERSION, Config, LabelSelector};
 use manifest::{PodTemplate, Resource};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! The state of one pod: the decision of the webhook about it, and the status of its agent.
 
-use crate::status::cause::Cause;
-use crate::status::container::{AgentStatus, agent_status};
-use crate::status::owners::{PodOwner, Workload};
-use crate::status::state::{Change, PodState};
+use crate::cause::Cause;
+use crate::container::{AgentStatus, agent_status};
+use crate::owners::{PodOwner, Workload};
+use crate::state::{Change, PodState};
 use config::{Config, Platform, Qos};
 use injector::{
     AgentResources, Agents, Component, ComponentKind, Decision, DecisionContext, DecisionReport,
