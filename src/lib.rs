@@ -9,8 +9,6 @@
 
 mod explain;
 mod rbac;
-#[cfg(all(unix, feature = "webhook"))]
-pub mod webhook;
 
 mod diff;
 

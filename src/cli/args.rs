@@ -1,8 +1,6 @@
 //! The arguments.
 
 use crate::cli::wait_for::duration;
-#[cfg(all(unix, feature = "webhook"))]
-use crate::webhook::log::LogFormat;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use config::LabelSelector;
@@ -14,6 +12,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
+#[cfg(all(unix, feature = "webhook"))]
+use webhook::log::LogFormat;
 
 /// Names the configuration file where neither `--config` nor a functionConfig does.
 pub const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";

@@ -3,15 +3,13 @@
 use crate::cli::args::{Common, LOG_FILE_VARIABLE, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{configuration, stdout};
-use crate::webhook::issue::{CertificateRequest, issue, manifest};
-use crate::webhook::{
-    CertificateFiles, ConfigurationFile, Settings, check_authorities, log, serve,
-};
 use anyhow::Context as _;
 use config::ConfigReader;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
+use webhook::issue::{CertificateRequest, issue, manifest};
+use webhook::{CertificateFiles, ConfigurationFile, Settings, check_authorities, log, serve};
 
 /// Checks that the server is given no log file.
 ///

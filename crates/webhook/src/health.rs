@@ -1,9 +1,9 @@
 //! The plain port: `/livez`, `/readyz` and `/metrics`.
 
-use crate::webhook::certificate::Certificate;
-use crate::webhook::current::Current;
-use crate::webhook::metrics::{self, Metrics};
-use crate::webhook::respond::{plain, with_content_type};
+use crate::certificate::Certificate;
+use crate::current::Current;
+use crate::metrics::{self, Metrics};
+use crate::respond::{plain, with_content_type};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode};

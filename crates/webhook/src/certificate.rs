@@ -280,7 +280,7 @@ fn seconds(reader: BERReader<'_, '_>) -> ASN1Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::issue::{CertificateRequest, Issued, issue};
+    use crate::issue::{CertificateRequest, Issued, issue};
     use std::time::Duration;
 
     fn issued() -> Issued {

@@ -1,7 +1,7 @@
 //! The open connections of a port, and which one closes for a new one.
 
-use crate::webhook::connection::{Candidate, Connection, Phase, lock};
-use crate::webhook::limits::TICK;
+use crate::connection::{Candidate, Connection, Phase, lock};
+use crate::limits::TICK;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -150,7 +150,7 @@ impl Drop for OpenConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::connection::tests::{REQUEST, is_closing, serve};
+    use crate::connection::tests::{REQUEST, is_closing, serve};
 
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 

@@ -8,6 +8,8 @@
 //! - `reload`, `current`: certificate and configuration, read again and replaced
 //! - `limits`, `metrics`, `log`: the limits for requests, the metrics, the log
 
+#![cfg(unix)]
+
 mod certificate;
 mod connection;
 mod connections;

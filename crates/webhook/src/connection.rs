@@ -1,6 +1,6 @@
 //! One open connection: its phase, the time that a phase may take, and the class in which it closes for a new one.
 
-use crate::webhook::limits::{
+use crate::limits::{
     MAX_ANSWER_TIME, MAX_HANDSHAKE_TIME, MAX_HEAD_TIME, MAX_IDLE_TIME, MAX_NEW_DELAY, TICK,
 };
 use std::net::IpAddr;

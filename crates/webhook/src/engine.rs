@@ -1,9 +1,9 @@
 //! Decisions about reviews: those of one size never wait for larger ones. A panic ends one review, not the server.
 
-use crate::webhook::current::Current;
-use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
-use crate::webhook::log;
-use crate::webhook::metrics::InFlight;
+use crate::current::Current;
+use crate::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, Size};
+use crate::log;
+use crate::metrics::InFlight;
 use admission::{Answer, Hook, Malformed, Reviewer, Subject};
 use config::Config;
 use report::visible;
@@ -307,7 +307,7 @@ fn short(text: &str, max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::metrics::Metrics;
+    use crate::metrics::Metrics;
     use std::rc::Rc;
     use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A stream that tells its connection of bytes that came and of answers that left.
 
-use crate::webhook::connection::Connection;
+use crate::connection::Connection;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;

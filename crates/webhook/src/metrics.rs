@@ -1,6 +1,6 @@
 //! Metrics, in the text format of OpenMetrics.
 
-use crate::webhook::log;
+use crate::log;
 use admission::Hook;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

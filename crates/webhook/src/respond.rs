@@ -1,9 +1,9 @@
 //! Requests to the hooks, and their HTTP status.
 
-use crate::webhook::connection::{Connection, Phase};
-use crate::webhook::engine::{Engine, Reply, Review, Unanswered};
-use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
-use crate::webhook::metrics::{Limit, Metrics};
+use crate::connection::{Connection, Phase};
+use crate::engine::{Engine, Reply, Review, Unanswered};
+use crate::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
+use crate::metrics::{Limit, Metrics};
 use admission::Hook;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};

@@ -1,17 +1,17 @@
 //! The server: two ports, the connections of each, and the way from a signal to the end.
 
-use crate::webhook::certificate::{Certificate, Pem};
-use crate::webhook::connection::{Connection, Phase};
-use crate::webhook::connections::{Connections, OpenConnection, Opened};
-use crate::webhook::current::Current;
-use crate::webhook::engine::Engine;
-use crate::webhook::health::Health;
-use crate::webhook::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_TLS_BUFFER, TICK, connections};
-use crate::webhook::log::Throttle;
-use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
-use crate::webhook::reload::{CertificateFiles, ConfigurationFile, Reload};
-use crate::webhook::respond::Responder;
-use crate::webhook::stream::ObservedStream;
+use crate::certificate::{Certificate, Pem};
+use crate::connection::{Connection, Phase};
+use crate::connections::{Connections, OpenConnection, Opened};
+use crate::current::Current;
+use crate::engine::Engine;
+use crate::health::Health;
+use crate::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_TLS_BUFFER, TICK, connections};
+use crate::log::Throttle;
+use crate::metrics::{HandshakeFailure, Limit, Metrics};
+use crate::reload::{CertificateFiles, ConfigurationFile, Reload};
+use crate::respond::Responder;
+use crate::stream::ObservedStream;
 use anyhow::Context as _;
 use config::Config;
 use http_body_util::Full;

@@ -1,10 +1,10 @@
 //! Certificate and configuration, read again every few seconds. They are compared by content: kubelet swaps a symbolic link
 //! above mounted files, and no notification tells of that.
 
-use crate::webhook::certificate::{Certificate, Pem, Unusable};
-use crate::webhook::current::Current;
-use crate::webhook::log;
-use crate::webhook::metrics::{Metrics, ReloadSource};
+use crate::certificate::{Certificate, Pem, Unusable};
+use crate::current::Current;
+use crate::log;
+use crate::metrics::{Metrics, ReloadSource};
 use config::{Base, Config, ConfigReader, Sources, load};
 use report::{Colour, Renderer};
 use rustls::pki_types::ServerName;
@@ -228,7 +228,7 @@ impl<C: PartialEq> Seen<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::issue::{CertificateRequest, issue};
+    use crate::issue::{CertificateRequest, issue};
 
     fn pem(now: SystemTime) -> Pem {
         let issued = issue(&CertificateRequest {
