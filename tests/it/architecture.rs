@@ -1,5 +1,6 @@
-//! Imports point one way: a module names only those above it in ARCHITECTURE.md, and no two files of a folder name each other,
-//! not even through others. A folder's `mod.rs` counts with its children. Tests inside files may name anything.
+//! Rules that the compiler does not judge. Inside `injector` and the editor, a module names only those above it in `lib.rs`. No two
+//! files of a crate name each other, not even through others; a folder's `mod.rs` counts with its children. Tests inside files may name
+//! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,7 +49,7 @@ fn modules(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// The text with blanks for comments, strings and characters.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let pattern = concat!(
         r#"(?s)//[^\n]*|/\*.*?\*/"#,
         r##"|r#+".*?"#+|r"[^"]*""##,
@@ -62,7 +63,7 @@ fn code(text: &str) -> String {
 }
 
 /// The code without items behind `#[cfg(test)]`.
-fn without_tests(code: &str) -> String {
+pub(crate) fn without_tests(code: &str) -> String {
     let mut kept = String::new();
     let mut rest = code;
     while let Some(at) = rest.find("#[cfg(test)]") {
@@ -146,40 +147,34 @@ fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn source(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
-    imports(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+    imports(&root().join(folder))
 }
 
 fn top(module: &str) -> &str {
     module.split("::").next().unwrap_or_default()
 }
 
-/// The modules of a section of ARCHITECTURE.md, from its table's first column, in order.
-fn order(section: &str) -> Vec<String> {
-    let page =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
-    let (_, section) = page.split_once(&format!("\n## {section}\n")).unwrap();
-    let rows = section
-        .split("\n## ")
-        .next()
-        .unwrap()
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `"));
-    rows.map(|row| row.split(['`', '.', '/']).next().unwrap().to_owned())
+/// The modules of a crate in the order of its `lib.rs`.
+fn order(folder: &str) -> Vec<String> {
+    let root = fs::read_to_string(root().join(folder).join("lib.rs")).unwrap();
+    let module = regex_lite::Regex::new(r"(?m)^(?:pub )?mod (\w+);").unwrap();
+    module
+        .captures_iter(&root)
+        .map(|found| found[1].to_owned())
         .collect()
 }
 
 #[track_caller]
-fn assert_one_way(folder: &str, section: &str) {
-    let order = order(section);
+fn assert_one_way(folder: &str) {
+    let order = order(folder);
     let rank = |module: &str| {
         let at = order.iter().position(|known| known == top(module));
-        at.unwrap_or_else(|| {
-            panic!(
-                "ARCHITECTURE.md does not list `{}` of {folder}",
-                top(module)
-            )
-        })
+        at.unwrap_or_else(|| panic!("{folder}/lib.rs lacks `{}`", top(module)))
     };
     let mut wrong = Vec::new();
     for (module, named) in source(folder) {
@@ -218,31 +213,34 @@ fn assert_without_circles(folder: &str) {
     }
 }
 
-#[test]
-fn the_injector_names_only_what_stands_above() {
-    assert_one_way("src", "The modules, in order");
+/// The folders of sources.
+pub(crate) fn crates() -> Vec<String> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        format!("crates/{name}/src")
+    });
+    crates.chain(["src".to_owned()]).collect()
 }
 
 #[test]
-fn the_editor_names_only_what_stands_above() {
-    assert_one_way(
-        "crates/yaml-json-patch/src",
-        "The modules of yaml-json-patch, in order",
-    );
+fn a_module_names_only_what_stands_above() {
+    for folder in ["crates/injector/src", "crates/yaml-json-patch/src"] {
+        assert_one_way(folder);
+    }
 }
 
 #[test]
 fn no_files_name_each_other() {
-    assert_without_circles("src");
-    assert_without_circles("crates/yaml-json-patch/src");
+    for folder in crates() {
+        assert_without_circles(&folder);
+    }
 }
 
 #[test]
 fn no_file_is_long() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for path in ["src", "crates/yaml-json-patch/src"]
+    for path in crates()
         .iter()
-        .flat_map(|folder| files(&root.join(folder)))
+        .flat_map(|folder| files(&root().join(folder)))
     {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= 600, "{} has {lines} lines", path.display());
@@ -252,7 +250,6 @@ fn no_file_is_long() {
 /// The rule of CONTRIBUTING.md, for the first line of each doc comment.
 #[test]
 fn a_doc_comment_begins_with_a_noun_phrase_or_a_verb() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let question =
         regex_lite::Regex::new("^//[/!] (What|Where|How|Who|Whose|Whether|Of) ").unwrap();
     let mut wrong = Vec::new();
@@ -265,7 +262,7 @@ fn a_doc_comment_begins_with_a_noun_phrase_or_a_verb() {
         "docs/playground/src",
     ]
     .iter()
-    .flat_map(|folder| files(&root.join(folder)))
+    .flat_map(|folder| files(&root().join(folder)))
     {
         if path.extension().is_none_or(|extension| extension != "rs") {
             continue;

@@ -67,6 +67,7 @@ mod real_tools;
 #[cfg(unix)]
 mod secrets;
 mod settings;
+mod shown;
 #[cfg(unix)]
 mod status;
 mod threads;

@@ -86,8 +86,9 @@ mod value;
 
 mod json;
 
-pub mod lookup;
 pub mod pointer;
+
+pub mod lookup;
 
 mod documents;
 pub mod edit;
