@@ -36,7 +36,7 @@ fn no_text_for_users_has_an_unusual_phrase() {
         "krm-fn",
         "webhook",
         "src",
-        "crates/yaml-json-patch/src",
+        "crates",
     ] {
         below(&page::root().join(folder), &mut files);
     }

@@ -256,7 +256,7 @@ fn up_stops_the_server_at_a_breakpoint() {
     if !tools::on_path(&["gdb", "rust-gdb"]) {
         return;
     }
-    let file = "src/admission/response.rs";
+    let file = "crates/admission/src/response.rs";
     let source = fs::read_to_string(root().join(file)).unwrap();
     let line = source
         .lines()
