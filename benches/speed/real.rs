@@ -7,11 +7,8 @@ use report::{Class, Reason};
 use serde::Deserialize as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::corpus;
 use yaml_json_patch::documents;
-
-#[path = "../../tests/it/corpus.rs"]
-#[allow(dead_code, reason = "the suites are for the tests")]
-mod corpus;
 
 /// Documents of the corpus: those that get an agent and those that do not.
 pub(crate) struct CorpusDocuments {

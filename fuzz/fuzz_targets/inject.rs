@@ -2,7 +2,4 @@
 //! a folder of its own: give that one first.
 #![no_main]
 
-#[path = "../../tests/it/laws.rs"]
-mod laws;
-
 libfuzzer_sys::fuzz_target!(|text: &str| laws::hold_for_any_text(text));

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::root;
 
 /// The files of a folder and of the folders in it.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
@@ -145,10 +146,6 @@ fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
         .iter()
         .map(|(module, code)| (module.clone(), named(module, code)))
         .collect()
-}
-
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn source(folder: &str) -> BTreeMap<String, BTreeSet<String>> {

@@ -1,10 +1,11 @@
 //! Law 5: the same manifest and configuration give the same pods through every front end: a file, stdin as Helm prints it, and the
 //! items of a ResourceList with the configuration as functionConfig.
 
-use crate::corpus_laws::as_resource_list;
-use crate::independent_reader::{self, Template};
 use crate::program::Folder;
-use crate::{cases, generators};
+use laws::cases;
+use laws::generators;
+use laws::independent_reader::{self, Template};
+use laws::resource_list::as_resource_list;
 use proptest::prelude::{any, prop};
 use proptest::test_runner::{Config as Runs, TestRunner};
 use serde_json::Value;
@@ -67,7 +68,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
             "the file gives {refused} {file}\nthe stream gives {stream_refused} {stream}"
         )));
     }
-    let mut list = as_resource_list("doors", text)?.text;
+    let mut list = as_resource_list("doors", text)?;
     // A line of a tab alone does not move in with the others.
     independent_reader::read(&list)?;
     if let Some(configuration) = configuration {

@@ -119,7 +119,7 @@ fn what_can_be_multiplied_is_injected_without_a_fault() {
     }) {
         for direction in [Direction::Inject, Direction::Uninject] {
             let injection = inject(&text, &Config::default(), Options::new(direction));
-            assert_eq!(crate::laws::fault(&injection), None, "{}", shape.name);
+            assert_eq!(laws::fault(&injection), None, "{}", shape.name);
         }
     }
 }

@@ -3,18 +3,15 @@
 //! `SNAPSHOTS=overwrite cargo test migration` writes the expected diffs anew.
 
 use crate::docs::commands::of_page as commands;
-use crate::independent_reader;
 use crate::kubernetes::cluster::cluster;
 use crate::program::Folder;
 use crate::real_tools::copy;
+use laws::independent_reader;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use support::root;
 
 /// A copy of the examples, and the program on the PATH of a shell in it.
 fn examples() -> Folder {

@@ -1,7 +1,7 @@
 //! The command `rbac`, and the line about permissions of `inject`.
 
-use crate::independent_reader;
 use crate::program::{Folder, Ran, WEB};
+use laws::independent_reader;
 use serde_json::{Value, json};
 
 const NEW: &str = "--set=kubernetesVersion=1.33";

@@ -5,7 +5,7 @@ use config::{Config, Sources, load};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use std::fs;
-use std::path::Path;
+use support::root;
 
 /// The tests of the documents run the command and compare its output with the cut.
 #[test]
@@ -78,5 +78,5 @@ fn the_objects_for_the_cluster_are_those_that_the_agent_needs() {
 }
 
 fn read(file: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    fs::read_to_string(root().join(file)).unwrap()
 }

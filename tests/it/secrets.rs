@@ -1,11 +1,11 @@
 //! The API key stays secret: no annotation gets the value of a secret into another variable or an argument, and no error shows one.
 
-use crate::cases::{self, Case};
 use crate::kubernetes::injected::templates;
-use crate::laws::INJECT;
 use crate::program::Folder;
 use config::{API_VERSION, Config, KIND, Sources, load};
 use injector::inject;
+use laws::INJECT;
+use laws::cases::{self, Case};
 use mackerel::annotations::Annotation;
 use report::{Colour, Diagnostic, Renderer};
 use serde_json::{Value, json};

@@ -1,18 +1,18 @@
 //! `tests/settings.txt`: each setting as the container shows it, as adopting and a hand edit treat it, and the message of each value
 //! that it does not take. `UPDATE_EXPECTED=1 cargo test --test it settings` writes it anew.
 
-use crate::configs::{DOORS, from_arguments};
-use crate::json_schema::schema;
-use crate::laws::INJECT;
 use config::annotations::overlay;
 use config::{API_VERSION, Config, KIND, Sources, load};
+use configurations::json_schema::schema;
+use configurations::{DOORS, from_arguments};
 use injector::{ForeignAgents, inject};
+use laws::INJECT;
 use mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use support::root;
 use yaml_json_patch::edit;
 
 const WORKLOAD: &str = "\
@@ -227,7 +227,7 @@ fn values() -> String {
 #[test]
 fn each_setting_shows_and_refuses_as_before() {
     let actual = format!("{}{}", effects(), values());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings.txt");
+    let path = root().join("tests/settings.txt");
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, &actual).unwrap();
     }
@@ -260,9 +260,11 @@ fn each_path_that_is_written_as_text_is_one_of_a_setting() {
     let pattern = format!(r#"["`]((?:{groups})(?:\.[a-zA-Z]+)+)[\["`=]"#);
     let path = regex_lite::Regex::new(&pattern).unwrap();
     let mut wrong = Vec::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["src", "crates"].map(|folder| crate::architecture::files(&root.join(folder)));
-    for file in folders.concat() {
+    let root = root();
+    for file in crate::architecture::crates()
+        .iter()
+        .flat_map(|folder| crate::architecture::files(&root.join(folder)))
+    {
         if file.extension().is_none_or(|extension| extension != "rs")
             || file.starts_with(root.join("crates/yaml-json-patch"))
         {

@@ -1,7 +1,7 @@
 //! Several threads share a long text. What is written does not depend on their number.
 
-use crate::cases;
 use crate::program::{Folder, Ran};
+use laws::cases;
 use mackerel_agent_injector::is_call;
 use std::fmt::Write;
 use yaml_json_patch::{documents, read};

@@ -3,14 +3,13 @@
 //!
 //! A tool gets all cases in one call. Cases that a tool cannot print are listed with the reason, and tested to be so.
 
-use crate::cases;
-use crate::independent_reader;
-use crate::laws;
 use crate::real_tools::User;
 use crate::tools;
-use crate::uninject_after_reprint::bare;
 use config::Config;
 use injector::{Direction, inject};
+use laws::cases;
+use laws::independent_reader;
+use laws::reprinted::bare;
 use report::Class;
 use serde_json::Value;
 use std::fs;

@@ -1,14 +1,14 @@
 //! `tests/writers.txt`: each reason as the five writers show it: messages on stderr, `explain` as text and JSON, SARIF, GitHub's workflow
 //! commands, and the results of a function call. `UPDATE_EXPECTED=1 cargo test writers` writes it anew.
 
-use crate::cases::{self, Case};
 use crate::program::{Folder, Ran};
 use injector::{Direction, inject};
+use laws::cases::{self, Case};
 use report::Reason;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use support::root;
 
 const EXPECTED: &str = "tests/writers.txt";
 
@@ -29,7 +29,7 @@ fn every_writer_shows_every_reason() {
     for (reason, case) in &examples {
         shown(case, *reason, &mut seen);
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXPECTED);
+    let path = root().join(EXPECTED);
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(&path, &seen).unwrap();
     }

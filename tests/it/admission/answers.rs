@@ -1,10 +1,10 @@
 //! The answers, one by one.
 
 use crate::admission::{answer, patched, review};
-use crate::laws::of_spec;
 use admission::{Hook, Reviewer, fault};
 use config::Config;
 use injector::{Options, inject};
+use laws::of_spec;
 use report::Reason;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! From the original injector's webhook to this one, as docs/en/migration.md tells: each pod that asks has one agent at every step.
 
 use crate::admission::{answer, patched, review};
-use crate::laws::of_spec;
 use admission::Hook;
 use config::Config;
+use laws::of_spec;
 use serde_json::{Value, json};
 
 const AGENT: &str = "mackerel-container-agent";

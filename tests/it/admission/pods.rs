@@ -1,15 +1,15 @@
 //! Law 5 by the last front end: a pod that goes through the webhook is the pod of a manifest that was injected.
 
 use crate::admission::{answer_of, patched, review};
-use crate::cases;
-use crate::corpus;
 use crate::kubernetes::injected::{InjectedPair, pairs};
-use crate::laws::{INJECT, carries_record};
 use admission::{Hook, Reviewer};
 use config::Config;
 use injector::{Direction, ForeignAgents, HandEdits};
+use laws::cases;
+use laws::{INJECT, carries_record};
 use serde_json::Value;
 use std::sync::Arc;
+use support::corpus;
 
 /// A pod as it is compared: without the part of the record that says which lists were there before, and volumes in order of names.
 fn comparable(pod: &Value) -> Value {
@@ -17,7 +17,7 @@ fn comparable(pod: &Value) -> Value {
     if let Some(Value::String(record)) =
         pod.pointer_mut("/metadata/annotations/agent-injector.contrib.mackerel.io~1record")
     {
-        *record = crate::laws::without_parents(record);
+        *record = laws::without_parents(record);
     }
     if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
         volumes.sort_by_key(|volume| volume["name"].as_str().unwrap_or_default().to_owned());

@@ -2,9 +2,9 @@
 
 use crate::admission::answers::{annotated, containers, deployment, pod};
 use crate::admission::{answer, patched, review};
-use crate::laws::of_spec;
 use admission::{Hook, Reviewer};
 use config::Config;
+use laws::of_spec;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

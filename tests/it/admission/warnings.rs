@@ -2,9 +2,9 @@
 
 use super::answers::{annotated, deployment, pod};
 use crate::admission::{answer, patched, review};
-use crate::laws::of_spec;
 use admission::Hook;
 use config::Config;
+use laws::of_spec;
 use mackerel::annotations::Annotation;
 use serde_json::{Value, json};
 

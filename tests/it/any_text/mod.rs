@@ -4,13 +4,11 @@ mod configuration;
 mod reader;
 mod review;
 
-use crate::corpus::Files;
-use std::path::Path;
+use support::corpus::Files;
+use support::root;
 
 fn seeds(target: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/seeds")
-        .join(target);
+    let folder = root().join("fuzz/seeds").join(target);
     let texts: Vec<String> = Files::below(&folder)
         .map(|(_, bytes)| String::from_utf8(bytes).unwrap())
         .collect();

@@ -3,13 +3,12 @@
 //! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it translates, and an example of each.
 
 use super::configuration::{self, SettingEntry};
-use super::page::root;
-use crate::laws;
 use config::annotations::{overlay, request};
 use mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
+use support::root;
 
 struct AnnotationPageWords {
     file: &'static str,

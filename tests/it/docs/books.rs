@@ -1,12 +1,13 @@
 //! mdBook builds both books, and the links of the built pages lead somewhere.
 
 use super::LANGUAGES;
-use super::page::{all, root};
+use super::page::all;
 use crate::tools;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use support::root;
 
 #[test]
 fn both_books_have_the_same_pages_and_name_each() {

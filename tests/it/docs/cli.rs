@@ -2,12 +2,12 @@
 //!
 //! `docs/cli.yaml` has the Japanese sentences, each beside the English one.
 
-use super::page::root;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
+use support::root;
 
 struct CliPageWords {
     file: &'static str,

@@ -3,13 +3,14 @@
 //! A block of shell commands is one without a language, or with `sh`. All blocks of a page run in their order in one folder.
 //! A comment on the first line of a block says what it needs that is not here, or which Helm it is for.
 
-use super::page::{self, CodeBlock, Page, root};
+use super::page::{self, CodeBlock, Page};
 use crate::program::Folder;
 use crate::tools;
 use config::{Sources, load};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
+use support::root;
 
 /// The mark in the first line of a block.
 enum Mark {

@@ -3,12 +3,12 @@
 //! `docs/config/reference.ja.yaml` has the Japanese sentences, each beside the English one that it translates, so that a test
 //! fails when the English has changed.
 
-use super::page::root;
-use crate::json_schema::schema;
+use configurations::json_schema::schema;
 use mackerel::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
+use support::root;
 
 /// One setting, or a group of them.
 pub(super) struct SettingEntry {

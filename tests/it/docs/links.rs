@@ -1,7 +1,8 @@
 //! Links lead somewhere, paths that are named exist, and Japanese is not broken into lines.
 
-use super::page::{self, Page, root};
+use super::page::{self, Page};
 use std::path::{Component, Path, PathBuf};
+use support::root;
 
 #[test]
 fn links_lead_to_files_and_headings_that_exist() {

@@ -16,6 +16,7 @@ mod playground;
 mod reasons;
 
 use std::fs;
+use support::root;
 
 /// The languages of the books, as their folders are named.
 const LANGUAGES: [&str; 2] = ["en", "ja"];
@@ -23,7 +24,7 @@ const LANGUAGES: [&str; 2] = ["en", "ja"];
 /// A generated page is what it would be if it were generated now.
 #[track_caller]
 fn expect(file: &str, page: &str) {
-    let path = page::root().join(file);
+    let path = root().join(file);
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, page).unwrap();
     }

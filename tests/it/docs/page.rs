@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::root;
 
 /// A page and where it lies.
 pub(crate) struct Page {
@@ -20,10 +21,6 @@ pub(crate) struct CodeBlock {
     pub(crate) text: String,
     /// True if only blank lines are between it and the block before it.
     pub(crate) follows: bool,
-}
-
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Every page for users, in a fixed order.

@@ -1,9 +1,9 @@
 //! Phrases that a reader of the Kubernetes documentation does not know are in no text for users.
 
-use super::page;
 use regex_lite::Regex;
 use std::fs;
 use std::path::Path;
+use support::root;
 
 /// Phrases that a plain word replaces: inject, add, remove, skip, update, adopt, report, a user.
 const PHRASES: &str = "(?i)\\b(of ours|gives way|put in|take out|passed by|is told|somebody|whoever)\\b\
@@ -38,10 +38,10 @@ fn no_text_for_users_has_an_unusual_phrase() {
         "src",
         "crates",
     ] {
-        below(&page::root().join(folder), &mut files);
+        below(&root().join(folder), &mut files);
     }
     files.extend(
-        fs::read_dir(page::root())
+        fs::read_dir(root())
             .unwrap()
             .map(|entry| entry.unwrap().path()),
     );

@@ -1,11 +1,12 @@
 //! The pictures of both books: `docs/pictures` has a template of each, the style of all, and the words in both languages.
 
 use super::LANGUAGES;
-use super::page::{self, root};
+use super::page::{self};
 use crate::program::Folder;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
+use support::root;
 
 /// Pixels between the lines of a diff, and above the first one.
 const LINE: usize = 19;

@@ -1,7 +1,6 @@
 //! The page "Try it" of both books, built with the injector as WebAssembly and used in a real browser.
 
 use super::LANGUAGES;
-use super::page::root;
 use crate::browser::Browser;
 use crate::http_server::serve;
 use crate::program::Folder;
@@ -9,6 +8,7 @@ use crate::tools;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
+use support::root;
 
 /// Builds both books. Returns their address.
 fn site() -> Option<String> {

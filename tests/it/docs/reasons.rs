@@ -3,7 +3,6 @@
 //! `docs/reasons.yaml` has the sentences in both languages, and where the program says the id: about a case of `tests/cases`,
 //! or about a folder of the repository if the reason is not about a manifest.
 
-use super::page::root;
 use crate::program::Folder;
 use report::{Class, Reason};
 use serde_json::Value;
@@ -11,6 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use support::root;
 use yaml_json_patch::ErrorKind;
 
 struct ReasonPageWords {

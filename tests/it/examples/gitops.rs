@@ -9,6 +9,7 @@ use serde_json::json;
 use serde_yaml::Value;
 use std::fs;
 use std::path::Path;
+use support::root;
 
 // pre-commit
 
@@ -127,7 +128,7 @@ fn action_steps() -> Vec<(String, String)> {
             .map(|(name, value)| {
                 let expression = value.as_str().unwrap().trim_start_matches("${{ ");
                 let value = match expression.split_once(" }}").unwrap() {
-                    ("github.action_path", "") => env!("CARGO_MANIFEST_DIR").to_owned(),
+                    ("github.action_path", "") => root().to_str().unwrap().to_owned(),
                     ("github.action_ref", "") => String::new(),
                     ("github.token", "") => "token".to_owned(),
                     ("runner.temp", rest) => format!("$RUNNER_TEMP{rest}"),
@@ -438,7 +439,7 @@ fn the_job_of_gitlab_runs_no_program_of_the_checkout() {
 
 /// A file of this repository.
 fn repository_file(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+    fs::read_to_string(root().join(name)).unwrap()
 }
 
 // Argo CD

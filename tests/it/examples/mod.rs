@@ -6,7 +6,6 @@ mod gitops;
 mod policy;
 mod terraform;
 
-use crate::corpus::Files;
 use crate::docs::page::Page;
 use crate::kubernetes::cluster::cluster;
 use crate::packages::image;
@@ -18,6 +17,8 @@ use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::corpus::Files;
+use support::root;
 
 /// A diff of an example, and its source in the commands of the README.
 #[derive(Debug)]
@@ -298,7 +299,7 @@ fn types(user: &User, commands: &str) -> Said {
 }
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
+    root().join("examples")
 }
 
 fn read(file: &str) -> String {

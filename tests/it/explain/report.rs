@@ -1,9 +1,9 @@
 //! The report of `--output json`, and its schema.
 
 use super::{explained, folder};
-use crate::cases::{self, Case};
-use crate::json_schema::broken;
 use crate::program::{Folder, Ran, WEB};
+use configurations::json_schema::broken;
+use laws::cases::{self, Case};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -4,16 +4,16 @@
 use super::cluster::{RESTRICTED, UNENFORCED, cluster};
 use super::injected::{hardened, paired, pairs};
 use super::judge::{Census, Judge, Way};
-use crate::cases::{self, Case};
-use crate::corpus::Files;
 use crate::examples::{EXAMPLES, Shown};
-use crate::laws::{self, INJECT};
-use crate::parallel::for_each;
 use config::Config;
 use injector::{Direction, inject};
+use laws::INJECT;
+use laws::cases::{self, Case};
 use serde_json::json;
 use std::fs;
-use std::path::Path;
+use support::corpus::Files;
+use support::parallel::for_each;
+use support::root;
 use yaml_json_patch::edit;
 
 /// A case's configuration as it is, and with either kind of sidecar that it can have.
@@ -72,7 +72,7 @@ fn kubernetes_accepts_each_case() {
 #[test]
 fn kubernetes_accepts_the_examples() {
     let Some(cluster) = cluster() else { return };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let folder = root().join("examples");
     let configured = |file: &str| {
         laws::configuration(
             Some(&fs::read_to_string(folder.join(file)).unwrap()),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
+use support::root;
 use ureq::Agent;
 
 /// A cluster without nodes and controllers: what is created stays as it is.
@@ -110,7 +111,7 @@ impl Cluster {
         fs::write(folder.join("kubelet-client.crt"), client.certificate).unwrap();
         fs::write(folder.join("kubelet-client.key"), client.key).unwrap();
 
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kubernetes/cluster.sh");
+        let script = root().join("tests/it/kubernetes/cluster.sh");
         let mut programs = Command::new("sh");
         programs
             .arg(script)
@@ -128,7 +129,7 @@ impl Cluster {
         let http = Agent::config_builder()
             .http_status_as_error(false)
             .proxy(None)
-            .max_idle_connections_per_host(crate::parallel::THREADS)
+            .max_idle_connections_per_host(support::parallel::THREADS)
             .timeout_global(Some(Duration::from_secs(120)))
             .build();
         let mut cluster = Self {

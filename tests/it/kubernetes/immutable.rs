@@ -1,9 +1,9 @@
 //! The pod templates of Jobs and Pods cannot be changed once they are in a cluster, and the injector's report warns of it.
 
 use super::cluster::{Cluster, cluster};
-use crate::laws::{INJECT, UNINJECT, of_spec};
 use config::Config;
 use injector::inject;
+use laws::{INJECT, UNINJECT, of_spec};
 use report::Reason;
 use serde_json::json;
 use yaml_json_patch::edit;

@@ -1,9 +1,9 @@
 //! Resources with and without the agent, as Kubernetes reads them.
 
 use crate::kubernetes::cluster::without_identity;
-use crate::laws::{self, carries_record};
 use config::Config;
 use injector::{ForeignAgents, HandEdits, Injection, Options, Outcome, inject};
+use laws::carries_record;
 use report::Class;
 use serde_json::{Value, json};
 use yaml_json_patch as yaml;
@@ -264,7 +264,7 @@ pub(crate) fn comparable(pod: &Value) -> String {
     let mut pod = without_identity(pod);
     let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
     if let Some(Value::String(record)) = pod.pointer_mut(record) {
-        *record = crate::laws::without_parents(record);
+        *record = laws::without_parents(record);
     }
     // What the LimitRanger did before the webhook, it does not repeat.
     if let Some(Value::Object(annotations)) = pod.pointer_mut("/metadata/annotations") {

@@ -4,7 +4,7 @@ use super::cluster::{Cluster, cluster, user};
 use crate::program::Folder;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::Path;
+use support::root;
 
 /// The subresources of nodes that kubelets ask permission for.
 const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
@@ -149,9 +149,7 @@ fn kubernetes_permits_each_service_account_what_its_own_agents_ask_for() {
 #[test]
 fn the_binding_in_the_documents_permits_all_service_accounts_of_a_namespace() {
     let Some(cluster) = cluster() else { return };
-    let read = |name: &str| {
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
-    };
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let role = read("examples/cluster/rbac.yaml");
     let (role, _) = role.split_once("---\n").unwrap();
     for book in ["en", "ja"] {
@@ -188,8 +186,7 @@ fn the_documents_ask_kubernetes_in_the_right_words() {
     );
     let mut questions = BTreeSet::new();
     for document in DOCUMENTS {
-        let text =
-            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+        let text = std::fs::read_to_string(root().join(document)).unwrap();
         let asked = text
             .lines()
             .filter(|line| line.starts_with("kubectl auth can-i "))

@@ -2,8 +2,8 @@
 
 use super::cluster::{SILENT, cluster};
 use super::injected::pairs;
-use crate::configs::from_arguments;
-use crate::laws::INJECT;
+use configurations::from_arguments;
+use laws::INJECT;
 
 const PODS: [&str; 4] = [
     "requests: {cpu: 200m, memory: 100Mi}",

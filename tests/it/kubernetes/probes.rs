@@ -2,9 +2,9 @@
 
 use super::cluster::cluster;
 use super::injected::pairs;
-use crate::configs::from_arguments;
-use crate::laws::INJECT;
 use crate::policy::until;
+use configurations::from_arguments;
+use laws::INJECT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use super::cluster::{ApiVerdict, Run, cluster, collection, without_identity};
 use super::injected::pairs;
-use crate::cases;
 use injector::Direction;
+use laws::cases;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

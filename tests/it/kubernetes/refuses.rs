@@ -3,10 +3,10 @@
 
 use super::cluster::{SILENT, cluster};
 use super::injected::pairs;
-use crate::configs::from_arguments;
-use crate::laws::INJECT;
 use crate::program::Folder;
 use config::{API_VERSION, Config, KIND, Sources, load};
+use configurations::from_arguments;
+use laws::INJECT;
 use serde_json::{Value, json};
 
 /// Settings below `agent` that the API server refuses.

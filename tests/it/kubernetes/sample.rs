@@ -5,16 +5,16 @@
 use super::cluster::cluster;
 use super::injected::{InjectedPair, pairs};
 use super::judge::{Census, Judge};
-use crate::cases;
-use crate::corpus::{self, Files};
-use crate::laws::{INJECT, of_spec};
-use crate::parallel::for_each;
 use config::Config;
 use injector::inject;
+use laws::cases;
+use laws::{INJECT, of_spec};
 use report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use support::corpus::{self, Files};
+use support::parallel::for_each;
+use support::root;
 use yaml_json_patch::documents;
 
 const TEMPLATES: usize = 1000;
@@ -185,7 +185,7 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
 
 /// Compares the census with `tests/census-kubernetes.txt`.
 fn compare(seen: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/census-kubernetes.txt");
+    let path = root().join("tests/census-kubernetes.txt");
     if std::env::var_os("UPDATE_CENSUS").is_some() {
         std::fs::write(&path, seen).unwrap();
     }

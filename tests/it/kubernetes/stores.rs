@@ -4,13 +4,13 @@
 use super::accepts::{kinds_of_sidecar, to_be_accepted};
 use super::cluster::{ApiVerdict, Cluster, Run, cluster, collection, without_identity};
 use super::injected::{completed, pairs};
-use crate::laws::UNINJECT;
-use crate::parallel::for_each;
 use config::Config;
 use injector::inject;
+use laws::UNINJECT;
 use report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use support::parallel::for_each;
 use yaml_json_patch::edit;
 
 /// The kinds that the cluster has, as kubectl takes them.
@@ -121,7 +121,7 @@ fn kubernetes_gives_back_what_uninject_understands() {
         .map(|outcome| format!("{}: {}", outcome.identity.name, outcome.decision.message))
         .collect();
     assert!(
-        others.is_empty() && crate::laws::fault(&removal).is_none(),
+        others.is_empty() && laws::fault(&removal).is_none(),
         "{}\n{:?}",
         others.join("\n"),
         removal.findings

@@ -2,12 +2,12 @@
 //! above the schema is written by hand; `UPDATE_EXPECTED=1 cargo test definition` writes the schema anew.
 
 use super::published;
-use super::static_program::root;
-use crate::json_schema::{broken, schema};
 use crate::kubernetes::cluster::{ApiVerdict, cluster};
 use config::{API_VERSION, KIND};
+use configurations::json_schema::{broken, schema};
 use serde_json::{Map, Value, json};
 use std::fs;
+use support::root;
 
 /// The line above the schema.
 const HEAD: &str = "        openAPIV3Schema:\n";

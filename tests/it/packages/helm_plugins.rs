@@ -2,7 +2,7 @@
 
 use super::notices::NOTICES;
 use super::release::release;
-use super::static_program::{root, script, static_program};
+use super::static_program::{script, static_program};
 use crate::http_server::serve;
 use crate::real_tools::{PROGRAM, SHOP_CHART_INJECTED, User, same_but_for_the_agent};
 use crate::tools;
@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use support::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SIGNER: &str = "mackerel-agent-injector tests <tests@example.com>";

@@ -2,7 +2,7 @@
 
 use super::helm_clone::{runs_as_command_and_post_renderer, user};
 use super::helm_plugins::{helms, is_helm3, packages, platform};
-use super::static_program::{root, script};
+use super::static_program::script;
 use crate::http_server::serve;
 use crate::real_tools::{PROGRAM, User, copy};
 use crate::tools;
@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::process::Command;
+use support::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const REPOSITORY: &str = "example/injector";

@@ -2,7 +2,7 @@
 
 use super::notices::{NOTICES, notices};
 use super::published;
-use super::static_program::{root, script, static_program};
+use super::static_program::{script, static_program};
 use crate::real_tools::{PROGRAM, User, same_but_for_the_agent};
 use crate::tools;
 use std::fs;
@@ -10,6 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use support::root;
 
 /// The name of the image in the examples.
 fn name() -> &'static str {

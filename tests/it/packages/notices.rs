@@ -1,10 +1,11 @@
 //! `THIRD-PARTY-NOTICES`, as `.ci/notices` writes it on Linux: what is linked into the program, and each licence.
 
-use super::static_program::{root, script};
+use super::static_program::script;
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 use std::sync::OnceLock;
+use support::root;
 
 /// The name of the file in the packages.
 pub(super) const NOTICES: &str = "THIRD-PARTY-NOTICES";

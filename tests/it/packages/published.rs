@@ -1,11 +1,12 @@
 //! `.ci/published` and `.ci/names`: the address, the image and the version, and a repository that has them all.
 
 use super::helm_plugins::packages;
-use super::static_program::{root, script};
+use super::static_program::script;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use support::root;
 
 pub(super) const REPOSITORY: &str = "acme/injector";
 pub(super) const IMAGE: &str = "registry.example/acme/injector";

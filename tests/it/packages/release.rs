@@ -3,7 +3,7 @@
 use super::helm_plugins::{packages, platform};
 use super::notices::{NOTICES, notices};
 use super::published::{IMAGE, published};
-use super::static_program::{root, script, static_program};
+use super::static_program::{script, static_program};
 use crate::real_tools::User;
 use crate::tools;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use support::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -4,6 +4,7 @@ use crate::tools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use support::root;
 
 /// The program. None, with a line on standard error, if Cargo has linked it dynamically.
 pub(super) fn static_program() -> Option<&'static Path> {
@@ -56,10 +57,6 @@ fn the_program_is_position_independent() {
         types.contains(&load) && !types.contains(&interpreter),
         "{types:?}"
     );
-}
-
-pub(super) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Runs one of the repository's scripts, which must succeed. Returns what it prints.

@@ -1,6 +1,6 @@
 //! The workflows, which cannot run here: judged by actionlint, and held to what it does not ask for.
 
-use super::static_program::{root, script};
+use super::static_program::script;
 use crate::program::Folder;
 use crate::tools;
 use config::Config;
@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use support::root;
 
 fn workflows() -> Vec<(String, String)> {
     let folder = root().join(".github/workflows");

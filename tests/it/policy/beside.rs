@@ -3,11 +3,11 @@
 use super::{PREFIX, Policy, Settings, agents, plain_pod, until};
 use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, without_identity};
 use crate::kubernetes::injected::comparable;
-use crate::parallel::for_each;
 #[cfg(feature = "webhook")]
 use crate::webhook::api_server::Webhook;
 use injector::inject;
 use serde_json::{Value, json};
+use support::parallel::for_each;
 use yaml_json_patch::edit;
 
 /// Pods of different shapes; the policy leaves the last one alone.
@@ -34,9 +34,9 @@ fn created(policy: &Policy, pod: &Value) -> Value {
 /// A pod of an injected manifest.
 fn injected(pod: &Value, sets: &[&str]) -> Value {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let config = crate::laws::configuration(None, &sets, None);
+    let config = laws::configuration(None, &sets, None);
     let text = pod.to_string();
-    let edits = inject(&text, &config, crate::laws::INJECT).edits;
+    let edits = inject(&text, &config, laws::INJECT).edits;
     serde_json::from_str(&edit::apply(&text, &edits)).unwrap()
 }
 

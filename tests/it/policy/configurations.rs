@@ -3,8 +3,8 @@
 use super::equal::{corpus_pods, generated_pods, subjects};
 use super::tally::Tally;
 use super::{Policy, Settings, plain_pod};
-use crate::configs::configurations;
-use crate::laws::configuration;
+use configurations::configurations;
+use laws::configuration;
 use std::fs;
 
 /// Each configuration is compared with one of so many pods, and the next one with others.

@@ -2,18 +2,18 @@
 
 use super::tally::{Subject, Tally};
 use super::{PREFIX, Policy, Settings, plain_pod, until};
-use crate::cases;
-use crate::corpus;
-use crate::generators::{self, Tape};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED};
 use crate::kubernetes::injected::{hardened, templates};
-use crate::laws::{INJECT, configuration};
 use config::Config;
+use laws::cases;
+use laws::generators::{self, Tape};
+use laws::{INJECT, configuration};
 use proptest::prelude::{Strategy as _, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use support::corpus;
 
 /// The name of a file or case, and one of its pods.
 pub(super) type NamedPod = (String, Value);

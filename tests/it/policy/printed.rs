@@ -4,7 +4,7 @@
 use super::documents;
 use crate::program::{Folder, Ran};
 use serde_json::Value;
-use std::path::Path;
+use support::root;
 
 /// The arguments for each file.
 const PRINTED: &[(&str, &[&str])] = &[
@@ -73,7 +73,7 @@ fn policy(arguments: &[&str]) -> Ran {
 
 #[test]
 fn the_policies_of_configurations() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies");
+    let folder = root().join("tests/policies");
     let default = policy(&[]).stdout;
     let mut changed = Vec::new();
     for (file, arguments) in PRINTED {

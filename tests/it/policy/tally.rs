@@ -4,14 +4,14 @@ use super::{PREFIX, Policy, agents, containers, reported};
 use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT};
 use crate::kubernetes::injected::{comparable, pairs};
 use crate::kubernetes::judge::nothing_is_wrong;
-use crate::laws::{INJECT, carries_record};
-use crate::parallel::for_each;
 use config::Config;
 use injector::inject;
+use laws::{INJECT, carries_record};
 use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use support::parallel::for_each;
 
 /// A pod, and the engine's decision about it.
 #[derive(Debug, Clone)]

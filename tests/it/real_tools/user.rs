@@ -8,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
+use support::root;
 use tempfile::TempDir;
 
 /// A user with a home folder, which holds copies of `examples/`, `helm-plugin/`, `krm-fn/` and `webhook/`, and with the injector on the PATH.
@@ -29,7 +30,7 @@ pub(crate) struct Said {
 impl User {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let repository = root();
         for part in ["examples", "helm-plugin", "krm-fn", "webhook"] {
             copy(&repository.join(part), &folder.path().join(part));
         }

@@ -4,13 +4,14 @@ use super::{AGENT, RECORD};
 use crate::admission::pods::sent;
 use crate::admission::{answer_of, patched, review};
 use crate::kubernetes::injected::{InjectedPair, pairs};
-use crate::laws::{INJECT, carries_record};
 use crate::program::Folder;
-use crate::{cases, corpus};
 use admission::{Hook, Reviewer};
 use config::Config;
+use laws::cases;
+use laws::{INJECT, carries_record};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use support::corpus;
 
 /// The restart policies that the API server accepts.
 const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];

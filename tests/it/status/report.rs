@@ -1,8 +1,8 @@
 //! The report: its table, its JSON, and the exit code.
 
 use super::{Living, NONE, list, owner, status, status_of};
-use crate::json_schema::broken;
 use crate::program::Folder;
+use configurations::json_schema::broken;
 use serde_json::{Value, json};
 
 /// A cluster in which something of each state stands.

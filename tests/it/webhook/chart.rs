@@ -19,6 +19,7 @@ use crate::tools;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::root;
 
 /// A release in a namespace.
 const RELEASE: [&str; 3] = ["mackerel-agent-injector", "--namespace", "mackerel"];
@@ -28,10 +29,6 @@ const PROVIDED: &str =
     "tls.mode=provided,tls.provided.secretName=server,tls.provided.caBundle=QUJD";
 const CERT_MANAGER: &str = "tls.mode=cert-manager";
 pub(super) const OPENSHIFT: &str = "tls.mode=openshift";
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn chart() -> PathBuf {
     root().join("webhook/chart")

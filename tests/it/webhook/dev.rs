@@ -1,8 +1,8 @@
 //! `webhook/dev` and `skaffold.yaml`.
 
-use crate::json_schema::broken;
 use crate::program::Folder;
 use crate::tools;
+use configurations::json_schema::broken;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
@@ -11,10 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use support::root;
 
 /// Skaffold's own schema, beside the corpus; none without the corpus.
 fn skaffold_schema() -> Option<Value> {

@@ -1,10 +1,10 @@
 //! Manifests of the corpus: a member is added to every pod template, checked as JSON, and removed again.
 
-use crate::corpus;
 use crate::splice::visible;
 use json_patch::Patch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use support::corpus;
 use yaml_json_patch::documents;
 use yaml_json_patch::edit;
 use yaml_json_patch::json_patch::jsonptr::PointerBuf;

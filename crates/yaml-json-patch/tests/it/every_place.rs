@@ -1,10 +1,10 @@
 //! Every place of every odd document: the yaml-test-suite's, and a part of the corpus.
 
-use crate::corpus;
 use crate::splice::visible;
 use json_patch::Patch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use support::corpus;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, to_json};
 use yaml_json_patch::{Error, apply};

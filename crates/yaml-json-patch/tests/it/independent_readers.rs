@@ -1,7 +1,7 @@
 //! Other readers as witnesses: saphyr-parser for what a document holds, yaml-edit for what is a document at all.
 
-use crate::corpus;
 use saphyr_parser::{Event, Parser, ScalarStyle};
+use support::corpus;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 

@@ -1,9 +1,9 @@
 //! The public RFC 6902 vectors (json-patch-tests), on text: JSON on one line and on several, YAML in block style.
 
 use crate::block_yaml::{Dashes, print};
-use crate::corpus;
 use json_patch::Patch;
 use serde_json::Value;
+use support::corpus;
 use yaml_json_patch::{Error, apply};
 use yaml_json_patch::{read, to_json};
 

@@ -8,8 +8,6 @@
 
 mod block_yaml;
 mod carried_text;
-#[path = "../../../../tests/it/corpus.rs"]
-mod corpus;
 #[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod editor;

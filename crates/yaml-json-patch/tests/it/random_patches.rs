@@ -1,10 +1,10 @@
 //! Random patches of real files: the text is the one that the operations give one after the other.
 
-use crate::corpus;
 use crate::generator::ChoiceTape;
 use crate::properties::{operation, patch, read_json};
 use crate::splice::visible;
 use serde_json::Value;
+use support::corpus;
 use yaml_json_patch::{Error, apply, documents};
 
 /// A long document has too many places to be read for each patch.

@@ -1,9 +1,9 @@
 //! The plain reader on damaged text: what it still takes, the reference reader must read as the same tree.
 
-use crate::corpus;
 use crate::yaml_test_suite::agree;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use support::corpus;
 use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 use yaml_json_patch::{self as yaml, Cache, Kind, Operation, Tree};
 use yaml_json_patch::{Edit, documents, edit, splice, verify};

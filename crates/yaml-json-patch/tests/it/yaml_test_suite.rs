@@ -1,7 +1,7 @@
 //! The readers against the yaml-test-suite and the corpus.
 
-use crate::corpus;
 use std::fmt::Write as _;
+use support::corpus;
 use yaml_json_patch::YamlError;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};

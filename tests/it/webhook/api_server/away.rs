@@ -2,11 +2,11 @@
 
 use super::{Webhook, has_agent, plain_pod};
 use crate::kubernetes::cluster::ApiVerdict;
-use crate::parallel::for_each;
 use crate::webhook::chart::{OPENSHIFT, rendered};
 use crate::webhook::server::until;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
+use support::parallel::for_each;
 
 /// Creates a pod as a dry run. Returns the time that it took, and true if the pod has the agent.
 fn timed(webhook: &Webhook) -> (Duration, bool) {

@@ -1,17 +1,17 @@
 //! Law 5: a pod that is created through the webhook is the pod of a manifest that was injected.
 
 use super::{Webhook, has_agent, plain_pod};
-use crate::cases;
-use crate::corpus;
 use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT};
 use crate::kubernetes::injected::{comparable, pairs};
-use crate::laws::{INJECT, carries_record};
-use crate::parallel::for_each;
 use crate::webhook::server::{scaled, until};
 use config::Config;
 use injector::Options;
+use laws::cases;
+use laws::{INJECT, carries_record};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use support::corpus;
+use support::parallel::for_each;
 
 /// The name of a case or file, and one of its pods without the agent and with it.
 type Twice = (String, Value, Value);

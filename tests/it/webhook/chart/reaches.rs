@@ -4,8 +4,8 @@
 use super::helms;
 use super::release::{NAME, Release, deployment, pod};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
-use crate::laws::INJECT;
 use config::Config;
+use laws::INJECT;
 use report::Reason;
 use serde_json::{Value, json};
 

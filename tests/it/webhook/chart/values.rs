@@ -4,8 +4,8 @@ use super::{
     CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, name, objects, refused, rendered,
     root, run,
 };
-use crate::json_schema::schema;
 use config::{Sources, load};
+use configurations::json_schema::schema;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

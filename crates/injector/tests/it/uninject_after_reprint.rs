@@ -4,13 +4,14 @@
 //! Here the tools are imitated: libyaml's emitter, the same with sorted keys (kustomize, `kubectl get -o yaml`), and JSON.
 //! `uninject_after_reprint_by_tools` has the real ones.
 
-use crate::laws::{self, configuration};
-use crate::{cases, corpus, independent_reader};
 use config::Config;
 use injector::{Outcome, inject};
+use laws::reprinted::bare;
+use laws::{cases, configuration, independent_reader};
 use report::{Class, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use support::corpus;
 use yaml_json_patch::edit;
 
 #[derive(Debug, Clone, Copy)]
@@ -57,30 +58,6 @@ fn sorted(value: &Value) -> Value {
                 .collect()
         }
         other => other.clone(),
-    }
-}
-
-/// A value without members that are null or empty.
-pub(crate) fn bare(value: Value) -> Option<Value> {
-    match value {
-        Value::Null => None,
-        Value::Array(items) => {
-            let items: Vec<Value> = items
-                .into_iter()
-                .map(|item| bare(item).unwrap_or(Value::Null))
-                .collect();
-            (!items.is_empty()).then_some(Value::Array(items))
-        }
-        Value::Object(entries) => {
-            let entries: serde_json::Map<_, _> = entries
-                .into_iter()
-                .filter_map(|(key, value)| Some((key, bare(value)?)))
-                .collect();
-            (!entries.is_empty()).then_some(Value::Object(entries))
-        }
-        // What kyaml makes of a null.
-        Value::String(text) if text.is_empty() => None,
-        other => Some(other),
     }
 }
 

@@ -10,163 +10,42 @@
 //! is the one that such a case adds: `⟨agent: default⟩` is the one of `agent/default`, behind the same indentation and with
 //! lists inside of it in lines that are indented by 2, or as the line says. The topic alone has the default image, too: a new one changes these cases.
 //!
-//! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test --test it cases::cases_give` writes the expectations anew: read each
+//! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test -p injector --test it cases::cases_give` writes the expectations anew: read each
 //! one as a reviewer would before it is committed.
 
-use crate::laws::{self, configuration, others};
-use crate::parallel::for_each;
 use config::Config;
-use injector::{Direction, ForeignAgents, HandEdits, Injection, Options, Outcome, inject};
+use injector::{Direction, Injection, Options, Outcome, inject};
+use laws::cases::{AGENT, Case, IMAGE, all};
+use laws::others;
 use manifest::Identity;
 use manifest::known_kinds::built_in_kinds;
 use report::{Class, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use support::parallel::for_each;
 
-/// One case: a folder.
-#[derive(Clone)]
-pub(crate) struct Case {
-    pub(crate) name: String,
-    folder: PathBuf,
-    /// The file name of the manifest.
-    pub(crate) file: String,
-    pub(crate) text: String,
-    /// The text of its configuration.
-    pub(crate) configuration: Option<String>,
-    /// The flags of `command`.
-    pub(crate) command: String,
-    pub(crate) sets: Vec<String>,
-    namespace: Option<String>,
-    pub(crate) config: Config,
-    pub(crate) options: Options,
-}
-
-/// The topic whose cases show the agent in full, and with the default image.
-const AGENT: &str = "agent/";
-
-/// The image of the other cases that name none.
-const IMAGE: &str = "agent.image=mackerel/mackerel-container-agent:v0.13.2-plugins";
-
-/// Every case, by name: `wait-for/first`.
-pub(crate) fn all() -> Vec<Case> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut names: Vec<String> = folders(&root)
-        .into_iter()
-        .flat_map(|topic| {
-            folders(&root.join(&topic))
-                .into_iter()
-                .map(move |situation| format!("{topic}/{situation}"))
-        })
-        .collect();
-    names.sort();
-    names
-        .into_iter()
-        .map(|name| Case::read(root.join(&name), name))
-        .collect()
-}
-
-fn folders(root: &Path) -> Vec<String> {
-    fs::read_dir(root)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
-}
-
-impl Case {
-    fn read(folder: PathBuf, name: String) -> Self {
-        let files = ["input.yaml", "input.json"];
-        let file = files.into_iter().find(|file| folder.join(file).is_file());
-        let file = file
-            .unwrap_or_else(|| panic!("{name}: there is neither {} nor {}", files[0], files[1]))
-            .to_owned();
-        let text = fs::read_to_string(folder.join(&file)).unwrap();
-        let optional = |file: &str| fs::read_to_string(folder.join(file)).ok();
-        let mut options = laws::INJECT;
-        let mut sets = Vec::new();
-        let mut namespace = None;
-        let command = optional("command").unwrap_or_default();
-        let mut words = command.split_whitespace();
-        while let Some(word) = words.next() {
-            let mut value = || {
-                words
-                    .next()
-                    .unwrap_or_else(|| panic!("{name}: {word} wants a value"))
-                    .to_owned()
-            };
-            match word {
-                "uninject" => options.direction = Direction::Uninject,
-                "--adopt" => options.foreign_agents = ForeignAgents::Adopt,
-                "--adopt=lossy" => options.foreign_agents = ForeignAgents::AdoptLossy,
-                "--force" => options.hand_edits = HandEdits::Overwrite,
-                "--set" => sets.push(value()),
-                "--namespace" => namespace = Some(value()),
-                other => panic!("{name}: {other} is no flag that this harness knows"),
-            }
-        }
-        let file_of_configuration = optional("config.yaml");
-        let mut config = configuration(
-            file_of_configuration.as_deref(),
-            &sets,
-            namespace.as_deref(),
-        );
-        if !name.starts_with(AGENT) && config.explicit().all(|(path, _)| path != "agent.image") {
-            sets.push(IMAGE.to_owned());
-            config = configuration(
-                file_of_configuration.as_deref(),
-                &sets,
-                namespace.as_deref(),
-            );
-        }
-        let configuration = file_of_configuration;
-        Self {
-            name,
-            folder,
-            file,
-            text,
-            configuration,
-            command,
-            sets,
-            namespace,
-            config,
-            options,
-        }
+fn expect(case: &Case, file: &str, seen: &str, wrong: &mut String) {
+    let path = case.folder.join(file);
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    if expected == seen {
+        return;
     }
-
-    /// Its configuration with one setting more; none where the two contradict each other.
-    pub(crate) fn config_with(&self, set: &str) -> Option<Config> {
-        let sets = [&*self.sets, &[set.to_owned()]].concat();
-        laws::consistent(
-            self.configuration.as_deref(),
-            &sets,
-            self.namespace.as_deref(),
-        )
-        .ok()
+    if std::env::var_os("UPDATE_CASES").is_some() {
+        fs::write(path, seen).unwrap();
+        return;
     }
-
-    fn expect(&self, file: &str, seen: &str, wrong: &mut String) {
-        let path = self.folder.join(file);
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        if expected == seen {
-            return;
-        }
-        if std::env::var_os("UPDATE_CASES").is_some() {
-            fs::write(path, seen).unwrap();
-            return;
-        }
-        let difference =
-            similar::TextDiff::from_lines(visible(&expected).as_str(), visible(seen).as_str())
-                .unified_diff()
-                .context_radius(2)
-                .to_string();
-        writeln!(
-            wrong,
-            "== {}/{file} (`-` expected, `+` seen)\n{difference}",
-            self.name
-        )
-        .unwrap();
-    }
+    let difference =
+        similar::TextDiff::from_lines(visible(&expected).as_str(), visible(seen).as_str())
+            .unified_diff()
+            .context_radius(2)
+            .to_string();
+    writeln!(
+        wrong,
+        "== {}/{file} (`-` expected, `+` seen)\n{difference}",
+        case.name
+    )
+    .unwrap();
 }
 
 /// Makes invisible characters visible: `␍` before a line feed, `␉` for a tab, `·` for a blank at the end of a line, `⟦BOM⟧`.
@@ -381,8 +260,9 @@ fn cases_give_what_they_say_within_the_laws() {
         } else {
             folded(&diff, &agents)
         };
-        case.expect("expected.diff", &diff, &mut wrong);
-        case.expect(
+        expect(case, "expected.diff", &diff, &mut wrong);
+        expect(
+            case,
             "expected.report",
             &report(&case.text, &lawful.injection),
             &mut wrong,

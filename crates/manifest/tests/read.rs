@@ -1,8 +1,14 @@
 //! Lists cut into items against the same lists read as a whole; the prefilter against reading.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
+)]
 
-use crate::corpus;
 use manifest::prefilter::prefilter;
 use manifest::{Prefilter, list};
+use support::corpus;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 

@@ -1,10 +1,10 @@
 //! Work on several threads.
 
 /// The number of threads: with few, the API server has the machine's cores to itself while the tests wait.
-pub(crate) const THREADS: usize = 4;
+pub const THREADS: usize = 4;
 
 /// Does that for each, several at a time; the results are in the order of the items.
-pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + Sync) -> Vec<R> {
+pub fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + Sync) -> Vec<R> {
     let part = |thread: usize| -> Vec<R> {
         items
             .iter()

@@ -1,9 +1,9 @@
 //! No setting is without effect: each one changes the result or the report of an injection.
 
-use crate::configs::{DOORS, values};
-use crate::laws::INJECT;
 use config::{Config, Sources, load};
+use configurations::{DOORS, values};
 use injector::inject;
+use laws::INJECT;
 use yaml_json_patch::edit;
 
 /// Pods of every kind that a setting is about.

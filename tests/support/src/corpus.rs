@@ -4,6 +4,7 @@
 //! `manifests.tar.xz` and `suites.tar.xz`), else in `../shared/corpus`. A test that does not find it says so on stderr,
 //! past the test harness, and with a running count.
 
+use crate::root;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,23 +13,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The manifests, `<owner>+<repo>/<path>`, in order of name. None where the corpus is absent.
-pub(crate) fn manifests(test: &str) -> Option<Files> {
+pub fn manifests(test: &str) -> Option<Files> {
     unpacked("manifests", test).map(|root| Files::below(&root))
 }
 
 /// The folder of a suite: `yaml-test-suite`, `json-patch-tests` or `istio-inject`. None where the corpus is absent.
-pub(crate) fn suite(name: &str, test: &str) -> Option<PathBuf> {
+pub fn suite(name: &str, test: &str) -> Option<PathBuf> {
     unpacked("suites", test).map(|root| root.join(name))
 }
 
 /// The names and bytes of files, read one after the other.
-pub(crate) struct Files {
+pub struct Files {
     root: PathBuf,
     names: std::vec::IntoIter<String>,
 }
 
 impl Files {
-    pub(crate) fn below(root: &Path) -> Self {
+    pub fn below(root: &Path) -> Self {
         let mut names = Vec::new();
         let mut folders = vec![root.to_path_buf()];
         while let Some(folder) = folders.pop() {
@@ -71,12 +72,7 @@ static UNPACKING: Mutex<()> = Mutex::new(());
 fn unpacked(archive: &str, test: &str) -> Option<PathBuf> {
     let given = std::env::var_os("MACKEREL_CORPUS").map(PathBuf::from);
     let beside = |root: &Path| Some(root.parent()?.join("shared/corpus"));
-    let roots = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .filter(|root| root.join("Cargo.lock").is_file());
-    let source = given
-        .or_else(|| roots.filter_map(beside).next())
-        .unwrap_or_default();
+    let source = given.or_else(|| beside(root())).unwrap_or_default();
     let packed = source.join(format!("{archive}.tar.xz"));
     if !packed.is_file() {
         let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
@@ -90,10 +86,9 @@ fn unpacked(archive: &str, test: &str) -> Option<PathBuf> {
     let _one_at_a_time = UNPACKING
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .unwrap()
-        .join("corpus");
+    // The tests are programs `target/debug/deps/…`.
+    let program = std::env::current_exe().unwrap();
+    let target = program.ancestors().nth(3).unwrap().join("corpus");
     let folder = target.join(archive);
     if !folder.is_dir() {
         fs::create_dir_all(&target).unwrap();

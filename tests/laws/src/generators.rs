@@ -4,17 +4,17 @@
 mod configuration;
 mod writer;
 
-pub(crate) use configuration::{configuration, configuration_text};
+pub use configuration::{configuration, configuration_text};
 
 use writer::{json, yaml};
 
 /// The choices.
-pub(crate) struct Tape<'b> {
+pub struct Tape<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
 
 impl<'b> Tape<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+    pub fn new(bytes: &'b [u8]) -> Self {
         Self {
             bytes: bytes.iter(),
         }
@@ -53,7 +53,7 @@ enum Yaml {
 const PREFIX: &str = "agent-injector.contrib.mackerel.io";
 
 /// A stream of documents.
-pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
+pub fn stream(tape: &mut Tape<'_>) -> String {
     let count = 1 + tape.pick(4) / 2;
     let mut out = String::new();
     for number in 0..count {

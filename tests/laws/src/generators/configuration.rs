@@ -1,17 +1,16 @@
 //! Generated configurations.
 
 use super::Tape;
-use crate::laws;
 use config::Config;
 
 /// A configuration, and its text.
-pub(crate) fn configuration(tape: &mut Tape<'_>) -> (Config, String) {
+pub fn configuration(tape: &mut Tape<'_>) -> (Config, String) {
     let text = configuration_text(tape);
-    (laws::configuration(Some(&text), &[], None), text)
+    (crate::configuration(Some(&text), &[], None), text)
 }
 
 /// The text alone.
-pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
+pub fn configuration_text(tape: &mut Tape<'_>) -> String {
     let mut spec = String::new();
     let mut say = |line: &str| {
         if !line.is_empty() {

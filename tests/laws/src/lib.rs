@@ -3,6 +3,19 @@
 //! First, untouched is identical; second, idempotent and convergent; third, the patch is the product; fourth, reversible.
 //! The fifth, that front ends agree, needs front ends: see `front_ends_agree`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "only tests call it"
+)]
+
+pub mod cases;
+pub mod generators;
+pub mod independent_reader;
+pub mod reprinted;
+pub mod resource_list;
+
 use config::{Config, Sources, load};
 use injector::{Direction, ForeignAgents, Injection, Options, Outcome, Patches, Remark, inject};
 use json_patch::Patch;
@@ -16,13 +29,13 @@ use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// A text that was injected within the laws.
 #[derive(Debug)]
-pub(crate) struct Lawful {
-    pub(crate) injection: Injection,
-    pub(crate) text: String,
+pub struct Lawful {
+    pub injection: Injection,
+    pub text: String,
 }
 
-pub(crate) const INJECT: Options = all_that_shows(Direction::Inject);
-pub(crate) const UNINJECT: Options = all_that_shows(Direction::Uninject);
+pub const INJECT: Options = all_that_shows(Direction::Inject);
+pub const UNINJECT: Options = all_that_shows(Direction::Uninject);
 
 const fn all_that_shows(direction: Direction) -> Options {
     let mut options = Options::new(direction);
@@ -34,7 +47,7 @@ const fn all_that_shows(direction: Direction) -> Options {
 ///
 /// # Errors
 /// Describes the violation, in a sentence that begins with the law.
-pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
+pub fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let lawful = patched(text, config, options)?;
     second_run(text, &lawful, config, options)?;
     if options.direction == Direction::Inject {
@@ -45,16 +58,16 @@ pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Law
 
 /// The result of a text under a configuration.
 #[derive(Debug)]
-pub(crate) struct Made<'c> {
-    pub(crate) by: &'c Config,
-    pub(crate) lawful: Lawful,
+pub struct Made<'c> {
+    pub by: &'c Config,
+    pub lawful: Lawful,
 }
 
 /// Injects within laws 1 and 3.
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
+pub fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
     Ok(Made {
         by,
         lawful: patched(text, by, INJECT)?,
@@ -65,7 +78,7 @@ pub(crate) fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Result<(), String> {
+pub fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Result<(), String> {
     // The second configuration does not look at templates in places that it does not know.
     let knows_places = first.by.value("podTemplates") == second.by.value("podTemplates");
     // A user may have moved an agent of before, or changed its image.
@@ -90,7 +103,7 @@ pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Resu
 }
 
 /// True if a text may hold an injected agent already.
-pub(crate) fn carries_record(text: &str) -> bool {
+pub fn carries_record(text: &str) -> bool {
     records(text) > 0
 }
 
@@ -100,7 +113,7 @@ fn records(text: &str) -> usize {
 }
 
 /// The result that failed verification.
-pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
+pub fn fault(injection: &Injection) -> Option<&Finding> {
     let mut findings = injection.findings.iter();
     findings.find(|finding| finding.reason == Reason::VerifyFailed)
 }
@@ -124,7 +137,7 @@ fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, Stri
 }
 
 /// Applies edits without the code under test.
-pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
+pub fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     let mut after = String::new();
     let mut at = 0;
     for edit in edits {
@@ -290,12 +303,7 @@ fn apply(resource: &mut Value, patch: &Patch) -> Result<(), String> {
 }
 
 /// The JSON Pointer from `node` to the resource that begins at `offset`, through lists.
-pub(crate) fn pointer_to(
-    tree: &Tree<'_>,
-    node: NodeId,
-    offset: usize,
-    pointer: &str,
-) -> Option<String> {
+pub fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
     if tree.place(node).start == offset {
         return Some(pointer.to_owned());
     }
@@ -418,16 +426,12 @@ fn stays(uninjection: &Injection) -> bool {
 }
 
 /// The configuration that a file and flags give together.
-pub(crate) fn configuration(
-    file: Option<&str>,
-    sets: &[String],
-    namespace: Option<&str>,
-) -> Config {
+pub fn configuration(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Config {
     consistent(file, sets, namespace).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 /// Like [`configuration`], but returns an error if settings contradict each other.
-pub(crate) fn consistent(
+pub fn consistent(
     file: Option<&str>,
     sets: &[String],
     namespace: Option<&str>,
@@ -457,18 +461,18 @@ const OTHERS: [&str; 8] = [
 ];
 
 /// Configurations with those settings.
-pub(crate) fn others() -> Vec<Config> {
+pub fn others() -> Vec<Config> {
     OTHERS.into_iter().map(of_spec).collect()
 }
 
 /// The configuration that has this `spec`, in one line.
-pub(crate) fn of_spec(spec: &str) -> Config {
+pub fn of_spec(spec: &str) -> Config {
     let object = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nmetadata:\n  name: test";
     configuration(Some(&format!("{object}\nspec:\n  {spec}\n")), &[], None)
 }
 
 /// Checks the laws over any text, as the fuzz target does. The text's length chooses the configuration.
-pub(crate) fn hold_for_any_text(text: &str) {
+pub fn hold_for_any_text(text: &str) {
     static CONFIGS: LazyLock<Vec<Config>> =
         LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
     let one = &CONFIGS[text.len() % CONFIGS.len()];
@@ -487,7 +491,7 @@ pub(crate) fn hold_for_any_text(text: &str) {
 }
 
 /// A record without what it says about the parents that were there before.
-pub(crate) fn without_parents(record: &str) -> String {
+pub fn without_parents(record: &str) -> String {
     let json = record.strip_prefix("v1").unwrap();
     let mut fields: serde_json::Map<String, Value> = serde_json::from_str(json).unwrap();
     fields.retain(|name, _| name != "created" && name != "replaced");

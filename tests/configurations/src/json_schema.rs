@@ -5,12 +5,12 @@ use config::SCHEMA;
 use serde_json::Value;
 
 /// The schema of the configuration.
-pub(crate) fn schema() -> Value {
+pub fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()
 }
 
 /// Returns the keywords that a value violates, each with its place. Every value violates a keyword that is unknown here.
-pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
+pub fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let Some(keywords) = schema.as_object() else {
         return if *schema == Value::Bool(true) {
             Vec::new()

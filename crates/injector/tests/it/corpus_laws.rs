@@ -4,19 +4,19 @@
 //! ResourceList; and, a repository at a time, as the stream that Helm prints. `UPDATE_CENSUS=1 cargo test corpus_laws`
 //! writes the census anew.
 
-use crate::corpus;
-use crate::independent_reader::{self, Template, Whole};
-use crate::laws::{self, of_spec, others};
 use config::Config;
 use injector::{Injection, Outcome};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
+use laws::independent_reader::{self, Template, Whole};
+use laws::resource_list::as_resource_list;
+use laws::{of_spec, others};
 use report::{Class, Reason};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use support::{corpus, root};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 
@@ -74,9 +74,9 @@ impl LawCensus {
 }
 
 /// A text of the corpus.
-pub(crate) struct CorpusText {
+struct CorpusText {
     name: String,
-    pub(crate) text: String,
+    text: String,
 }
 
 fn examine(subject: &CorpusText, config: &Config, pairs: &[Config]) -> LawCensus {
@@ -309,6 +309,10 @@ fn as_it_is(name: &str, text: &str) -> Option<CorpusText> {
     })
 }
 
+fn listed(name: &str, text: &str) -> Option<CorpusText> {
+    as_it_is(name, &as_resource_list(name, text)?)
+}
+
 /// Adds the annotation for the agent to every other template.
 fn asking(name: &str, text: &str) -> Option<CorpusText> {
     let mut out = String::with_capacity(text.len());
@@ -363,62 +367,6 @@ fn ask(resource: &Value, template: &str) -> PatchOperation {
     };
     let path = PointerBuf::parse(format!("{template}{path}")).unwrap();
     PatchOperation::Add(AddOperation { path, value })
-}
-
-/// All documents as items, flush with `items` or indented, by the name's length.
-pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<CorpusText> {
-    // A bare carriage return ends a line too, which the indentation below does not know.
-    if text.replace("\r\n", "").contains('\r') {
-        return None;
-    }
-    let version = if name.len().is_multiple_of(2) {
-        "v1"
-    } else {
-        "v1beta1"
-    };
-    let dash = if name.len().is_multiple_of(3) {
-        "  - "
-    } else {
-        "- "
-    };
-    let mut list =
-        format!("apiVersion: config.kubernetes.io/{version}\nkind: ResourceList\nitems:\n");
-    let mut any = false;
-    for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-        // What a directive or a marker's own line says has no place inside a list.
-        let mut lines = document
-            .split_inclusive('\n')
-            .skip_while(|line| line.trim_end() == "---")
-            .peekable();
-        if document.starts_with('%') || lines.peek().is_some_and(|line| line.starts_with("---")) {
-            return None;
-        }
-        let mut begun = false;
-        for line in lines.filter(|line| line.trim_end() != "...") {
-            let blank = line.trim().is_empty();
-            // It would become a line of the `|+` above.
-            if blank && !begun {
-                continue;
-            }
-            let comment = line.trim_start().starts_with('#');
-            let indent = match begun {
-                false if comment => "",
-                false => dash,
-                true if blank => "",
-                true => &"    "[..dash.len()],
-            };
-            begun |= indent == dash;
-            write!(list, "{indent}{line}").unwrap();
-        }
-        if !list.ends_with('\n') {
-            list.push('\n');
-        }
-        any |= begun;
-    }
-    any.then(|| CorpusText {
-        name: name.to_owned(),
-        text: list,
-    })
 }
 
 /// One file's part of the stream that Helm prints for its repository.
@@ -485,7 +433,7 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
             continue;
         };
         wants.extend(asking(&name, &text));
-        lists.extend(as_resource_list(&name, &text));
+        lists.extend(listed(&name, &text));
         if let Some(part) = as_helm_prints(&name, &text) {
             let repository = name.split('/').next().unwrap_or_default();
             match streams
@@ -562,7 +510,7 @@ fn cut(text: &str) -> &str {
 
 /// Compares the census with `tests/census.txt`.
 fn compare(seen: &str, injected: &[(&str, usize)], wrong: &mut Vec<String>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/census.txt");
+    let path = root().join("tests/census.txt");
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     if expected == seen {
         return;

@@ -1,10 +1,9 @@
 //! The laws over generated manifests and configurations. `PROPTEST_CASES` says over how many.
 
-use crate::generators::{self, Tape};
-use crate::laws;
 use crate::uninject_after_reprint;
 use config::Config;
 use injector::ForeignAgents;
+use laws::generators::{self, Tape};
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};

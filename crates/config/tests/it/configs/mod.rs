@@ -3,36 +3,15 @@
 
 mod doors;
 
-pub(crate) use doors::DOORS;
-
-use crate::json_schema::{broken, schema};
 use config::{API_VERSION, Config, EXAMPLE, KIND, Origin, Sources, load};
+use configurations::json_schema::{broken, schema};
+use configurations::{configurations, from_arguments};
 use report::{Colour, Renderer};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use support::root;
 use yaml_json_patch as yaml;
-
-/// The configurations of a folder, by name.
-pub(crate) fn configurations(folder: &str) -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/configs")
-        .join(folder);
-    let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    found.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "yaml")
-    });
-    found.sort();
-    assert!(found.len() > 10);
-    found
-        .into_iter()
-        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
-        .collect()
-}
 
 /// Compares with the file beside the configuration; returns its name when they differ.
 fn differs(path: &Path, actual: &str) -> Option<String> {
@@ -90,15 +69,6 @@ fn from_yaml(name: &str, text: &str) -> Config {
         .unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
 }
 
-/// Every setting by its path.
-pub(crate) fn values(config: &Config) -> Vec<(String, Value)> {
-    config
-        .settings()
-        .into_iter()
-        .map(|(path, value, _)| (path, value))
-        .collect()
-}
-
 /// The configuration that a function call brings along.
 fn from_call(configuration: &str) -> Config {
     let indented: String = configuration
@@ -112,17 +82,6 @@ fn from_call(configuration: &str) -> Config {
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
     load(&Sources::of_node("<stdin>", &text, 0, &tree, node))
         .unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
-}
-
-pub(crate) fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
-    let set: Vec<String> = arguments
-        .iter()
-        .map(|argument| (*argument).to_owned())
-        .collect();
-    load(&Sources::default().with_set(&set)).map_err(|errors| {
-        let mut renderer = Renderer::new(Colour::Never);
-        errors.iter().map(|error| renderer.line(error)).collect()
-    })
 }
 
 #[test]
@@ -533,7 +492,7 @@ fn the_schema_refuses_what_it_can_describe() {
         "value-of-no-choice",
         "wrong-type",
     ] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        let path = root()
             .join("tests/configs/invalid")
             .join(name)
             .with_extension("yaml");

@@ -1,8 +1,9 @@
 //! The inputs of istio's own injection tests: what another injector's authors thought of.
 
-use crate::{corpus, independent_reader, laws};
 use config::Config;
+use laws::independent_reader;
 use report::Reason;
+use support::corpus;
 
 /// Inputs that are no manifests: istio's options.
 fn is_option(name: &str) -> bool {

@@ -5,13 +5,13 @@ use serde_yaml as libyaml;
 
 /// A pod template: kind, then pointer from its resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Template {
-    pub(crate) kind: String,
-    pub(crate) pointer: String,
+pub struct Template {
+    pub kind: String,
+    pub pointer: String,
 }
 
 /// The documents of a stream: cut where a line begins with `---` or behind one with `...`.
-pub(crate) fn documents(text: &str) -> Vec<&str> {
+pub fn documents(text: &str) -> Vec<&str> {
     let mut cuts = vec![0];
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -31,7 +31,7 @@ pub(crate) fn documents(text: &str) -> Vec<&str> {
 }
 
 /// Reads a document by libyaml and carries out merge keys. None if libyaml refuses it, or JSON cannot express it.
-pub(crate) fn read(document: &str) -> Option<Value> {
+pub fn read(document: &str) -> Option<Value> {
     let document = document.strip_prefix('\u{feff}').unwrap_or(document);
     let mut value: libyaml::Value = libyaml::from_str(document).ok()?;
     value.apply_merge().ok()?;
@@ -71,7 +71,7 @@ fn json(value: libyaml::Value) -> Option<Value> {
 }
 
 /// False where the text of a document names no kind that has pod templates, so that it need not be read.
-pub(crate) fn may_hold_templates(document: &str) -> bool {
+pub fn may_hold_templates(document: &str) -> bool {
     const KINDS: [&str; 46] = [
         "Pod",
         "PodTemplate",
@@ -131,7 +131,7 @@ pub(crate) fn may_hold_templates(document: &str) -> bool {
 }
 
 /// The pod templates of a document, in its order.
-pub(crate) fn templates(document: &Value) -> Vec<Template> {
+pub fn templates(document: &Value) -> Vec<Template> {
     all(document)
         .into_iter()
         .map(|found| found.template)
@@ -139,7 +139,7 @@ pub(crate) fn templates(document: &Value) -> Vec<Template> {
 }
 
 /// The same with what they say.
-pub(crate) fn pods(document: &Value) -> Vec<(Template, Value)> {
+pub fn pods(document: &Value) -> Vec<(Template, Value)> {
     all(document)
         .into_iter()
         .map(|found| (found.template, found.pod.clone()))
@@ -147,7 +147,7 @@ pub(crate) fn pods(document: &Value) -> Vec<(Template, Value)> {
 }
 
 /// The same with whether they are whole, or a patch of one or a part.
-pub(crate) fn wholes(document: &Value) -> Vec<(Template, Whole)> {
+pub fn wholes(document: &Value) -> Vec<(Template, Whole)> {
     let whole = |found: &Found<'_>| {
         let lists =
             ["/spec/containers", "/spec/initContainers"].map(|list| found.pod.pointer(list));
@@ -192,7 +192,7 @@ pub(crate) fn wholes(document: &Value) -> Vec<(Template, Whole)> {
 
 /// A whole pod template, or one in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whole {
+pub enum Whole {
     Whole,
     Patch,
 }

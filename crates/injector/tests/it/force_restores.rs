@@ -1,9 +1,9 @@
 //! `--force` restores an agent from which a user has removed any part: it is then the one that a fresh injection adds.
 
-use crate::cases::{self, Case};
-use crate::laws::{INJECT, applied};
 use config::Config;
 use injector::{Direction, HandEdits, inject};
+use laws::cases::{self, Case};
+use laws::{INJECT, applied};
 use report::Reason;
 use serde_json::Value;
 use yaml_json_patch as yaml;
@@ -113,7 +113,7 @@ fn forced(case: &Case) -> usize {
         let edited = serde_json::to_string_pretty(&without(&whole, pointer)).unwrap();
         let again = inject(&edited, &case.config, force);
         assert_eq!(
-            crate::laws::fault(&again),
+            laws::fault(&again),
             None,
             "{}: without {pointer}",
             case.name
