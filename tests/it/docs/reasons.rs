@@ -149,14 +149,6 @@ pub(crate) fn sentences() -> Vec<Value> {
             .collect::<Vec<_>>(),
         "docs/reasons.yaml"
     );
-    for (reason, sentence) in Reason::ALL.iter().zip(&sentences) {
-        let id = reason.id();
-        assert_eq!(
-            sentence["en"],
-            reason.sentence(),
-            "{id}: say it in Japanese anew, in docs/reasons.yaml"
-        );
-    }
     sentences
 }
 
@@ -276,7 +268,11 @@ fn page(words: &ReasonPageWords) -> String {
                     panic!("{}: {what} is not said in {}", reason.id(), words.language)
                 })
             };
-            let short = (words.begin)(sentence[words.language].as_str().unwrap());
+            let short = match words.language {
+                "en" => reason.sentence(),
+                language => sentence[language].as_str().unwrap(),
+            };
+            let short = (words.begin)(short);
             write!(
                 page,
                 "\n### `{}`\n\n{short}{}\n",

@@ -322,9 +322,7 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns `config` and the pod's own fields as the shape of its agent, with warnings about the latter.
     fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, NoAgent> {
-        self.warn_of_host_network();
-        self.warn_of_shared_processes();
-        self.warn_of_short_termination(config, sidecar);
+        self.warn_of_pod(config, sidecar);
         let token = self.token(config);
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;

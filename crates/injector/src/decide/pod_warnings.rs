@@ -29,7 +29,14 @@ fn sleep(hook: &str) -> u64 {
 }
 
 impl Evaluation<'_, '_> {
-    pub(super) fn warn_of_host_network(&mut self) {
+    /// Warns about fields of the pod.
+    pub(super) fn warn_of_pod(&mut self, config: &Config, sidecar: Sidecar) {
+        self.warn_of_host_network();
+        self.warn_of_shared_processes();
+        self.warn_of_short_termination(config, sidecar);
+    }
+
+    fn warn_of_host_network(&mut self) {
         if self.template.host_network {
             let message = "the pod uses the host network, so the agent reports the network interfaces of the node";
             let finding = self.finding_in_spec(Reason::HostNetwork, message, "hostNetwork");
@@ -51,7 +58,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Warns about a field that lets other containers read `/proc/PID/environ` of the agent.
-    pub(super) fn warn_of_shared_processes(&mut self) {
+    fn warn_of_shared_processes(&mut self) {
         let field = "shareProcessNamespace";
         let Some(value) = self.spec_field(field) else {
             return;
@@ -69,7 +76,7 @@ impl Evaluation<'_, '_> {
 
     /// Warns about a pod that leaves the agent less time than it needs. The `preStop` hooks take a part of it: its own, and before a native
     /// agent those of the other containers.
-    pub(super) fn warn_of_short_termination(&mut self, config: &Config, sidecar: Sidecar) {
+    fn warn_of_short_termination(&mut self, config: &Config, sidecar: Sidecar) {
         let field = "terminationGracePeriodSeconds";
         let seconds: u64 = self
             .template
