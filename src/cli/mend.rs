@@ -116,13 +116,21 @@ pub fn with_paths(command: &str, paths: &[impl AsRef<Path>]) -> String {
     command.to_owned() + &shell_words(paths)
 }
 
-/// Returns the command that makes the changes of a check over files, without their paths. No command changes stdin, or what kustomize builds.
+/// Returns what the user does next if the run leaves something to do.
+pub fn next(run: RunContext<'_>) -> Option<String> {
+    let words = match run.mode {
+        OutputMode::Explanation(_) if run.build.is_none() && !run.reads_stdin() => {
+            command("inject --diff", run.common)
+        }
+        OutputMode::Diff | OutputMode::Check | OutputMode::CheckAndDiff => mend(run)?,
+        _ => return None,
+    };
+    Some(with_paths(&words, run.paths))
+}
+
+/// Returns the command that makes the changes over files, without their paths. No command changes stdin, or what kustomize builds.
 pub fn mend(run: RunContext<'_>) -> Option<String> {
-    let is_check = matches!(
-        run.mode,
-        OutputMode::Check | OutputMode::CheckAndDiff | OutputMode::CheckReport(_)
-    );
-    if !is_check || run.reads_stdin() || run.build.is_some() {
+    if run.reads_stdin() || run.build.is_some() {
         return None;
     }
     let mut words = match run.options.direction {

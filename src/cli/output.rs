@@ -3,7 +3,7 @@
 use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
-use crate::cli::mend::{add_mend, mend, with_paths};
+use crate::cli::mend::{add_mend, mend, next, with_paths};
 use crate::cli::messages::{Ending, Verbosity};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
@@ -133,11 +133,6 @@ impl Session<'_> {
             return self.end_as(Exit::Trouble, Ending::DryRunFailed);
         }
         let changes = self.changes(printers)?;
-        if let (Some(mend), true) = (mend(self.run), !changes.is_empty()) {
-            let command = with_paths(&mend, self.run.paths);
-            self.messages
-                .add_last(&format!("to change the files: `{command}`"))?;
-        }
         self.end_with(Ending::ChangesPrinted, || Ok(stdout::write_diff(&changes)?))?;
         Ok(Exit::Done.or_found(self.has_strict_warnings()))
     }
@@ -212,7 +207,8 @@ impl Session<'_> {
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
-        stdout::write([&*formatted(&explanation, format, None)?])?;
+        let next = next(self.run).filter(|_| explanation.rows.iter().any(Row::is_change));
+        stdout::write([&*formatted(&explanation, format, next.as_deref())?])?;
         let is_error = |row: &Row<'_>| row.severity == Severity::Error;
         let exit = if explanation.rows.iter().any(is_error) {
             Exit::Trouble
@@ -298,20 +294,20 @@ impl Session<'_> {
     }
 }
 
-/// Writes an explanation in a format. `mend` is the command that makes the changes.
+/// Writes an explanation in a format. `next` is the command for its changes.
 fn formatted(
     explanation: &Explanation<'_>,
     format: ExplainFormat,
-    mend: Option<&str>,
+    next: Option<&str>,
 ) -> serde_json::Result<String> {
     let rows = &explanation.rows;
     let json = match format {
-        ExplainFormat::Text => return Ok(text::text(explanation)),
+        ExplainFormat::Text => return Ok(text::text(explanation, next)),
         ExplainFormat::Github => return Ok(github::github(rows)),
-        ExplainFormat::Markdown => return Ok(markdown::markdown(rows, mend)),
+        ExplainFormat::Markdown => return Ok(markdown::markdown(rows, next)),
         ExplainFormat::Json => json::json(explanation),
         ExplainFormat::Gitlab => gitlab::gitlab(rows),
-        ExplainFormat::Sarif => sarif::sarif(rows, mend),
+        ExplainFormat::Sarif => sarif::sarif(rows, next),
     };
     Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
 }

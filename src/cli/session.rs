@@ -3,15 +3,15 @@
 use crate::cli::Exit;
 use crate::cli::configuration;
 use crate::cli::input::{FileState, canonical};
-use crate::cli::mend::rbac_command;
+use crate::cli::mend::{next, rbac_command};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diff;
 use crate::rbac::Grants;
 use config::Origin;
 use injector::{
-    Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row, Unmatched,
-    Warnings, check_inputs, idle_selection, unmatched_namespaces,
+    BUILD, Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row,
+    Unmatched, Warnings, check_inputs, idle_selection, unmatched_namespaces,
 };
 use manifest::Identity;
 use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
@@ -310,24 +310,20 @@ impl<'r> Session<'r> {
             texts: self.texts(),
             requirements: &self.requirements,
             options: self.run.options,
-            rbac_sentence: self.rbac_sentence(),
-            command: match (self.run.mode, self.run.options.direction) {
-                (OutputMode::Permissions, _) => "rbac",
-                (_, Direction::Inject) => "inject",
-                (_, Direction::Uninject) => "uninject",
-            },
+            rbac: self.rbac(),
+            next: next(self.run),
         }
     }
 
-    /// Names the command that prints the permissions.
-    fn rbac_sentence(&self) -> String {
+    /// Returns the command that applies the permissions.
+    fn rbac(&self) -> String {
         let needs_namespace = self
             .files
             .iter()
             .flat_map(|file| &file.injection.outcomes)
             .filter_map(Outcome::rbac_subject)
             .any(|subject| subject.namespace.is_none());
-        format!("`{}` prints it", rbac_command(self.run, needs_namespace))
+        rbac_command(self.run, needs_namespace) + " | kubectl apply -f -"
     }
 
     /// Checks the resources of all files together, since a Secret may be in another file than its pods.
@@ -347,7 +343,7 @@ impl<'r> Session<'r> {
 
 /// Returns the name of what kustomize builds.
 pub(super) fn build_name(folder: &Path) -> String {
-    format!("kustomize build {}", folder.display())
+    format!("{BUILD}{}", folder.display())
 }
 
 /// The warning about an input without resources: a check of such an input would always pass.

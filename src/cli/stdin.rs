@@ -216,8 +216,8 @@ fn answer_call(
         texts: vec![processed],
         requirements: &injection.requirements,
         options,
-        rbac_sentence: "`mackerel-agent-injector rbac PATH...` prints it".to_owned(),
-        command: "inject",
+        rbac: "mackerel-agent-injector rbac PATH... | kubectl apply -f -".to_owned(),
+        next: None,
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

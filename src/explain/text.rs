@@ -7,8 +7,8 @@ use injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
 use report::visible;
 use serde_json::Value;
 
-/// Returns the explanation as text.
-pub fn text(explanation: &Explanation<'_>) -> String {
+/// Returns the explanation as text. `next` is the command for its changes.
+pub fn text(explanation: &Explanation<'_>, next: Option<&str>) -> String {
     let mut required = required::lines(&explanation.needed, usize::MAX);
     if !required.is_empty() {
         for line in &mut required {
@@ -33,7 +33,7 @@ pub fn text(explanation: &Explanation<'_>) -> String {
         rows,
         required,
         permissions(&explanation.permissions),
-        vec![totals.join(", ")],
+        Vec::from_iter(std::iter::once(totals).chain(next.map(|next| format!("next: {next}")))),
     ] {
         let part: String = lines
             .iter()

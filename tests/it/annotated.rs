@@ -48,7 +48,7 @@ fn each_kind_without_a_pod_template_is_named_once_under_v() {
     ];
     let folder = Folder::with(&files);
     let covered = "info: without pod template: 3 Service, 1 kafka.strimzi.io/Kafka";
-    let gap = "info: not covered: 1 kafka.strimzi.io/Kafka; their pods get an agent from the webhook only\n";
+    let gap = "info: not covered: 1 kafka.strimzi.io/Kafka; their pods get an agent from the webhook or the policy only\n";
     let lines = &format!("{covered}\n{gap}");
     assert!(
         folder

@@ -50,6 +50,7 @@ mod rbac;
 mod readme;
 #[cfg(unix)]
 mod real_tools;
+mod screens;
 #[cfg(unix)]
 mod secrets;
 mod settings;

@@ -40,7 +40,7 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
     );
     assert_eq!(
         ran.stderr,
-        format!("1 injected, 1 skipped (hook)\n{}", needed("-n NAMESPACE -"))
+        format!("{}1 added, 1 left alone\n", needed("-n NAMESPACE -"))
     );
 }
 
@@ -82,7 +82,7 @@ fn an_error_leaves_stdout_empty_and_is_in_the_log_file() {
 fn arguments_that_helm_can_pass_as_one_token_work() {
     let ran = Folder::with(&[]).run_with(&["--set=injection=annotated", "--namespace=prod"], WEB);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), WEB));
-    assert_eq!(ran.stderr, "1 skipped (not-requested)\n");
+    assert_eq!(ran.stderr, "1 left alone\n");
 }
 
 #[test]

@@ -22,11 +22,12 @@ spec:
           image: \"web:1\"
 ";
 
-/// Returns the end of a report of a run that injects the agent, which names the command `rbac` with its arguments.
+/// Returns what stands before the counts of a run that injects the agent, with the arguments of the command `rbac`.
 pub(crate) fn needed(arguments: &str) -> String {
     format!(
-        "required in the namespace of the pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
-         required: RBAC for the agents; `mackerel-agent-injector rbac {arguments}` prints it\n"
+        "before you deploy:\n  \
+         in the namespace of the pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n  \
+         RBAC for the agents: `mackerel-agent-injector rbac {arguments} | kubectl apply -f -`\n\n"
     )
 }
 

@@ -1,8 +1,5 @@
 //! Options of a run that are not part of the configuration.
 
-use report::{Class, Reason};
-use std::collections::BTreeMap;
-
 /// The direction of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
@@ -80,39 +77,6 @@ impl Tense {
             Tense::Past => "was",
             Tense::Conditional => "would be",
         }
-    }
-
-    /// Returns `2 injected` or `2 would be injected`, `1 unchanged`, `2 skipped (hook)` and `1 failed (uneditable)`.
-    pub fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
-        let mut parts = Vec::new();
-        for (reason, count) in counts {
-            if reason.class() == Class::Done {
-                let is_change = reason.done().is_some();
-                parts.push(match self {
-                    Tense::Conditional if is_change => format!("{count} would be {}", reason.id()),
-                    _ => format!("{count} {}", reason.id()),
-                });
-            }
-        }
-        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
-            let of_class: Vec<(&str, usize)> = counts
-                .iter()
-                .filter(|(reason, _)| reason.class() == class)
-                .map(|(reason, count)| (reason.id(), *count))
-                .collect();
-            let total: usize = of_class.iter().map(|(_, count)| count).sum();
-            let reasons = match &of_class[..] {
-                [] => continue,
-                [(reason, _)] => (*reason).to_owned(),
-                several => several
-                    .iter()
-                    .map(|(reason, count)| format!("{count} {reason}"))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            };
-            parts.push(format!("{total} {word} ({reasons})"));
-        }
-        parts
     }
 }
 

@@ -12,8 +12,8 @@ mod reason;
 
 pub use diagnostic::closest::{closest, is_one_edit, normalize};
 pub use diagnostic::{
-    Colour, Diagnostic, LineCounter, Medium, Place, Position, Renderer, Severity, enumeration,
-    shell_argument, shell_word, visible, visible_json,
+    BOLD, Colour, Diagnostic, LineCounter, Medium, Place, Position, Renderer, Severity,
+    enumeration, shell_argument, shell_word, visible, visible_json,
 };
 pub use finding::{BUG, Cause, Finding};
 pub use reason::{Class, Reason, ReasonSet};

@@ -140,11 +140,6 @@ impl Reason {
         }
     }
 
-    /// Returns true for information that a report counts, and shows only with `-v`.
-    pub fn is_counted_only(self) -> bool {
-        matches!(self, Reason::TokenAutomountOff | Reason::ImmutableTemplate)
-    }
-
     /// Returns true for a warning that may be right for a workload for as long as it lives.
     pub fn may_last(self) -> bool {
         matches!(

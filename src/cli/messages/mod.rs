@@ -1,25 +1,27 @@
 //! Messages beside the output: on stderr, and in the log file for users whose tool hides stderr.
 
-mod summary;
-mod terminal;
+mod end;
+mod groups;
 
-pub use summary::Ending;
+pub use end::Ending;
 
 use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
 use crate::explain::required::{self, Needed};
 use crate::rbac;
+use groups::{Shown, View};
 use injector::{
     Direction, KindCounts, KubeletAccess, Options, Outcome, Presence, ProcessedText, Requirement,
     Row, SeverityPolicy, Tense,
 };
-use report::{Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible};
+use report::{
+    BOLD, Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible,
+};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use terminal::View;
 
 /// Namespaces that one line about a required object names.
 const MAX_NAMESPACES: usize = 5;
@@ -48,8 +50,6 @@ pub struct Messages {
     /// Findings about paths, settings or the run as a whole.
     rows: Vec<Row<'static>>,
     notes: Vec<String>,
-    /// Lines below the summary.
-    last: Vec<String>,
     /// The numbers of files that the run has left out, for the summary.
     left_out: Vec<String>,
     /// The configuration file that the run has found, for the summary.
@@ -64,10 +64,10 @@ pub struct RunEnd<'r> {
     /// Objects that must exist for the pods.
     pub requirements: &'r [Requirement],
     pub options: Options,
-    /// The command that prints the permissions, as a sentence: `` `mackerel-agent-injector rbac .` prints it ``.
-    pub rbac_sentence: String,
-    /// The command of the run.
-    pub command: &'static str,
+    /// The command that applies the permissions.
+    pub rbac: String,
+    /// The command that makes the changes, if the run does not.
+    pub next: Option<String>,
 }
 
 impl RunEnd<'_> {
@@ -163,14 +163,6 @@ impl Messages {
         Ok(())
     }
 
-    /// Adds a line below the summary.
-    pub fn add_last(&mut self, line: &str) -> io::Result<()> {
-        let line = visible(line).into_owned();
-        self.log(&line)?;
-        self.last.push(line);
-        Ok(())
-    }
-
     /// Adds an error without a place in a text.
     pub fn error(&mut self, error: impl Display) -> io::Result<()> {
         let finding = Finding::about_input(Reason::Error, error.to_string());
@@ -253,13 +245,13 @@ impl Messages {
                 self.log(&row.line())?;
             }
         }
-        self.log(&self.summary(end))?;
+        self.log(&self.counts(end))?;
         self.strict_line(end)
             .iter()
             .try_for_each(|line| self.log(line))?;
         self.required(end)
             .iter()
-            .try_for_each(|line| self.log(line))
+            .try_for_each(|line| self.log(&format!("required {line}")))
     }
 
     /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
@@ -316,7 +308,7 @@ impl Messages {
             .collect();
         let mut lines = Vec::new();
         for line in required::lines(&missing, MAX_NAMESPACES) {
-            lines.push(visible(&format!("required {line}")).into_owned());
+            lines.push(visible(&line).into_owned());
         }
         if outcomes()
             .filter_map(Outcome::rbac_subject)
@@ -326,77 +318,75 @@ impl Messages {
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related))
         {
-            let line = format!("required: RBAC for the agents; {}", end.rbac_sentence);
+            let line = format!("RBAC for the agents: `{}`", end.rbac);
             lines.push(visible(&line).into_owned());
         }
         lines
     }
 
-    /// Prints the messages to stderr; without the summary if an error ended the run before its end was known.
+    /// Prints the messages to stderr, what matters most last; without the counts if an error ended the run before its end was known.
     pub fn show(&self, end: Option<&RunEnd<'_>>) {
+        let colour = colour();
         let view = View {
             verbosity: self.verbosity,
             is_call: self.is_call,
             direction: end.map_or(Direction::Inject, |end| end.options.direction),
-            command: end.map_or("inject", |end| end.command),
             is_undone: end.is_none_or(|end| end.ending.is_undone()),
-            colour: colour(),
+            colour,
         };
         let rows = self
             .rows_placed_where(end, move |row| view.shows(row))
             .filter(|_| !self.is_shown_by_kpt);
-        let mut lines = view.messages(rows);
-        if self.verbosity != Verbosity::Errors {
-            lines.extend(self.notes.iter().cloned());
-            if let Some(end) = end {
-                let kinds = end.kinds_without_template();
-                if self.verbosity == Verbosity::Resources {
-                    lines.extend(kinds.line());
-                }
-                if !self.is_call {
-                    lines.extend(kinds.gap_lines());
-                }
-                lines.push(self.summary(end));
-                lines.extend(self.required(end));
-                lines.extend(self.strict_line(end));
-                lines.extend(self.last.iter().cloned());
-            } else {
-                // `explain` prints its totals to stdout.
-                lines.extend(self.about_files());
+        let Shown {
+            mut infos,
+            warnings,
+            errors,
+        } = view.messages(rows);
+        let is_quiet = self.verbosity == Verbosity::Errors;
+        let (mut needs, mut last) = (Vec::new(), Vec::new());
+        if !is_quiet {
+            infos.extend(self.notes.iter().cloned());
+            // `explain` prints its totals to stdout.
+            if end.is_none() {
+                infos.extend(self.about_files());
             }
-        } else if let Some(end) = end
-            && (!lines.is_empty() || self.has_strict_warnings(end))
-        {
-            lines.push(self.summary(end));
-            lines.extend(self.strict_line(end));
         }
-        if !self.is_call && self.verbosity != Verbosity::Errors {
-            lines.extend(reason_line(self.rows_without_places(end)));
+        if let Some(end) = end {
+            let kinds = end.kinds_without_template();
+            if self.verbosity == Verbosity::Resources {
+                infos.extend(kinds.line());
+            }
+            if !is_quiet {
+                if !self.is_call {
+                    infos.extend(kinds.gap_lines());
+                }
+                needs = self.required(end);
+            }
+            if !is_quiet || !errors.is_empty() || self.has_strict_warnings(end) {
+                last.push(self.counts(end));
+                last.extend(self.strict_line(end));
+            }
+            if !is_quiet {
+                let next = self
+                    .next(end)
+                    .map(|next| format!("{} {next}", colour.paint("next:", BOLD)));
+                last.extend(next);
+            }
         }
-        if !lines.is_empty() {
+        if !needs.is_empty() {
+            needs.iter_mut().for_each(|line| line.insert_str(0, "  "));
+            needs.insert(0, "before you deploy:".to_owned());
+        }
+        let blocks: Vec<String> = [infos, warnings, errors, needs, last]
+            .iter()
+            .filter(|lines| !lines.is_empty())
+            .map(|lines| lines.join("\n") + "\n")
+            .collect();
+        if !blocks.is_empty() {
             // The user may have closed stderr on purpose.
-            let _ = io::stderr()
-                .lock()
-                .write_all((lines.join("\n") + "\n").as_bytes());
+            let _ = io::stderr().lock().write_all(blocks.join("\n").as_bytes());
         }
     }
-}
-
-/// Returns the line that names the page of the first of the most severe findings, if there is a warning or an error.
-fn reason_line<'r>(rows: impl Iterator<Item = Row<'r>>) -> Option<String> {
-    let is_explained =
-        |row: &Row<'_>| row.severity != Severity::Info && row.finding.reason != Reason::Error;
-    let row = rows.filter(is_explained).reduce(|first, row| {
-        if row.severity > first.severity {
-            row
-        } else {
-            first
-        }
-    })?;
-    let id = row.finding.reason.id();
-    Some(format!(
-        "for more about {id}: `mackerel-agent-injector explain --reason {id}`"
-    ))
 }
 
 /// Returns the use of colours on stderr.

@@ -192,7 +192,7 @@ fn ignore_files_and_the_depth_of_folders_have_bounds() {
     let long = "a".repeat(1 << 16);
     let check = |arguments: &[&str], error: &str| {
         let ran = limited(&folder, arguments);
-        let expected = format!("error: {error}\n1 error\n");
+        let expected = format!("error: {error}\n\n1 error; no file was changed\n");
         assert_eq!((ran.code, &*ran.stderr), (Some(2), &*expected), "{ran:?}");
     };
     for (name, named) in [
@@ -299,10 +299,12 @@ fn an_ignore_file_that_is_a_link_is_skipped() {
             symlink(target, folder.path(name)).unwrap();
             let ran = limited(&folder, &["inject", "--check", named]);
             let said = format!(
-                "info: {name}: skipped, since it is a symbolic link, which Git does not follow either\n1 would be injected"
+                "info: {name}: skipped, since it is a symbolic link, which Git does not follow either\n\nbefore"
             );
             assert!(
-                ran.code == Some(1) && ran.stderr.starts_with(&said),
+                ran.code == Some(1)
+                    && ran.stderr.starts_with(&said)
+                    && ran.stderr.contains("\n\n1 to add; no file was changed\n"),
                 "{ran:?}"
             );
             fs::remove_file(folder.path(name)).unwrap();
@@ -329,8 +331,8 @@ fn what_an_ignore_file_of_the_program_leaves_out_is_counted() {
     let counts = "1 file left out by .ignore; 2 files left out by m/.ignore\n";
     let check = folder.run(&["inject", "--check", "m", "m/web.yaml", "./m"]);
     assert_eq!(check.stdout.lines().count(), 2, "{check:?}");
-    let summary = format!("2 would be injected; no file was changed; {counts}");
-    assert!(check.stderr.starts_with(&summary), "{check:?}");
+    let summary = format!("\n\n2 to add; no file was changed; {counts}");
+    assert!(check.stderr.contains(&summary), "{check:?}");
     let explained = folder.run(&["explain", "m"]);
     assert_eq!(explained.stderr, counts.replace("; ", "\n"));
     let rbac = folder.run(&["rbac", "-n", "shop", "m"]);

@@ -126,7 +126,8 @@ fn a_file_that_is_saved_before_the_renames_leaves_all_of_them_old() {
     run.folder.write(&name(0), SAVED);
     let (folder, files, output) = run.goes_on();
     let first = name(0);
-    let expected = format!("error: {first}: {CHANGED}\n1 error; no file was changed\n");
+    let expected =
+        format!("error: {first}: {CHANGED}\n\n{files} to add, 1 error; no file was changed\n");
     assert_eq!((output.status.code(), said(&output)), (Some(2), &*expected));
     assert_eq!(folder.read(&first), SAVED);
     assert!((1..files).all(|number| folder.read(&name(number)) == WEB));

@@ -162,7 +162,9 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         assert!(
             ran.stderr
                 .starts_with("warning[no-resources]: the directory has no")
-                && ran.stderr.contains(&format!("\n --> {named}\n1 warning")),
+                && ran
+                    .stderr
+                    .contains(&format!("\n --> {named}\n\n1 warning; ")),
             "{}",
             ran.stderr
         );
@@ -224,8 +226,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         assert_eq!(
             ran.stderr,
             format!(
-                "warning[no-resources]: the input has no resources\n --> {named}\n1 warning; no file was changed\n\
-                 for more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"
+                "warning[no-resources]: the input has no resources\n --> {named}\n\n1 warning; no file was changed\n"
             )
         );
         assert_eq!(
@@ -236,8 +237,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
     assert_eq!(
         ran.stderr,
-        "warning[no-resources]: the input has no resources\n --> <stdin>\n1 warning; no file was changed\n\
-         for more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"
+        "warning[no-resources]: the input has no resources\n --> <stdin>\n\n1 warning; no file was changed\n"
     );
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
     let ran = folder.run_with(&["inject", "--strict", "--check", "-"], list);
@@ -276,7 +276,7 @@ fn a_file_that_is_no_manifest_is_called_so() {
         ),
         (
             "deploy.tpl",
-            "if this is a template, for example of a Helm chart, render it first and inject the result",
+            "if it is a template, inject what it renders, and name it in `.ignore`",
         ),
         ("README.md", "if the file is a manifest, correct it"),
         ("broken.yaml", "correct the document"),

@@ -49,7 +49,7 @@ fn namespace_is_that_of_resources_that_name_none() {
     let folder = Folder::with(&[]);
     let ran = folder.run_with(&["inject", "--namespace", "kube-system", "-"], WEB);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), WEB));
-    assert_eq!(ran.stderr, "1 skipped (namespace-excluded)\n");
+    assert_eq!(ran.stderr, "1 left alone\n");
     let last = folder.run_with(
         &[
             "inject",

@@ -33,8 +33,10 @@ const ENGLISH: CliPageWords = CliPageWords {
                    The exit code is `1` if there is something to do, and `2` if it could not be done. `--strict` adds warnings to the first: nothing is written, and the exit \
                    code is `1`. The messages stay as they are; the last lines name the setting that accepts those warnings which may last ([`warnings.ignore`](configuration.md#warningsignore)).\n\n\
                    `--output json` prints a [report](report.md) for programs.\n\n\
-                   Diagnostics and the summary are written to stderr. In the summary, `without pod template` counts resources that have \
-                   none, such as Services, custom resources of an unknown kind \
+                   Messages are written to stderr, and what matters most comes last: information, warnings, errors, what must exist `before you deploy`, the counts, and `next:` with a \
+                   command or a remedy. `explain` prints what it finds in manifests to stdout. Findings that are alike are one message with up to three places; errors have one \
+                   place in each of up to ten files. `-v` names every place.\n\n\
+                   In the counts, `left alone` are pod templates that were skipped, `refused` is what cannot be injected under `onError: skip`, and `other resources` have no pod template: Services, custom resources of an unknown kind \
                    ([`unknown-template`](reasons.md#unknown-template)), and resources whose `kind` or API group is mistyped \
                    (`kind: deployment`, `apiVersion: app/v1`), which the API server rejects. `inject -v` lists their kinds.\n\n\
                    Directories are searched recursively for `*.yaml`, `*.yml` and `*.json`. Hidden files, symbolic links and the \
@@ -63,7 +65,10 @@ const JAPANESE: CliPageWords = CliPageWords {
                    終了コードは、することが残っていれば `1`、できなければ `2` です。`--strict` を付けると、警告も前者に含めます。警告があれば何も書き出さず、`1` で終了します。\
                    メッセージは変わりません。そのまま残してよい警告を許容する設定（[`warnings.ignore`](configuration.md#warningsignore)）は、末尾の行に示します。\n\n\
                    `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
-                   メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソース、\
+                   メッセージは標準エラー出力に出ます。情報、警告、エラー、デプロイの前に用意するもの（`before you deploy`）、集計、次に行うこと（`next:`）の順で、重要なものほど下に出ます。\
+                   `explain` がマニフェストについて調べた結果は、標準出力に出ます。\
+                   同じ内容の指摘は 1 つにまとめ、場所を 3 つまで示します。エラーの場所は、1 ファイルにつき 1 つ、10 ファイルまでです。`-v` を付けると、場所をすべて示します。\n\n\
+                   集計の `left alone` はスキップした Pod テンプレートの数、`refused` は `onError: skip` のときに注入できなかったものの数です。`other resources` は、Service のように Pod テンプレートを持たないリソース、\
                    未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）、\
                    `kind` や API グループを書き間違えたリソース（`kind: deployment`、`apiVersion: app/v1` など。API サーバーが拒否します）の数です。\
                    `inject -v` は、その kind の一覧を表示します。\n\n\

@@ -101,7 +101,7 @@ required before the pods start; without them the agent does not start or exits, 
 required permissions (`mackerel-agent-injector rbac` prints them); without them the agent reports nothing, although its pod is ready:
   get nodes/pods and nodes/stats: ServiceAccount default in shop
 
-1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template, 1 warning
+1 to add, 2 left alone, 1 other resource, 1 warning, 1 error
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!(
@@ -221,7 +221,7 @@ fn a_stream_is_explained_as_files_are_and_strict_fails_for_warnings() {
     );
     assert_eq!((strict.code, &strict.stdout), (Some(1), &ran.stdout));
     let nothing = folder.run(&["explain", "no-such-file.yaml"]);
-    assert_eq!((nothing.code, &*nothing.stdout), (Some(2), ""));
+    assert_eq!((nothing.code, &*nothing.stdout), (Some(2), "1 error\n"));
     assert!(
         nothing.stderr.contains("no such file"),
         "{}",
@@ -326,13 +326,10 @@ fn a_document_that_cannot_be_read_counts() {
     let broken = "apiVersion: apps/v1\nkind: Deployment\n spec: [\n";
     let folder = Folder::with(&[("broken.yaml", broken)]);
     let explained = folder.run(&["explain", "."]);
-    assert!(
-        explained.stdout.ends_with("\n\n1 failed (uneditable)\n"),
-        "{explained:?}"
-    );
+    assert!(explained.stdout.ends_with("\n\n1 error\n"), "{explained:?}");
     assert_eq!((explained.code, &*explained.stderr), (Some(2), ""));
     let skipped = folder.run(&["inject", "--check", "--set", "onError=skip", "."]);
-    let end = "\n1 failed (uneditable), 1 warning; no file was changed\n";
+    let end = "\n\n1 refused; no file was changed\n";
     assert_eq!(skipped.code, Some(1), "{skipped:?}");
     assert!(skipped.stderr.contains(end), "{skipped:?}");
     let annotated = folder.run(&["inject", "--check", "--set", "injection=annotated", "."]);

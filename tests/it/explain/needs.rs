@@ -12,11 +12,8 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     let folder = Folder::with(&[("a/secret.yaml", secret), ("b/web.yaml", web)]);
     let ran = folder.run(&["inject", "--diff", "."]);
     assert!(
-        ran.stderr.contains("warning[missing-key]: ")
-            && ran.stderr.contains(" --> a/secret.yaml:1:1\n")
-            && ran
-                .stderr
-                .contains(" = note: in v1/Secret/shop/mackerel-container-agent\n"),
+        ran.stderr.starts_with("warning[missing-key]: ")
+            && ran.stderr.contains("\n --> a/secret.yaml:1:1\n  = help: "),
         "{}",
         ran.stderr
     );
@@ -181,7 +178,6 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
         ("y.yaml", &of("y").replace("Name: web", "Name: y")),
     ]);
     let told = alone.run(&["inject", "--diff", "."]).stderr;
-    assert_eq!(told.matches("info[sa-automount-unknown]: ").count(), 1);
-    let more = "\n… and 1 more sa-automount-unknown; `inject -v` shows them\n";
-    assert!(told.contains(more), "{told}");
+    let line = "info[sa-automount-unknown]: the ServiceAccount of the pod is not in the input; it may disable its token: x.yaml:12:27 and 1 more\n";
+    assert!(told.starts_with(line), "{told}");
 }

@@ -73,7 +73,7 @@ fn a_check_says_which_workload_lacks_its_agent() {
     let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added; run `mackerel-agent-injector inject -i web.yaml`\n";
     let ran = check("github");
     assert_eq!((ran.code, &*ran.stdout), (Some(1), lacks), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 would be injected"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n\n1 to add; "), "{}", ran.stderr);
     let ran = check("sarif");
     let log: Value = serde_json::from_str(&ran.stdout).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
@@ -273,9 +273,7 @@ fn a_check_names_the_command_that_mends_what_it_found() {
     let command = "mackerel-agent-injector inject -i --config=config.yaml --set='agent.roles=[shop:web]' 'my app";
     let terminal = check(&[]);
     assert!(
-        terminal
-            .stderr
-            .ends_with(&format!("to change the files: `{command}'`\n")),
+        terminal.stderr.ends_with(&format!("\nnext: {command}'\n")),
         "{}",
         terminal.stderr
     );
@@ -302,7 +300,7 @@ fn a_check_names_the_command_that_mends_what_it_found() {
     assert_eq!((markdown.code, &*markdown.stdout), (Some(1), &*expected));
 
     // It is a command of a shell, and after it the check is green.
-    let typed = terminal.stderr.split('`').nth_back(1).unwrap();
+    let (_, typed) = terminal.stderr.rsplit_once("next: ").unwrap();
     let program = env!("CARGO_BIN_EXE_mackerel-agent-injector");
     let typed = typed.replacen("mackerel-agent-injector", program, 1);
     let mut shell = std::process::Command::new("sh");
@@ -312,7 +310,7 @@ fn a_check_names_the_command_that_mends_what_it_found() {
     assert!(check(&["-o", "markdown"]).stdout.contains("No findings."));
 
     let stdin = folder.run_with(&["inject", "--check", "-"], WEB);
-    assert!(!stdin.stderr.contains("to change"), "{}", stdin.stderr);
+    assert!(!stdin.stderr.contains("next:"), "{}", stdin.stderr);
 }
 
 #[test]
@@ -351,11 +349,5 @@ fn a_reason_is_explained_in_the_language_of_the_user() {
     assert_eq!(
         unknown.stderr,
         "error: unknown reason `hand-editted`; did you mean `hand-edited`?\n"
-    );
-    let empty = folder.run(&["inject", "--check", "."]);
-    assert!(
-        empty.stderr.ends_with("\nfor more about no-resources: `mackerel-agent-injector explain --reason no-resources`\n"),
-        "{}",
-        empty.stderr
     );
 }

@@ -172,7 +172,7 @@ impl Injection {
     }
 }
 
-/// What keeps a text as it is.
+/// The errors that keep a text as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]
 pub struct Refused {

@@ -70,23 +70,36 @@ impl KindCounts {
         (!kinds.is_empty()).then(|| format!("info: without pod template: {}", kinds.join(", ")))
     }
 
-    /// Returns a line for each kind that leads to pods without an agent.
+    /// Returns a line for each remedy of kinds that lead to pods without an agent.
     pub fn gap_lines(&self) -> Vec<String> {
-        let line = |kind: KindCount<'_>| {
-            let (count, name) = (kind.count, kind.name());
-            Some(match Gap::of(kind.group, kind.kind)? {
-                Gap::WebhookOnly => format!(
-                    "info: not covered: {count} {name}; their pods get an agent from the webhook only"
-                ),
-                Gap::RenderedElsewhere => format!(
-                    "info: rendered elsewhere: {count} {name}; inject the rendered manifests, or use the webhook"
-                ),
-                Gap::Template => format!(
-                    "info: rendered elsewhere: {count} {name}; use `oc process -f FILE | mackerel-agent-injector inject -`"
-                ),
-            })
-        };
-        self.by_frequency().into_iter().filter_map(line).collect()
+        let kinds = self.by_frequency();
+        [
+            (
+                Gap::WebhookOnly,
+                "not covered",
+                "their pods get an agent from the webhook or the policy only",
+            ),
+            (
+                Gap::RenderedElsewhere,
+                "rendered elsewhere",
+                "inject the rendered manifests, or use the webhook",
+            ),
+            (
+                Gap::Template,
+                "rendered elsewhere",
+                "use `oc process -f FILE | mackerel-agent-injector inject -`",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(gap, what, remedy)| {
+            let of_gap: Vec<String> = kinds
+                .iter()
+                .filter(|kind| Gap::of(kind.group, kind.kind) == Some(gap))
+                .map(|kind| format!("{} {}", kind.count, kind.name()))
+                .collect();
+            (!of_gap.is_empty()).then(|| format!("info: {what}: {}; {remedy}", of_gap.join(", ")))
+        })
+        .collect()
     }
 
     fn by_frequency(&self) -> Vec<KindCount<'_>> {
@@ -131,8 +144,8 @@ mod tests {
         let line = "info: without pod template: 4 ConfigMap, 2 Service, 2 argoproj.io/Application, 2 kafka.strimzi.io/Kafka, 2 template.openshift.io/Template";
         assert_eq!(counts.line().as_deref(), Some(line));
         let lines = [
+            "info: not covered: 2 kafka.strimzi.io/Kafka; their pods get an agent from the webhook or the policy only",
             "info: rendered elsewhere: 2 argoproj.io/Application; inject the rendered manifests, or use the webhook",
-            "info: not covered: 2 kafka.strimzi.io/Kafka; their pods get an agent from the webhook only",
             "info: rendered elsewhere: 2 template.openshift.io/Template; use `oc process -f FILE | mackerel-agent-injector inject -`",
         ];
         assert_eq!(counts.gap_lines(), lines);

@@ -14,7 +14,7 @@ pub mod kind_counts;
 pub mod outcome;
 mod pipeline;
 mod plan;
-mod refusal;
+pub(crate) mod refusal;
 pub mod row;
 pub mod severity;
 mod template_form;

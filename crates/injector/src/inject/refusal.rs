@@ -12,15 +12,17 @@ use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 /// The help for a document that cannot be read for an unknown reason.
 pub const GENERAL_CORRECTION: &str = "correct the document";
 
+/// The help for what another tool is to render.
+pub const TEMPLATE_HELP: &str =
+    "if it is a template, inject what it renders, and name it in `.ignore`";
+
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
 pub fn correction(text: &str) -> Option<&'static str> {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if text.lines().any(is_conflict) {
         Some("resolve the merge conflict")
     } else if text.contains("{{") || text.contains("{%") || text.contains("<%") {
-        Some(
-            "if this is a template, for example of a Helm chart, render it first and inject the result",
-        )
+        Some(TEMPLATE_HELP)
     } else {
         None
     }
@@ -91,7 +93,7 @@ pub fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
     let code = memchr::memchr_iter(b'#', text.as_bytes()).find(is_code)?;
     Some(UneditableChange {
         message: "template: a comment of the document is code of ytt or Octopus".to_owned(),
-        help: "render the template first, and inject the result".to_owned(),
+        help: TEMPLATE_HELP.to_owned(),
         offset: tree.start() + code,
     })
 }

@@ -33,6 +33,8 @@ use std::borrow::Cow;
 
 /// The name of stdin in messages.
 pub const STDIN: &str = "<stdin>";
+/// The beginning of the name of a text that kustomize has built.
+pub const BUILD: &str = "kustomize build ";
 
 /// A finding with its severity in this run, its resource and its place.
 #[derive(Debug, Clone)]
@@ -127,6 +129,12 @@ impl<'i> Row<'i> {
             (self.place, self.resource_place) = (None, None);
         }
         self
+    }
+
+    /// True for a finding in a file, which its user can look at.
+    #[must_use]
+    pub fn is_in_file(&self) -> bool {
+        self.file != STDIN && !self.file.starts_with(BUILD)
     }
 
     /// True for the decision about a pod template, false for every other finding.

@@ -238,13 +238,20 @@ impl<'t> Renderer<'t> {
                 picture.add_excerpt(&excerpt, &number, colour_code(diagnostic.severity));
             }
         }
-        for note in &diagnostic.notes {
-            picture.add("note:", note);
+        picture.end(diagnostic)
+    }
+
+    /// Renders title, places, notes and help, with a final line break.
+    pub fn with_places(&self, diagnostic: &Diagnostic<'_>, places: &[String]) -> String {
+        let mut picture = Picture {
+            text: self.title(diagnostic) + "\n",
+            gutter: 1,
+            colour: self.colour,
+        };
+        for place in places {
+            picture.add_arrow(&visible(place));
         }
-        if let Some(help) = &diagnostic.help {
-            picture.add("help:", help);
-        }
-        picture.text
+        picture.end(diagnostic)
     }
 
     /// `error[uneditable]: the pod template is reached through an alias`
@@ -287,6 +294,17 @@ impl Picture {
         let _ = writeln!(self.text, "{:gutter$} {bar} {:indent$}{marks}", "", "");
     }
 
+    /// Adds notes and help, and returns the text.
+    fn end(mut self, diagnostic: &Diagnostic<'_>) -> String {
+        for note in &diagnostic.notes {
+            self.add("note:", note);
+        }
+        if let Some(help) = &diagnostic.help {
+            self.add("help:", help);
+        }
+        self.text
+    }
+
     /// Adds `= note: sentence` or `= help: sentence`.
     fn add(&mut self, word: &str, sentence: &str) {
         let gutter = self.gutter;
@@ -308,7 +326,7 @@ fn colour_code(severity: Severity) -> &'static str {
 
 impl Colour {
     /// Puts a text between escape sequences.
-    fn paint<'a>(self, text: &'a str, code: &str) -> Cow<'a, str> {
+    pub fn paint<'a>(self, text: &'a str, code: &str) -> Cow<'a, str> {
         match self {
             Colour::Never => Cow::Borrowed(text),
             Colour::Always => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
@@ -317,7 +335,7 @@ impl Colour {
 }
 
 const GUTTER: &str = "1;34";
-const BOLD: &str = "1";
+pub const BOLD: &str = "1";
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
-//! The last line of a report: the number of decisions, or of the errors that held back the output.
+//! The last lines of a report: what was counted and what happened, what `--strict` asks for, and what to do next.
 
 use crate::cli::messages::{Messages, RunEnd};
 use crate::rbac::Grants;
-use injector::{ProcessedText, Row, Tense, Warnings, plural, totals};
+use injector::{ProcessedText, Row, TEMPLATE_HELP, Tense, Warnings, plural, totals};
 use report::{Class, Reason, Severity};
+use std::collections::HashSet;
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
@@ -44,62 +45,55 @@ impl Ending<'_> {
 }
 
 impl Messages {
-    /// `3 injected, 1 skipped (opted-out), 12 without pod template; configuration: agent-injector.yaml`
-    pub(super) fn summary(&self, end: &RunEnd<'_>) -> String {
-        let mut parts = vec![self.result(end)];
-        parts.extend(self.about_files());
-        parts.join("; ")
-    }
-
-    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or `1 error; no file was changed`
-    fn result(&self, end: &RunEnd<'_>) -> String {
-        let counted = |tense| {
-            let without_template = end.kinds_without_template().total();
-            let parts = totals(self.rows_without_places(Some(end)), without_template, tense);
-            if parts.is_empty() {
-                "no resources".to_owned()
-            } else {
-                parts.join(", ")
-            }
-        };
-        match end.ending {
-            Ending::FilesPrinted if self.has_changes(end) => {
-                let counted = counted(Tense::Past);
-                format!("{counted}; printed to stdout (`-i` changes the files)")
-            }
-            Ending::StreamPrinted | Ending::FilesPrinted => counted(Tense::Past),
-            Ending::ChangesPrinted => {
-                format!("{}; no file was changed", counted(Tense::Conditional))
-            }
+    /// `3 to add, 1 left alone, 12 other resources, 2 errors in 2 files; no file was changed; configuration: agent-injector.yaml`
+    pub(super) fn counts(&self, end: &RunEnd<'_>) -> String {
+        let counts = match end.ending {
+            // The output is comments then, which `kubectl apply` refuses.
             Ending::PermissionsPrinted(grants) => match grants.nothing() {
-                // The output is comments then, which `kubectl apply` refuses.
                 Some(why) => format!("nothing to apply: {why}"),
                 None => {
                     let accounts = plural(grants.service_accounts(), "ServiceAccount");
                     format!("permissions for {accounts}")
                 }
             },
-            Ending::FilesChanged { files } => {
-                let (counted, files) = (counted(Tense::Past), plural(files, "file"));
-                format!("{counted}; {files} changed")
+            _ => {
+                let without_template = end.kinds_without_template().total();
+                let tense = if end.ending.is_undone() {
+                    Tense::Conditional
+                } else {
+                    end.options.tense
+                };
+                totals(self.rows_without_places(Some(end)), without_template, tense)
             }
-            Ending::NothingPrinted => self.failure(end, "; no output was written"),
-            Ending::NoFileChanged => self.failure(end, "; no file was changed"),
-            Ending::DryRunFailed => self.failure(end, ""),
-            Ending::CallFailed => self.failure(end, "; items returned unchanged"),
-        }
+        };
+        let happened = match end.ending {
+            Ending::StreamPrinted | Ending::PermissionsPrinted(_) => None,
+            Ending::FilesPrinted if self.has_changes(end) => {
+                Some("printed to stdout (`-i` changes the files)".to_owned())
+            }
+            Ending::FilesPrinted => None,
+            Ending::FilesChanged { files } => Some(plural(files, "file") + " changed"),
+            Ending::NothingPrinted => Some("no output was written".to_owned()),
+            Ending::ChangesPrinted | Ending::DryRunFailed | Ending::NoFileChanged => {
+                Some("no file was changed".to_owned())
+            }
+            Ending::CallFailed => Some("items returned unchanged".to_owned()),
+        };
+        let mut parts = vec![counts];
+        parts.extend(happened);
+        parts.extend(self.about_files());
+        parts.join("; ")
     }
 
-    /// `1 error; no file was changed; to skip what failed, use …`, or with `--strict` `2 warnings; no file was changed`
-    fn failure(&self, end: &RunEnd<'_>, consequence: &str) -> String {
-        let of = |severity| {
-            self.rows_without_places(Some(end))
-                .filter(move |row| row.severity == severity)
+    /// The one remedy of the errors, or else the next command of the run.
+    pub(super) fn next(&self, end: &RunEnd<'_>) -> Option<String> {
+        let errors: Vec<Row<'_>> = self
+            .rows_placed_where(Some(end), |row| row.severity == Severity::Error)
+            .filter(|row| row.severity == Severity::Error && !row.is_change())
+            .collect();
+        let Some(first) = errors.first() else {
+            return end.next.clone().filter(|_| self.has_changes(end));
         };
-        let errors: Vec<Row<'_>> = of(Severity::Error).collect();
-        if errors.is_empty() {
-            return plural(of(Severity::Warning).count(), "warning") + consequence;
-        }
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;
@@ -109,18 +103,33 @@ impl Messages {
                     Reason::VerifyFailed | Reason::Error | Reason::NamespaceRequired
                 )
         };
-        let result = plural(errors.len(), "error") + consequence;
-        if end.options.warnings == Warnings::Refuse
-            || !errors.iter().all(can_skip)
-            || !self.has_changes(end)
-        {
-            return result;
-        }
+        let skips = end.options.warnings == Warnings::Tell
+            && errors.iter().all(can_skip)
+            && self.has_changes(end);
         let on_error = match end.ending {
             Ending::CallFailed => "`onError: skip`",
             _ => "`--set onError=skip`",
         };
-        format!("{result}; to skip what failed, use {on_error}")
+        let is_template = |row: &&Row<'_>| row.finding.help.as_deref() == Some(TEMPLATE_HELP);
+        let templates: HashSet<&str> = errors
+            .iter()
+            .filter(is_template)
+            .filter(|row| row.is_in_file())
+            .map(|row| &*row.file)
+            .collect();
+        let remedy = match templates.len() {
+            0 if first.finding.reason == Reason::Error || first.place.is_none() => None,
+            0 => Some(format!("correct {}", first.place_text())),
+            1 => Some(format!("name {} in `.ignore`", first.file)),
+            many => Some(format!(
+                "name the {many} files in `.ignore` (`-v` lists them)"
+            )),
+        };
+        match (remedy, skips) {
+            (Some(remedy), true) => Some(format!("{remedy}, or leave it as it is with {on_error}")),
+            (None, true) => Some(format!("to leave what fails as it is, use {on_error}")),
+            (remedy, false) => remedy,
+        }
     }
 
     pub(super) fn has_strict_warnings(&self, end: &RunEnd<'_>) -> bool {
