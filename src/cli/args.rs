@@ -392,6 +392,9 @@ pub struct ExplainArgs {
     /// Exit with 1 if there is a warning
     #[arg(long)]
     pub strict: bool,
+    /// Print each decision with its rule, and each warning, on a terminal too
+    #[arg(short, long, conflicts_with = "output")]
+    pub verbose: bool,
     #[command(flatten)]
     pub build: BuildArgs,
 }

@@ -13,6 +13,7 @@
 //! - `output`, `stdout`, `concatenate`, `in_place`, `interrupt`: output
 //! - `messages`: messages beside the output
 //! - `reason_page`: the page of a reason
+//! - `table`: the list of a check or an explanation on a terminal
 //! - `mend`: the command that makes the changes of a check
 
 mod args;
@@ -38,6 +39,7 @@ mod session;
 mod status;
 mod stdin;
 mod stdout;
+mod table;
 mod usage;
 mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
@@ -133,8 +135,8 @@ fn verbosity(command: &Command) -> Verbosity {
             (arguments.read.quiet, arguments.read.verbose)
         }
         Command::Rbac { read, .. } => (read.quiet, read.verbose),
-        // It has no `-v`: it shows everything.
-        Command::Explain(_) => (false, true),
+        // A program gets everything.
+        Command::Explain(arguments) => (false, arguments.verbose || !io::stdout().is_terminal()),
         Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };

@@ -4,15 +4,16 @@ use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::mend::{add_mend, mend, next, with_paths};
-use crate::cli::messages::{Ending, Verbosity};
+use crate::cli::messages::{Ending, Verbosity, colour_of};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
+use crate::cli::table::{Workload, table};
 use crate::cli::{Exit, concatenate, in_place, stdout};
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::rbac;
 use injector::{ProcessedText, Row, plural};
 use report::{Diagnostic, Finding, Place, Reason, Severity, visible_json};
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;
 use yaml_json_patch::edit::{self, pieces};
@@ -151,7 +152,11 @@ impl Session<'_> {
     /// the list.
     fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
         let mut printers: Vec<Printer> = Vec::new();
-        if self.messages.verbosity() != Verbosity::Errors {
+        let lists = self.messages.verbosity() != Verbosity::Errors;
+        if lists && others.is_empty() && io::stdout().is_terminal() {
+            let table = self.table(|row| row.is_change().then(String::new));
+            stdout::write([&*table])?;
+        } else if lists {
             printers.push(ProcessedFile::list);
         }
         if self.has_errors() && others.is_empty() {
@@ -207,14 +212,17 @@ impl Session<'_> {
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
+        if matches!(format, ExplainFormat::Text)
+            && resource.is_none()
+            && self.messages.verbosity() == Verbosity::Summary
+        {
+            let table = self.table(|row| Some(text::why(&explanation, row)));
+            self.end_with(Ending::Explained, || Ok(stdout::write([&*table])?))?;
+            return Ok(exit_of(&explanation.rows).or_found(self.has_strict_warnings()));
+        }
         let next = next(self.run).filter(|_| explanation.rows.iter().any(Row::is_change));
         stdout::write([&*formatted(&explanation, format, next.as_deref())?])?;
-        let is_error = |row: &Row<'_>| row.severity == Severity::Error;
-        let exit = if explanation.rows.iter().any(is_error) {
-            Exit::Trouble
-        } else {
-            Exit::Done.or_found(self.has_strict_warnings())
-        };
+        let exit = exit_of(&explanation.rows).or_found(self.has_strict_warnings());
         let end = self.end(Ending::ChangesPrinted);
         let mut notes = end.kinds_without_template().gap_lines();
         notes.extend(self.messages.strict_line(&end));
@@ -223,6 +231,23 @@ impl Session<'_> {
         }
         self.messages.show(None);
         Ok(exit)
+    }
+
+    /// Returns the list of the decisions for which there is a reason to tell, empty or not.
+    fn table(&self, why: impl Fn(&Row<'_>) -> Option<String>) -> String {
+        let mut workloads = Vec::new();
+        for file in &self.files {
+            let text = file.processed_text();
+            for row in text.injection.rows(text.name, text.text) {
+                let has_warning = row.subject.outcome().is_some_and(|outcome| {
+                    let mut warnings = outcome.warnings.iter();
+                    warnings.any(|warning| text.injection.severity(warning) == Severity::Warning)
+                });
+                let why = if row.is_decision() { why(&row) } else { None };
+                workloads.extend(why.and_then(|why| Workload::of(&row, has_warning, why)));
+            }
+        }
+        table(&workloads, colour_of(&io::stdout()))
     }
 
     fn explanation<'s>(
@@ -310,6 +335,14 @@ fn formatted(
         ExplainFormat::Sarif => sarif::sarif(rows, next),
     };
     Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
+}
+
+fn exit_of(rows: &[Row<'_>]) -> Exit {
+    if rows.iter().any(|row| row.severity == Severity::Error) {
+        Exit::Trouble
+    } else {
+        Exit::Done
+    }
 }
 
 impl Exit {

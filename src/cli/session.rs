@@ -117,7 +117,7 @@ impl ProcessedFile {
         Ok(lines)
     }
 
-    fn processed_text(&self) -> ProcessedText<'_> {
+    pub(super) fn processed_text(&self) -> ProcessedText<'_> {
         ProcessedText {
             name: &self.name,
             text: &self.text,

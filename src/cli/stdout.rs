@@ -1,6 +1,8 @@
 //! Stdout. Pieces of text are written one after the other, without a copy of the whole.
 
 use crate::cli::input::io_message;
+use crate::cli::messages::colour_of;
+use report::Colour;
 use std::io::{self, BufWriter, Write};
 
 /// Size of the buffer; larger pieces are written directly.
@@ -26,10 +28,7 @@ fn write_pieces<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()>
 
 /// Writes a diff, in colours if the terminal shows them.
 pub fn write_diff(diff: &str) -> io::Result<()> {
-    if matches!(
-        anstream::AutoStream::choice(&io::stdout()),
-        anstream::ColorChoice::Never
-    ) {
+    if colour_of(&io::stdout()) == Colour::Never {
         return write([diff]);
     }
     write(diff.split_inclusive('\n').flat_map(|line| {

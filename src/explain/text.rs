@@ -4,7 +4,7 @@ use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::settings::ContainerView;
 use crate::explain::{Because, Explanation, PermissionView};
 use injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
-use report::visible;
+use report::{Class, visible};
 use serde_json::Value;
 
 /// Returns the explanation as text. `next` is the command for its changes.
@@ -63,6 +63,21 @@ fn lines(explanation: &Explanation<'_>, row: &Row<'_>) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Returns what made a decision, in a few words; nothing for a change that the defaults make.
+pub fn why(explanation: &Explanation<'_>, row: &Row<'_>) -> String {
+    if matches!(row.finding.reason.class(), Class::Skipped | Class::Refused) {
+        return row.finding.reason.id().to_owned();
+    }
+    let cause = row
+        .subject
+        .outcome()
+        .and_then(|outcome| outcome.cause.as_ref());
+    let because = cause.map(|cause| explanation.because(row, cause));
+    because
+        .filter(|because| because.origin != "default")
+        .map_or_else(String::new, |because| rule(&because))
 }
 
 /// `injection: always (default)`, `annotation inject (web.yaml:9:52)`

@@ -15,6 +15,8 @@ pub enum Ending<'g> {
     FilesPrinted,
     /// A diff, a list or patches were printed.
     ChangesPrinted,
+    /// An explanation was printed.
+    Explained,
     /// RBAC manifests were printed.
     PermissionsPrinted(&'g Grants),
     /// Files were replaced.
@@ -67,7 +69,7 @@ impl Messages {
             }
         };
         let happened = match end.ending {
-            Ending::StreamPrinted | Ending::PermissionsPrinted(_) => None,
+            Ending::StreamPrinted | Ending::Explained | Ending::PermissionsPrinted(_) => None,
             Ending::FilesPrinted if self.has_changes(end) => {
                 Some("printed to stdout (`-i` changes the files)".to_owned())
             }

@@ -9,6 +9,7 @@ use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
 use crate::explain::required::{self, Needed};
 use crate::rbac;
+use anstream::stream::RawStream;
 use groups::{Shown, View};
 use injector::{
     Direction, KindCounts, KubeletAccess, Options, Outcome, Presence, ProcessedText, Requirement,
@@ -391,7 +392,12 @@ impl Messages {
 
 /// Returns the use of colours on stderr.
 fn colour() -> Colour {
-    match anstream::AutoStream::choice(&io::stderr()) {
+    colour_of(&io::stderr())
+}
+
+/// Returns the use of colours on a stream: `NO_COLOR` and its like decide.
+pub fn colour_of(stream: &impl RawStream) -> Colour {
+    match anstream::AutoStream::choice(stream) {
         anstream::ColorChoice::Never => Colour::Never,
         _ => Colour::Always,
     }
