@@ -3,6 +3,7 @@
 use crate::agent::existing::{ExistingComponent, ExistingInjection};
 use crate::agent::plan::Plan;
 use crate::agent::record::Record;
+use crate::agent::replaceable_names::ReplaceableName;
 use crate::agent::{Component, ComponentKind, ComponentKinds};
 use crate::options::Tense;
 use crate::reconcile::differing::differing;
@@ -109,9 +110,14 @@ impl ExistingInjection {
             let mut fields = old.fields_unlike(new);
             for (name, value) in &new.names {
                 let field = name.field();
-                let is_changed = old.names().get(name).is_some_and(|old| old != value);
-                if is_changed && !fields.contains(&field) {
-                    fields.push(field);
+                if let Some(old) = old.names().get(name).filter(|old| *old != value)
+                    && !fields.contains(&field)
+                {
+                    fields.push(match name {
+                        // A version that becomes lower has to be seen.
+                        ReplaceableName::Image => format!("{field}: {}", image_change(old, value)),
+                        _ => field,
+                    });
                 }
             }
             for field in fields {
@@ -128,6 +134,17 @@ impl ExistingInjection {
             }
         }
         changed
+    }
+}
+
+/// `v0.13.0 → v0.13.2`, or both images as a whole if they are not two versions of one.
+fn image_change(old: &str, new: &str) -> String {
+    fn parts(image: &str) -> Option<(&str, &str)> {
+        image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'))
+    }
+    match (parts(old), parts(new)) {
+        (Some((of_old, old)), Some((of_new, new))) if of_old == of_new => format!("{old} → {new}"),
+        _ => format!("{old} → {new}"),
     }
 }
 
