@@ -1,8 +1,10 @@
 //! The page of a reason, as the documents have it: `explain --reason ID`.
 
+use crate::cli::messages::colour_of;
 use crate::cli::{stdout, variable};
-use report::{Reason, closest};
+use report::{BOLD, Colour, Reason, closest};
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 
 const ENGLISH: &str = include_str!("../../docs/en/reasons.md");
 const JAPANESE: &str = include_str!("../../docs/ja/reasons.md");
@@ -23,7 +25,30 @@ pub fn print(id: &str) -> anyhow::Result<()> {
     } else {
         ENGLISH
     };
-    Ok(stdout::write([&*without_targets(section(page, id))])?)
+    let section = without_targets(section(page, id));
+    if io::stdout().is_terminal() {
+        let section = for_terminal(&section, colour_of(&io::stdout()));
+        return Ok(stdout::write([&*section])?);
+    }
+    Ok(stdout::write([&*section])?)
+}
+
+/// Returns a page as a terminal shows it: without the signs of a heading, and in bold what has stars.
+fn for_terminal(page: &str, colour: Colour) -> String {
+    let bold = |text: &str| colour.paint(text, BOLD).into_owned();
+    let (heading, body) = page.split_once('\n').unwrap_or((page, ""));
+    let heading = heading.trim_start_matches("### ").replace('`', "");
+    let parts = body
+        .split("**")
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            0 => part.to_owned(),
+            _ => bold(part),
+        });
+    [bold(&heading), "\n".to_owned()]
+        .into_iter()
+        .chain(parts)
+        .collect()
 }
 
 /// Returns the words of links, whose targets are no files of the user: `[a setting](annotations.md#fields)` -> `a setting`
@@ -77,6 +102,15 @@ mod tests {
         assert_eq!(
             without_targets("`[{a: b}]` or [a `setting`](a.md#b), or [another](#c).\n"),
             "`[{a: b}]` or a `setting`, or another.\n"
+        );
+    }
+
+    #[test]
+    fn a_terminal_shows_no_signs_of_markdown() {
+        let page = "### `hook`\n\nA hook.\n\n**Why**: `a`\n";
+        assert_eq!(
+            for_terminal(page, Colour::Never),
+            "hook\n\nA hook.\n\nWhy: `a`\n"
         );
     }
 
