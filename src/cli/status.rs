@@ -2,12 +2,15 @@
 
 use crate::cli::args::{Common, StatusArgs, StatusFormat};
 use crate::cli::input::{STDIN, read_stdin, read_text};
-use crate::cli::messages::Messages;
+use crate::cli::messages::{Messages, colour_of};
+use crate::cli::table::{Workload, table};
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::krm_fn::is_call;
 use config::{Config, ConfigReader};
-use report::{Diagnostic, Place, visible_json};
-use status::{State, StatusError, StatusReport, report_on_namespaces, text};
+use injector::plural;
+use report::{BOLD, Diagnostic, Place, visible, visible_json};
+use status::{NextStep, Row, State, StatusError, StatusReport, report_on_namespaces, text};
+use std::cmp::Reverse;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -41,11 +44,58 @@ pub(super) fn run(
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
         Some(StatusFormat::Json) => visible_json(&serde_json::to_string_pretty(&report)?) + "\n",
+        Some(StatusFormat::Text) | None
+            if io::stdout().is_terminal() && !report.workloads.is_empty() =>
+        {
+            screen(&report)
+        }
         Some(StatusFormat::Text) | None => text::text(&report),
     };
     stdout::write([&*output])?;
     messages.show(None);
     Ok(exit(&report, arguments.strict))
+}
+
+/// Returns the report for a terminal: what needs somebody is last.
+fn screen(report: &StatusReport) -> String {
+    let colour = colour_of(&io::stdout());
+    let mut rows: Vec<&Row> = report.workloads.iter().collect();
+    rows.sort_by_key(|row| Reverse(row.state));
+    let workloads: Vec<Workload> = rows.into_iter().map(workload).collect();
+    let next = report.workloads.first().and_then(|row| row.next.as_ref());
+    let next =
+        next.map(|next| format!("{} {}\n", colour.paint("next:", BOLD), visible(next.text())));
+    table(&workloads, colour) + &text::counts(&report.summary) + &next.unwrap_or_default()
+}
+
+fn workload(row: &Row) -> Workload {
+    let (advice, command) = match &row.next {
+        Some(NextStep::Command(command)) if row.state == State::NotReady => ("", &**command),
+        Some(next) => (next.text(), ""),
+        None => ("", ""),
+    };
+    let mut why = text::cause(row);
+    if !why.is_empty() && !advice.is_empty() {
+        why.push_str("; ");
+    }
+    why.push_str(advice);
+    Workload {
+        mark: match row.state {
+            State::Ready => '=',
+            State::Missed => '+',
+            State::Outdated => '~',
+            State::Refused | State::NotReady => 'x',
+            State::Unknown => '?',
+        },
+        name: format!("{}/{}", row.workload.kind, row.workload.name),
+        namespace: row.workload.namespace.clone(),
+        region: row.workload.namespace.clone(),
+        place: plural(row.pods.len(), "pod"),
+        state: row.state.words(),
+        why,
+        below: command.to_owned(),
+        ..Workload::default()
+    }
 }
 
 /// The texts and the configuration of a run.

@@ -13,20 +13,26 @@ use std::collections::BTreeMap;
 const MAX_ROWS: usize = 40;
 /// Rows alike that a longer list shows one by one.
 const MAX_ALIKE: usize = 5;
-/// Folders that a folded row names.
-const MAX_FOLDERS: usize = 4;
+/// Folders or namespaces that a folded row names.
+const MAX_REGIONS: usize = 4;
 
 /// A workload of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Workload {
-    mark: char,
-    has_warning: bool,
-    name: String,
-    namespace: String,
-    file: String,
-    place: String,
+    pub mark: char,
+    pub has_warning: bool,
+    pub name: String,
+    pub namespace: String,
+    /// The folder, with a `/` at its end, or the namespace by which a folded row counts.
+    pub region: String,
+    /// The file and line, or the number of pods.
+    pub place: String,
+    /// In words, if those alike are folded whatever the last column has.
+    pub state: &'static str,
     /// What is not said by the mark.
-    why: String,
+    pub why: String,
+    /// A command on a line of its own.
+    pub below: String,
 }
 
 impl Workload {
@@ -35,15 +41,27 @@ impl Workload {
         let resource = row.subject.resource().filter(|_| row.is_decision())?;
         let identity = resource.identity;
         let line = row.resource_place.map(|at| format!(":{}", at.line));
+        let folder = row.file.rfind('/').map_or("./", |end| &row.file[..=end]);
         Some(Self {
             mark: mark(row.finding.reason),
             has_warning,
-            name: visible(&format!("{}/{}", identity.kind, identity.name)).into_owned(),
-            namespace: visible(identity.namespace.as_deref().unwrap_or_default()).into_owned(),
-            file: row.file.clone().into_owned(),
-            place: visible(&row.file).into_owned() + &line.unwrap_or_default(),
-            why: visible(&why).into_owned(),
+            name: format!("{}/{}", identity.kind, identity.name),
+            namespace: identity.namespace.clone().unwrap_or_default(),
+            region: folder.to_owned(),
+            place: row.file.clone().into_owned() + &line.unwrap_or_default(),
+            why,
+            ..Self::default()
         })
+    }
+
+    /// Returns what those that are folded into one row have in common.
+    fn kind(&self) -> (char, &str, &str) {
+        let why = if self.state.is_empty() {
+            &*self.why
+        } else {
+            ""
+        };
+        (self.mark, self.state, why)
     }
 }
 
@@ -60,50 +78,50 @@ fn mark(reason: Reason) -> char {
 
 /// Returns the list with a blank line below it; where it is long, those alike are one row each.
 pub fn table(workloads: &[Workload], colour: Colour) -> String {
-    let mut alike: BTreeMap<(char, &str), Vec<&Workload>> = BTreeMap::new();
+    let mut alike: BTreeMap<_, Vec<&Workload>> = BTreeMap::new();
     for workload in workloads {
-        let key = (workload.mark, &*workload.why);
-        alike.entry(key).or_default().push(workload);
+        alike.entry(workload.kind()).or_default().push(workload);
     }
-    alike.retain(|_, alike| workloads.len() > MAX_ROWS && alike.len() > MAX_ALIKE);
+    alike.retain(|(mark, ..), alike| {
+        // Each problem is looked at by itself.
+        let max = if *mark == 'x' { MAX_ROWS } else { MAX_ALIKE };
+        workloads.len() > MAX_ROWS && alike.len() > max
+    });
     let mut lines = String::new();
-    for ((mark, why), workloads) in &alike {
+    for ((mark, state, why), workloads) in &alike {
         let has_warning = workloads.iter().any(|workload| workload.has_warning);
-        let row = [&*folded(workloads), why].join("  ");
+        let row = [&*folded(state, workloads), why].join("  ");
         lines += &line(*mark, has_warning, &row, colour);
     }
     let rows: Vec<&Workload> = workloads
         .iter()
-        .filter(|workload| !alike.contains_key(&(workload.mark, &*workload.why)))
+        .filter(|workload| !alike.contains_key(&workload.kind()))
         .collect();
-    let width = |of: fn(&Workload) -> &str| {
-        let widths = rows.iter().map(|row| of(row).chars().count());
-        widths.max().unwrap_or_default()
+    let cells = |row: &Workload| {
+        let cells = [&*row.name, &row.namespace, &row.place, row.state, &row.why];
+        cells.map(|cell| visible(cell).into_owned())
     };
-    // A column says nothing where all of its cells are the same.
-    let is_same = rows.iter().all(|row| row.namespace == rows[0].namespace);
-    let [name, namespace, place] = [
-        width(|row| &row.name),
-        if is_same {
-            0
-        } else {
-            width(|row| &row.namespace)
-        },
-        width(|row| &row.place),
-    ];
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(cells(row)) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    // The column says nothing where all of its cells are the same.
+    if rows.iter().all(|row| row.namespace == rows[0].namespace) {
+        widths[1] = 0;
+    }
     for row in rows {
-        let cells = [
-            (&row.name, name),
-            (&row.namespace, namespace),
-            (&row.place, place),
-            (&row.why, row.why.len()),
-        ];
-        let cells: Vec<String> = cells
+        let cells: Vec<String> = cells(row)
             .iter()
+            .zip(widths)
             .filter(|(_, width)| *width > 0)
             .map(|(cell, width)| format!("{cell:width$}"))
             .collect();
         lines += &line(row.mark, row.has_warning, &cells.join("  "), colour);
+        if !row.below.is_empty() {
+            lines += &format!("     {}\n", visible(&row.below));
+        }
     }
     // The messages follow.
     if !lines.is_empty() {
@@ -126,56 +144,54 @@ fn line(mark: char, has_warning: bool, row: &str, colour: Colour) -> String {
 }
 
 /// `308 workloads: 166 in pkg/, 78 in samples/, 64 elsewhere`
-fn folded(workloads: &[&Workload]) -> String {
-    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+fn folded(state: &str, workloads: &[&Workload]) -> String {
+    let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
     let depth = common_folders(workloads);
-    for workload in workloads {
-        let mut ends = workload.file.match_indices('/').map(|(at, _)| at + 1);
-        let end = ends
-            .nth(depth)
-            .or_else(|| Some(workload.file.rfind('/')? + 1));
-        let folder = end.map_or("./", |end| &workload.file[..end]);
-        *folders.entry(folder).or_default() += 1;
+    for Workload { region, .. } in workloads {
+        let mut ends = region.match_indices('/').map(|(at, _)| at + 1);
+        let region = ends.nth(depth).map_or(&**region, |end| &region[..end]);
+        *regions.entry(region).or_default() += 1;
     }
-    let mut folders: Vec<(&str, usize)> = folders.into_iter().collect();
-    folders.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let others: usize = folders
+    let mut regions: Vec<(&str, usize)> = regions.into_iter().collect();
+    regions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let others: usize = regions
         .iter()
-        .skip(MAX_FOLDERS)
+        .skip(MAX_REGIONS)
         .map(|(_, count)| count)
         .sum();
-    let mut parts: Vec<String> = folders
+    let mut parts: Vec<String> = regions
         .iter()
-        .take(MAX_FOLDERS)
-        .map(|(folder, count)| format!("{count} in {}", visible(folder)))
+        .take(MAX_REGIONS)
+        .map(|(region, count)| format!("{count} in {}", visible(region)))
         .collect();
     if others > 0 {
         parts.push(format!("{others} elsewhere"));
     }
-    format!("{} workloads: {}", workloads.len(), parts.join(", "))
+    let count = format!("{} workloads {state}", workloads.len());
+    format!("{}: {}", count.trim_end(), parts.join(", "))
 }
 
 /// Returns the number of folders that all of the files are in.
 fn common_folders(workloads: &[&Workload]) -> usize {
-    let folders = |workload: &Workload| -> Vec<String> {
-        let folders = workload.file.rsplit_once('/').map(|(folders, _)| folders);
+    let folders = |workload: &'_ Workload| -> Vec<String> {
+        let folders = workload.region.strip_suffix('/').into_iter();
         folders
-            .into_iter()
             .flat_map(|all| all.split('/'))
             .map(str::to_owned)
             .collect()
     };
     let mut all = workloads.iter().map(|workload| folders(workload));
-    let Some(first) = all.next() else { return 0 };
-    all.fold(first, |common, folders| {
+    let Some(mut common) = all.next() else {
+        return 0;
+    };
+    for folders in all {
         let same = common
             .iter()
             .zip(&folders)
             .take_while(|(one, other)| one == other);
-        let same = same.count();
-        common.into_iter().take(same).collect()
-    })
-    .len()
+        common.truncate(same.count());
+    }
+    common.len()
 }
 
 #[cfg(test)]
@@ -187,10 +203,10 @@ mod tests {
             mark,
             has_warning: mark == '~',
             name: "Deployment/web".to_owned(),
-            namespace: String::new(),
-            file: file.to_owned(),
+            region: file.rfind('/').map_or("./", |end| &file[..=end]).to_owned(),
             place: format!("{file}:1"),
             why: why.to_owned(),
+            ..Workload::default()
         }
     }
 
@@ -215,12 +231,12 @@ mod tests {
         let mut rows: Vec<Workload> = (0..35)
             .map(|at| workload('+', &format!("k8s/{}/{at}.yaml", at % 7), ""))
             .collect();
-        rows.extend((0..6).map(|_| workload('x', "k8s/web.yaml", "uneditable")));
+        rows.extend((0..6).map(|_| workload('.', "k8s/web.yaml", "opted-out")));
         rows.push(workload('=', "k8s/web.yaml", ""));
         assert_eq!(
             table(&rows, Colour::Never),
             "  +  35 workloads: 5 in k8s/0/, 5 in k8s/1/, 5 in k8s/2/, 5 in k8s/3/, 15 elsewhere\n  \
-               x  6 workloads: 6 in k8s/  uneditable\n  \
+               .  6 workloads: 6 in k8s/  opted-out\n  \
                =  Deployment/web  k8s/web.yaml:1\n\n"
         );
     }

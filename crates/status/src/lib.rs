@@ -13,5 +13,6 @@ mod reporter;
 mod state;
 pub mod text;
 
-pub use reporter::{StatusError, StatusReport, report, report_on_namespaces};
+pub use next_step::NextStep;
+pub use reporter::{Row, StatusError, StatusReport, report, report_on_namespaces};
 pub use state::State;

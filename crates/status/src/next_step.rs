@@ -15,7 +15,7 @@ pub enum NextStep {
 const DELETE: &str = "delete the pods; their controller creates new ones";
 
 impl NextStep {
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
             NextStep::Command(text) | NextStep::Advice(text) => text,
         }

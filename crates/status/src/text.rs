@@ -10,11 +10,8 @@ use report::visible;
 
 /// Returns the rows, those with a problem first.
 pub fn text(report: &StatusReport) -> String {
-    let Summary {
-        workloads,
-        pods_with_running_agent: running,
-    } = &report.summary;
-    if workloads.is_empty() && *running == 0 {
+    let workloads = &report.summary.workloads;
+    if workloads.is_empty() && report.summary.pods_with_running_agent == 0 {
         return "no pod of the input has or is to have the agent\n".to_owned();
     }
     let lines: Vec<Line> = report.workloads.iter().map(Line::of).collect();
@@ -34,13 +31,9 @@ pub fn text(report: &StatusReport) -> String {
         text.push('\n');
     }
     if !workloads.is_empty() {
-        let states: Vec<String> = workloads
-            .iter()
-            .map(|(state, count)| format!("{count} {}", state.words()))
-            .collect();
-        text += &format!("\nworkloads: {}; ", states.join(", "));
+        text.push('\n');
     }
-    text + &format!("pods with a running agent: {running}\n")
+    text + &counts(&report.summary)
 }
 
 /// Aligned columns: namespace, workload, number of pods, state.
@@ -59,18 +52,7 @@ struct Line {
 impl Line {
     fn of(row: &Row) -> Self {
         let workload = &row.workload;
-        let mut rest = row.cause.as_ref().map(Cause::text).unwrap_or_default();
-        // The message of a kubelet may be an excerpt of a log.
-        if row.state == State::NotReady
-            && let Some((end, _)) = rest.char_indices().nth(MAX_CAUSE)
-        {
-            rest.truncate(end);
-            rest.push('…');
-        }
-        if let Some(Restarts { count, reason }) = &row.restarts {
-            let separator = if rest.is_empty() { "" } else { "; " };
-            rest += &format!("{separator}{}, last: {reason}", plural(*count, "restart"));
-        }
+        let mut rest = cause(row);
         if let Some(next) = &row.next {
             rest += match next {
                 _ if rest.is_empty() => "",
@@ -89,6 +71,40 @@ impl Line {
             rest: shown(&rest),
         }
     }
+}
+
+/// Returns the cause of a row's state, and the restarts.
+pub fn cause(row: &Row) -> String {
+    let mut cause = row.cause.as_ref().map(Cause::text).unwrap_or_default();
+    // The message of a kubelet may be an excerpt of a log.
+    if row.state == State::NotReady
+        && let Some((end, _)) = cause.char_indices().nth(MAX_CAUSE)
+    {
+        cause.truncate(end);
+        cause.push('…');
+    }
+    if let Some(Restarts { count, reason }) = &row.restarts {
+        let separator = if cause.is_empty() { "" } else { "; " };
+        cause += &format!("{separator}{}, last: {reason}", plural(*count, "restart"));
+    }
+    cause
+}
+
+/// Returns the line of counts.
+pub fn counts(summary: &Summary) -> String {
+    let Summary {
+        workloads,
+        pods_with_running_agent: running,
+    } = summary;
+    let mut text = String::new();
+    if !workloads.is_empty() {
+        let states: Vec<String> = workloads
+            .iter()
+            .map(|(state, count)| format!("{count} {}", state.words()))
+            .collect();
+        text = format!("workloads: {}; ", states.join(", "));
+    }
+    text + &format!("pods with a running agent: {running}\n")
 }
 
 /// Returns a text that neither breaks the line nor moves the cursor.
