@@ -9,7 +9,8 @@ use crate::cli::find_config::parent;
 use crate::cli::input::{FileText, Unreadable, canonical, looks_like_manifest, read_file};
 use crate::cli::kustomizations::{Build, Kustomizations, set_annotations};
 use crate::cli::mend::build_command;
-use crate::cli::messages::Messages;
+use crate::cli::messages::{Messages, Verbosity};
+use crate::cli::progress::Progress;
 use crate::cli::run::{OutputMode, RunContext};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use config::{InjectionMode, KIND, OnError};
@@ -44,9 +45,12 @@ pub fn run(
             .session
             .add_about(&folder.to_string_lossy(), finding)?;
     }
-    for file in &discovered.files {
+    let mut progress = Progress::new(reader.session.messages.verbosity() == Verbosity::Errors);
+    for (read, file) in discovered.files.iter().enumerate() {
+        progress.update(read, discovered.files.len());
         reader.read(file)?;
     }
+    drop(progress);
     let FileReader {
         kustomizations,
         mut session,

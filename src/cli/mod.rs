@@ -12,6 +12,7 @@
 //! - `policy`: the admission policies
 //! - `output`, `stdout`, `concatenate`, `in_place`, `interrupt`: output
 //! - `messages`: messages beside the output
+//! - `progress`: a line about a run that takes long
 //! - `reason_page`: the page of a reason
 //! - `table`: the list of a check or an explanation on a terminal
 //! - `mend`: the command that makes the changes of a check
@@ -33,6 +34,7 @@ mod mend;
 mod messages;
 mod output;
 mod policy;
+mod progress;
 mod reason_page;
 mod run;
 mod session;
