@@ -188,7 +188,7 @@ impl Session<'_> {
         let command = mend
             .filter(|_| !self.has_errors())
             .map(|mend| with_paths(&mend, self.run.paths));
-        let report = formatted(&explanation, format, command.as_deref())?;
+        let report = self.formatted(&explanation, format, command.as_deref())?;
         let (ending, exit) = if self.has_errors() {
             (Ending::DryRunFailed, Exit::Trouble)
         } else {
@@ -220,9 +220,11 @@ impl Session<'_> {
             self.end_with(Ending::Explained, || Ok(stdout::write([&*table])?))?;
             return Ok(exit_of(&explanation.rows).or_found(self.has_strict_warnings()));
         }
-        let next = next(self.run).filter(|_| explanation.rows.iter().any(Row::is_change));
-        stdout::write([&*formatted(&explanation, format, next.as_deref())?])?;
         let exit = exit_of(&explanation.rows).or_found(self.has_strict_warnings());
+        // A diff is all or nothing.
+        let is_next = exit != Exit::Trouble && explanation.rows.iter().any(Row::is_change);
+        let next = next(self.run).filter(|_| is_next);
+        stdout::write([&*self.formatted(&explanation, format, next.as_deref())?])?;
         let end = self.end(Ending::ChangesPrinted);
         let mut notes = end.kinds_without_template().gap_lines();
         notes.extend(self.messages.strict_line(&end));
@@ -278,6 +280,25 @@ impl Session<'_> {
         explain(inputs, of_run.chain(of_texts), request.resource)
     }
 
+    /// Writes an explanation in a format. `next` is the command for its changes.
+    fn formatted(
+        &self,
+        explanation: &Explanation<'_>,
+        format: ExplainFormat,
+        next: Option<&str>,
+    ) -> serde_json::Result<String> {
+        let rows = &explanation.rows;
+        let json = match format {
+            ExplainFormat::Text => return Ok(text::text(explanation, &self.rbac(), next)),
+            ExplainFormat::Github => return Ok(github::github(rows)),
+            ExplainFormat::Markdown => return Ok(markdown::markdown(rows, next)),
+            ExplainFormat::Json => json::json(explanation),
+            ExplainFormat::Gitlab => gitlab::gitlab(rows),
+            ExplainFormat::Sarif => sarif::sarif(rows, next),
+        };
+        Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
+    }
+
     /// Prints the RBAC manifests of the command `rbac`.
     fn print_permissions(&mut self) -> anyhow::Result<Exit> {
         if self.grants.without_namespace > 0 {
@@ -291,7 +312,7 @@ impl Session<'_> {
             self.add_about("", finding)?;
         }
         if self.has_errors() {
-            return self.end_as(Exit::Trouble, Ending::NothingPrinted);
+            return self.end_as(Exit::Trouble, Ending::NoPermissions);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
         let ending = Ending::PermissionsPrinted(&self.grants);
@@ -317,24 +338,6 @@ impl Session<'_> {
         self.messages.show(Some(&end));
         Ok(())
     }
-}
-
-/// Writes an explanation in a format. `next` is the command for its changes.
-fn formatted(
-    explanation: &Explanation<'_>,
-    format: ExplainFormat,
-    next: Option<&str>,
-) -> serde_json::Result<String> {
-    let rows = &explanation.rows;
-    let json = match format {
-        ExplainFormat::Text => return Ok(text::text(explanation, next)),
-        ExplainFormat::Github => return Ok(github::github(rows)),
-        ExplainFormat::Markdown => return Ok(markdown::markdown(rows, next)),
-        ExplainFormat::Json => json::json(explanation),
-        ExplainFormat::Gitlab => gitlab::gitlab(rows),
-        ExplainFormat::Sarif => sarif::sarif(rows, next),
-    };
-    Ok(visible_json(&serde_json::to_string_pretty(&json)?) + "\n")
 }
 
 fn exit_of(rows: &[Row<'_>]) -> Exit {

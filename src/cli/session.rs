@@ -312,11 +312,12 @@ impl<'r> Session<'r> {
             options: self.run.options,
             rbac: self.rbac(),
             next: next(self.run),
+            has_folder: self.run.paths.iter().any(|path| path.is_dir()),
         }
     }
 
     /// Returns the command that applies the permissions.
-    fn rbac(&self) -> String {
+    pub(super) fn rbac(&self) -> String {
         let needs_namespace = self
             .files
             .iter()

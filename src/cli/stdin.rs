@@ -218,6 +218,7 @@ fn answer_call(
         options,
         rbac: "mackerel-agent-injector rbac PATH... | kubectl apply -f -".to_owned(),
         next: None,
+        has_folder: false,
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -29,7 +29,7 @@ pub struct Workload {
     pub place: String,
     /// In words, if those alike are folded whatever the last column has.
     pub state: &'static str,
-    /// What is not said by the mark.
+    /// The rule or the id, where the mark does not say it.
     pub why: String,
     /// A command on a line of its own.
     pub below: String,

@@ -14,6 +14,7 @@ pub mod text;
 pub use permissions::PermissionView;
 pub use required::Needed;
 
+use crate::rbac;
 use config::{Config, Origin, annotations, value_at};
 use injector::{KeyRef, Outcome, Presence, ProcessedText, Requirement, Row, Subject};
 use mackerel::annotations::{Annotation, PREFIX};
@@ -32,6 +33,8 @@ pub struct Explanation<'i> {
     pub needed: Vec<Needed<'i>>,
     /// Permissions that the agents need.
     pub permissions: Vec<PermissionView>,
+    /// True if the input has objects with them.
+    has_permissions: bool,
     /// Number of resources without a pod template.
     pub without_pod_template: usize,
     shows_containers: bool,
@@ -100,6 +103,9 @@ pub fn explain<'i>(
         rows: rows.collect(),
         needed: needed(&shown, inputs),
         permissions: permissions::permissions(&shown, inputs),
+        has_permissions: texts
+            .iter()
+            .any(|text| rbac::has_objects(text.text, &text.injection.related)),
         without_pod_template: match resource {
             Some(_) => 0,
             None => texts

@@ -1,7 +1,6 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
 use crate::explain::Inputs;
-use crate::rbac;
 use config::{Namespace, ObjectName};
 use injector::{KubeletAccess, Outcome};
 use serde::Serialize;
@@ -18,12 +17,6 @@ pub struct PermissionView {
     pub service_accounts: BTreeSet<String>,
     /// The resources that they must be permitted to `get`.
     pub get: &'static [&'static str],
-    /// The source of the RBAC manifests, with its verb.
-    #[serde(skip)]
-    pub written: &'static str,
-    /// Endpoint that the agents read.
-    #[serde(skip)]
-    pub access: KubeletAccess,
 }
 
 /// Returns the permissions by namespace and access; leaves out agents that need none.
@@ -41,15 +34,6 @@ pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<
                 .insert(subject.account.name.clone());
         }
     }
-    let has_objects = inputs
-        .texts
-        .iter()
-        .any(|text| rbac::has_objects(text.text, &text.injection.related));
-    let written = if has_objects {
-        "the input has"
-    } else {
-        "`mackerel-agent-injector rbac` prints"
-    };
     let mut permissions = Vec::new();
     for ((namespace, access), service_accounts) in needed {
         let get = access.resources(inputs.config.spec.kubernetes_version);
@@ -58,8 +42,6 @@ pub(super) fn permissions(outcomes: &[&Outcome], inputs: Inputs<'_, '_>) -> Vec<
                 namespace,
                 service_accounts,
                 get,
-                written,
-                access,
             });
         }
     }

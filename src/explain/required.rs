@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// The namespace of pods whose namespace is unknown.
-pub(super) const UNNAMED: &str = "the namespace of the pods";
+const UNNAMED: &str = "the namespace of the pods";
 /// The same in a list with known namespaces.
-pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
+const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
 
 /// An object that must exist.
 #[derive(Debug, Clone, Serialize)]

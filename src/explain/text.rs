@@ -1,26 +1,31 @@
-//! An explanation as text: each finding, the rules behind the decisions, required objects and permissions, totals.
+//! An explanation as text: each finding, the rules behind the decisions, what the pods need, totals.
 
-use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
+use crate::explain::required;
 use crate::explain::settings::ContainerView;
-use crate::explain::{Because, Explanation, PermissionView};
-use injector::{KubeletAccess, LESS, NODES_PROXY, PERMITS, Row, Tense, totals};
+use crate::explain::{Because, Explanation};
+use injector::{Row, Tense, totals};
 use report::{Class, visible};
 use serde_json::Value;
 
-/// Returns the explanation as text. `next` is the command for its changes.
-pub fn text(explanation: &Explanation<'_>, next: Option<&str>) -> String {
-    let mut required = required::lines(&explanation.needed, usize::MAX);
-    if !required.is_empty() {
-        for line in &mut required {
-            line.insert_str(0, "  ");
-        }
-        required.insert(0, "required before the pods start; without them the agent does not start or exits, and its pod is not ready:".to_owned());
+/// Returns the explanation as text. `rbac` is the command for its permissions, and `next` that for its changes.
+pub fn text(explanation: &Explanation<'_>, rbac: &str, next: Option<&str>) -> String {
+    let mut needs = required::lines(&explanation.needed, usize::MAX);
+    if !explanation.permissions.is_empty() && !explanation.has_permissions {
+        needs.push(format!("RBAC for the agents: `{rbac}`"));
     }
-    let totals = totals(
-        explanation.rows.iter(),
-        explanation.without_pod_template,
-        Tense::Conditional,
-    );
+    if !needs.is_empty() {
+        needs.iter_mut().for_each(|line| line.insert_str(0, "  "));
+        needs.insert(0, "before you deploy:".to_owned());
+    }
+    let is_about_texts = explanation.without_pod_template > 0
+        || explanation.rows.iter().any(|row| row.subject.is_in_text());
+    let totals = is_about_texts.then(|| {
+        totals(
+            explanation.rows.iter(),
+            explanation.without_pod_template,
+            Tense::Conditional,
+        )
+    });
     // The messages on stderr have the findings about the run.
     let rows = explanation
         .rows
@@ -31,9 +36,12 @@ pub fn text(explanation: &Explanation<'_>, next: Option<&str>) -> String {
     let mut parts = Vec::new();
     for lines in [
         rows,
-        required,
-        permissions(&explanation.permissions),
-        Vec::from_iter(std::iter::once(totals).chain(next.map(|next| format!("next: {next}")))),
+        needs,
+        Vec::from_iter(
+            totals
+                .into_iter()
+                .chain(next.map(|next| format!("next: {next}"))),
+        ),
     ] {
         let part: String = lines
             .iter()
@@ -101,50 +109,6 @@ fn settings(view: &ContainerView<'_>) -> Vec<String> {
     }
     for line in view.yaml().lines() {
         lines.push(format!("    {line}"));
-    }
-    lines
-}
-
-/// Returns the permissions that the agents need; those of pods without a namespace come last.
-fn permissions(permissions: &[PermissionView]) -> Vec<String> {
-    let Some(first) = permissions.first() else {
-        return Vec::new();
-    };
-    let mut lines = vec![format!(
-        "required permissions ({} them); without them the agent reports nothing, although its pod is ready:",
-        first.written
-    )];
-    let mut permissions: Vec<&PermissionView> = permissions.iter().collect();
-    permissions.sort_by_key(|permission| permission.namespace.is_none());
-    let named = permissions
-        .iter()
-        .any(|permission| permission.namespace.is_some());
-    let unnamed = if named {
-        UNNAMED_BESIDE_OTHERS
-    } else {
-        UNNAMED
-    };
-    for permission in &permissions {
-        let accounts = Vec::from_iter(permission.service_accounts.iter().map(|name| &**name));
-        let plural = if accounts.len() == 1 { "" } else { "s" };
-        let (accounts, resources) = (accounts.join(", "), permission.get.join(" and "));
-        let namespace = permission.namespace.as_deref().unwrap_or(unnamed);
-        lines.push(format!(
-            "  get {resources}: ServiceAccount{plural} {accounts} in {namespace}"
-        ));
-    }
-    let mut with_proxy = permissions
-        .iter()
-        .filter(|permission| permission.get.contains(&NODES_PROXY))
-        .peekable();
-    if with_proxy.peek().is_some() {
-        // At the kubelet's own port, a newer Kubernetes needs less.
-        let less = if with_proxy.any(|permission| permission.access == KubeletAccess::Kubelet) {
-            format!("; {LESS}")
-        } else {
-            String::new()
-        };
-        lines.push(format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }
     lines
 }

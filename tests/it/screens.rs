@@ -81,11 +81,9 @@ examples/files/cronjob.yaml:11:9: info[injected]: batch/v1/CronJob/shop/report s
 examples/files/deployment.yaml:12:5: info[injected]: apps/v1/Deployment/shop/web spec.template: the agent would be added
   because of injection: always (default)
 
-required before the pods start; without them the agent does not start or exits, and its pod is not ready:
+before you deploy:
   in shop: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)
-
-required permissions (`mackerel-agent-injector rbac` prints them); without them the agent reports nothing, although its pod is ready:
-  get nodes/pods and nodes/stats: ServiceAccount default in shop
+  RBAC for the agents: `mackerel-agent-injector rbac examples/files | kubectl apply -f -`
 
 2 to add, 1 other resource
 next: mackerel-agent-injector inject --diff examples/files
@@ -166,7 +164,7 @@ before you deploy:
   RBAC for the agents: `mackerel-agent-injector rbac . | kubectl apply -f -`
 
 2 to add, 4 up to date, 1 other resource, 11 warnings; no file was changed
---strict: to accept these warnings, set `warnings.ignore: [qos-changed, share-process-namespace, short-termination]`
+--strict: to accept these warnings, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}`
 next: mackerel-agent-injector inject -i .
 "
     );
@@ -197,17 +195,17 @@ warning[share-process-namespace]: the containers of the pod share their processe
   = help: remove `shareProcessNamespace`; if you trust the containers, add `share-process-namespace` to the annotation `ignore-warnings`
 
 6 up to date, 1 other resource, 11 warnings; no file was changed
---strict: to accept these warnings, set `warnings.ignore: [qos-changed, share-process-namespace, short-termination]`
+--strict: to accept these warnings, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}`
 ";
     assert_eq!(screen(&ran), expected);
     assert!(expected.lines().count() <= 17);
 
-    let (_, ids) = ran.stderr.rsplit_once("`warnings.ignore: ").unwrap();
+    let (_, ids) = ran.stderr.rsplit_once("set `warnings: ").unwrap();
     let ids = ids.trim_end().trim_end_matches('`');
     folder.write(
         "agent-injector.yaml",
         &format!(
-            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  warnings:\n    ignore: {ids}\n"
+            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  warnings: {ids}\n"
         ),
     );
     let accepted = folder.run(&check);
@@ -249,7 +247,7 @@ warning[missing-key]: the key MACKEREL_APIKEY is missing, which the agent needs
     let strict = folder.run(&["inject", "--check", "--strict", "."]);
     assert_eq!(strict.code, Some(1));
     assert!(
-        strict.stderr.starts_with(expected) && !strict.stderr.contains("warnings.ignore"),
+        strict.stderr.starts_with(expected) && !strict.stderr.contains("ignore:"),
         "{strict:?}"
     );
 }
@@ -271,10 +269,10 @@ error[uneditable]: not valid YAML: \"-\" is only valid inside a block
   |
 1 | {{- if .Values.on }}
   |   ^
-  = help: if it is a template, inject what it renders, and name it in `.ignore`
+  = help: if it is a template, inject what it renders
 
 1 to add, 1 error; no file was changed
-next: name chart/files/web.yaml in `.ignore`, or leave it as it is with `--set onError=skip`
+next: name chart/files/web.yaml in `.ignore`, or leave what fails as it is with `--set onError=skip`
 "
     );
     folder.write(".ignore", "chart/files/web.yaml\n");

@@ -21,8 +21,10 @@ pub enum Ending<'g> {
     PermissionsPrinted(&'g Grants),
     /// Files were replaced.
     FilesChanged { files: usize },
-    /// Errors held back the manifests, or those of RBAC.
+    /// Errors held back the manifests.
     NothingPrinted,
+    /// Errors held back those of RBAC.
+    NoPermissions,
     /// Errors held back the change of every file.
     NoFileChanged,
     /// Errors held back a diff or patches, or stand beside what a check reports.
@@ -41,7 +43,10 @@ impl Ending<'_> {
     pub(super) fn is_undone(self) -> bool {
         matches!(
             self,
-            Ending::NothingPrinted | Ending::NoFileChanged | Ending::CallFailed
+            Ending::NothingPrinted
+                | Ending::NoPermissions
+                | Ending::NoFileChanged
+                | Ending::CallFailed
         )
     }
 }
@@ -58,6 +63,10 @@ impl Messages {
                     format!("permissions for {accounts}")
                 }
             },
+            Ending::NoPermissions => {
+                let others = self.rows_without_places(Some(end));
+                totals(others.filter(|row| !row.is_change()), 0, Tense::Past)
+            }
             _ => {
                 let without_template = end.kinds_without_template().total();
                 let tense = if end.ending.is_undone() {
@@ -75,7 +84,9 @@ impl Messages {
             }
             Ending::FilesPrinted => None,
             Ending::FilesChanged { files } => Some(plural(files, "file") + " changed"),
-            Ending::NothingPrinted => Some("no output was written".to_owned()),
+            Ending::NothingPrinted | Ending::NoPermissions => {
+                Some("no output was written".to_owned())
+            }
             Ending::ChangesPrinted | Ending::DryRunFailed | Ending::NoFileChanged => {
                 Some("no file was changed".to_owned())
             }
@@ -113,22 +124,21 @@ impl Messages {
             _ => "`--set onError=skip`",
         };
         let is_template = |row: &&Row<'_>| row.finding.help.as_deref() == Some(TEMPLATE_HELP);
-        let templates: HashSet<&str> = errors
-            .iter()
-            .filter(is_template)
-            .filter(|row| row.is_in_file())
-            .map(|row| &*row.file)
-            .collect();
-        let remedy = match templates.len() {
-            0 if first.finding.reason == Reason::Error || first.place.is_none() => None,
-            0 => Some(format!("correct {}", first.place_text())),
-            1 => Some(format!("name {} in `.ignore`", first.file)),
-            many => Some(format!(
-                "name the {many} files in `.ignore` (`-v` lists them)"
+        let files: HashSet<&str> = errors.iter().map(|row| &*row.file).collect();
+        let remedy = match errors.iter().find(|row| !is_template(row)) {
+            Some(row) if row.finding.reason == Reason::Error || row.place.is_none() => None,
+            Some(row) => Some(format!("correct {}", row.place_text())),
+            None if !end.has_folder => None,
+            None if files.len() == 1 => Some(format!("name {} in `.ignore`", first.file)),
+            None => Some(format!(
+                "name the {} files in `.ignore` (`-v` lists them)",
+                files.len()
             )),
         };
         match (remedy, skips) {
-            (Some(remedy), true) => Some(format!("{remedy}, or leave it as it is with {on_error}")),
+            (Some(remedy), true) => Some(format!(
+                "{remedy}, or leave what fails as it is with {on_error}"
+            )),
             (None, true) => Some(format!("to leave what fails as it is, use {on_error}")),
             (remedy, false) => remedy,
         }
@@ -163,15 +173,15 @@ impl Messages {
             .filter(is_accepted)
             .map(|reason| reason.id())
             .collect();
-        let these = if others.is_empty() {
-            "these warnings"
-        } else {
-            "the warnings that may last"
-        };
-        (!lasting.is_empty()).then(|| {
-            let ids = ids.join(", ");
-            format!("--strict: to accept {these}, set `warnings.ignore: [{ids}]`")
-        })
+        let setting = format!("set `warnings: {{ignore: [{}]}}`", ids.join(", "));
+        match (lasting.is_empty(), others.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some("--strict: correct what the warnings are about".to_owned()),
+            (false, true) => Some(format!("--strict: to accept these warnings, {setting}")),
+            (false, false) => Some(format!(
+                "--strict: to accept the warnings that may last, {setting}; correct the others"
+            )),
+        }
     }
 
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {

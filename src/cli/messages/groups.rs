@@ -258,9 +258,12 @@ fn field_of(row: &Row<'_>) -> Option<Range<usize>> {
     let finding = &row.finding;
     let offset = finding.offset.filter(|_| row.place.is_some())?;
     let is_resource = row.subject.resource().map(|resource| resource.offset) == Some(offset);
-    let is_template = row.subject.outcome().is_some_and(|outcome| {
-        outcome.template == finding.pointer && finding.reason.class() == Class::Warning
-    });
+    let is_about_pod =
+        finding.reason.class() == Class::Warning || finding.reason == Reason::QosRefused;
+    let is_template = row
+        .subject
+        .outcome()
+        .is_some_and(|outcome| is_about_pod && outcome.template == finding.pointer);
     (!is_resource && !is_template).then(|| offset..offset.saturating_add(1))
 }
 

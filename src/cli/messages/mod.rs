@@ -69,6 +69,8 @@ pub struct RunEnd<'r> {
     pub rbac: String,
     /// The command that makes the changes, if the run does not.
     pub next: Option<String>,
+    /// True if a folder was searched, so that `.ignore` counts.
+    pub has_folder: bool,
 }
 
 impl RunEnd<'_> {
@@ -370,13 +372,13 @@ impl Messages {
             if !is_quiet {
                 let next = self
                     .next(end)
-                    .map(|next| format!("{} {next}", colour.paint("next:", BOLD)));
+                    .map(|next| format!("{} {}", colour.paint("next:", BOLD), visible(&next)));
                 last.extend(next);
             }
         }
         if !needs.is_empty() {
             needs.iter_mut().for_each(|line| line.insert_str(0, "  "));
-            needs.insert(0, "before you deploy:".to_owned());
+            needs.insert(0, colour.paint("before you deploy:", BOLD).into_owned());
         }
         let blocks: Vec<String> = [infos, warnings, errors, needs, last]
             .iter()

@@ -274,10 +274,7 @@ fn a_file_that_is_no_manifest_is_called_so() {
             "web/templates/a.yaml",
             "the file is a template of a Helm chart; render it first, for example with `helm template`",
         ),
-        (
-            "deploy.tpl",
-            "if it is a template, inject what it renders, and name it in `.ignore`",
-        ),
+        ("deploy.tpl", "if it is a template, inject what it renders"),
         ("README.md", "if the file is a manifest, correct it"),
         ("broken.yaml", "correct the document"),
     ] {

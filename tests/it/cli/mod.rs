@@ -96,7 +96,7 @@ fn one_error_holds_back_every_file_and_stdout() {
         .run(&["inject", "a.yaml", "b.yaml", "no.yaml"])
         .stderr;
     assert!(
-        unread.ends_with("\n\n1 to add, 2 errors in 2 files; no output was written\n"),
+        unread.ends_with("\n\n1 to add, 2 errors; no output was written\n"),
         "a file that is not there stays an error: {unread}"
     );
     assert_eq!(folder.read("a.yaml"), WEB);

@@ -88,42 +88,31 @@ fn permissions_are_listed_by_namespace() {
         pod("c", "", "web"),
     ];
     let folder = Folder::with(&[("pods.yaml", &pods.join("---\n"))]);
-    let permitted = |set: &[&str]| {
-        let ran = folder.run(&[&["explain", "pods.yaml"], set].concat());
-        let begin = ran.stdout.find("required permissions");
-        begin.map(|begin| {
-            ran.stdout[begin..]
-                .lines()
-                .skip(1)
-                .take_while(|line| !line.is_empty())
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
+    let permitted = |set: &[&str]| -> Value {
+        let ran = folder.run(&[&["explain", "-o", "json", "pods.yaml"], set].concat());
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        told["permissions"].clone()
     };
-    let proxy = "  nodes/proxy: it allows running commands in any container on any node";
-    let less = "; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
-    let in_each = |get: &str| {
-        [
-            ("s", "db, web in shop"),
-            ("", "web in the namespace of the other pods"),
-        ]
-        .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
-        .to_vec()
+    let in_each = |get: &[&str]| {
+        json!([
+            {"serviceAccounts": ["web"], "get": get},
+            {"namespace": "shop", "serviceAccounts": ["db", "web"], "get": get},
+        ])
     };
+    for (set, get) in [
+        (
+            &["--set", "kubernetesVersion=1.32"][..],
+            &["nodes/proxy", "nodes/stats"][..],
+        ),
+        (&[], &["nodes/pods", "nodes/stats"]),
+        (&["--set", "platform=eks-fargate"], &["nodes/proxy"]),
+    ] {
+        assert_eq!(permitted(set), in_each(get), "{set:?}");
+    }
     assert_eq!(
-        permitted(&["--set", "kubernetesVersion=1.32"]),
-        Some(
-            [
-                in_each("nodes/proxy and nodes/stats"),
-                vec![format!("{proxy}{less}")]
-            ]
-            .concat()
-        )
+        permitted(&["--set", "kubelet.readOnlyPort=10255"]),
+        json!([])
     );
-    assert_eq!(permitted(&[]), Some(in_each("nodes/pods and nodes/stats")));
-    let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
-    assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
-    assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
     let ran = folder.run(&["explain", "pods.yaml"]);
     let needed = "  in shop and the namespace of the other pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);

@@ -13,8 +13,7 @@ use yaml_json_patch::{ErrorKind, NodeId, Tree, YamlError};
 pub const GENERAL_CORRECTION: &str = "correct the document";
 
 /// The help for what another tool is to render.
-pub const TEMPLATE_HELP: &str =
-    "if it is a template, inject what it renders, and name it in `.ignore`";
+pub const TEMPLATE_HELP: &str = "if it is a template, inject what it renders";
 
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
 pub fn correction(text: &str) -> Option<&'static str> {

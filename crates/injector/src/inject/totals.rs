@@ -24,7 +24,9 @@ pub fn totals<'r>(
             (Class::Skipped, _) if row.is_decision() => left_alone += 1,
             (_, Severity::Error) => {
                 errors += 1;
-                files.insert(row.file.to_string());
+                if !row.file.is_empty() {
+                    files.insert(row.file.to_string());
+                }
             }
             (Class::Refused, Severity::Warning) if row.is_in_summary() => refused += 1,
             (_, Severity::Warning) => warnings += 1,

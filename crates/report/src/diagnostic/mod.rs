@@ -71,7 +71,7 @@ impl<'t> Place<'t> {
     }
 
     /// Returns a file, folder or resource as a whole.
-    pub fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
+    pub(crate) fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
         Place {
             name: name.into(),
             medium: Medium::Whole,

@@ -3,7 +3,6 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::key::{is_key, name_as_read, name_of};
-use super::overlay::Overlay;
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Tree};
 use std::cell::{Cell, OnceCell};
@@ -68,22 +67,16 @@ enum Occurrence {
     Twice(SpliceError),
 }
 
-impl MemberList<Overlay> {
-    /// The member on the way to a node of the text. None after many such searches, and for one that a merge key brings.
-    pub(super) fn leading_to(&mut self, tree: &Tree<'_>, node: NodeId) -> Option<usize> {
-        if self.scans.get() >= SCANS {
+impl<V: Default> MemberList<V> {
+    /// The last member that leads somewhere. None after many such searches, and where a merge key may bring another one.
+    pub(super) fn leading(&mut self, tree: &Tree<'_>, leads: impl Fn(&V) -> bool) -> Option<usize> {
+        if self.scans.get() >= SCANS || self.merge(tree).is_some() {
             return None;
         }
         self.scans.set(self.scans.get() + 1);
-        let leads = |member: &PatchedMember<Overlay>| {
-            member.value.node().is_some_and(|value| value <= node)
-        };
-        let at = self.list.iter().rposition(leads)?;
-        (self.merge(tree).is_none()).then_some(at)
+        self.list.iter().rposition(|member| leads(&member.value))
     }
-}
 
-impl<V: Default> MemberList<V> {
     pub(super) fn new(list: Vec<PatchedMember<V>>) -> Self {
         Self {
             list,

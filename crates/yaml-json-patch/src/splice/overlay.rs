@@ -128,7 +128,11 @@ impl Overlay {
     ) -> Result<Option<&mut Overlay>, SpliceError> {
         Ok(match self {
             Overlay::Map { node, members } => {
-                let at = match to.and_then(|to| members.leading_to(tree, to)) {
+                let leading = |to| {
+                    let leads = |value: &Overlay| value.node().is_some_and(|node| node <= to);
+                    members.leading(tree, leads)
+                };
+                let at = match to.and_then(leading) {
                     Some(at) => Some(at),
                     None => members.position(tree, *node, &token.decoded())?,
                 };
