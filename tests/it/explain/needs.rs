@@ -151,6 +151,10 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
         ) && told.contains("1 warning;"),
         "{told}"
     );
+    folder.write("overlay/c.yaml", &of("c"));
+    let told = folder.run(&["inject", "--diff", "."]).stderr;
+    let names = "Deployment/a, Deployment/b and Deployment/c in 2 places exit";
+    assert!(told.contains(names), "{told}");
     let explained = folder.run(&["explain", "."]).stdout;
     assert!(
         explained.contains(": warning[sa-automount-off]: v1/ServiceAccount/web "),

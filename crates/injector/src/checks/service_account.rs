@@ -128,16 +128,28 @@ impl WorkloadGroup<'_> {
         format!("ServiceAccount {name} disables its token, so the {agents} of {workloads} {exit}")
     }
 
-    /// `Deployment/a, Deployment/b and 3 more`
+    /// `Deployment/a, StatefulSet/b in 11 places and 3 more`
     fn names(&self) -> String {
-        let mut names: Vec<String> = self
-            .workloads
-            .iter()
-            .take(MAX_WORKLOADS)
-            .map(|workload| format!("{}/{}", workload.kind, workload.name))
+        let mut places: Vec<(String, usize)> = Vec::new();
+        for workload in &self.workloads {
+            let name = format!("{}/{}", workload.kind, workload.name);
+            // Overlays repeat a workload.
+            if let Some((_, count)) = places.iter_mut().find(|(known, _)| *known == name) {
+                *count += 1;
+            } else if places.len() < MAX_WORKLOADS {
+                places.push((name, 1));
+            }
+        }
+        let named: usize = places.iter().map(|(_, count)| count).sum();
+        let mut names: Vec<String> = places
+            .into_iter()
+            .map(|(name, count)| match count {
+                1 => name,
+                _ => format!("{name} in {count} places"),
+            })
             .collect();
-        if self.workloads.len() > MAX_WORKLOADS {
-            names.push(format!("{} more", self.workloads.len() - MAX_WORKLOADS));
+        if self.workloads.len() > named {
+            names.push(format!("{} more", self.workloads.len() - named));
         }
         enumeration(&names)
     }
