@@ -20,7 +20,7 @@ impl Digest {
     }
 
     /// Returns the digest of a value's JSON.
-    pub fn of_json(value: &impl Serialize) -> Self {
+    pub(crate) fn of_json(value: &impl Serialize) -> Self {
         let mut hash = Fnv::default();
         // The keys are text, and a hash takes any bytes.
         let _ = serde_json::to_writer(&mut hash, value);
