@@ -5,7 +5,7 @@ use crate::agent::{AgentSettings, AgentVolume};
 use crate::checked::MetadataName;
 use crate::kubernetes::{PATHS, PORT, Rule, pointer, quantity, range, rules, whole_number};
 use crate::table::Setting;
-use crate::values::join;
+use crate::values::{MERGED, join};
 use crate::version::KubernetesVersion;
 use crate::violation::{Conflict, Violation, listed};
 use crate::{Config, secret};
@@ -26,10 +26,21 @@ pub(super) fn broken(config: &Config) -> Vec<Conflict> {
         found: Vec::new(),
         version: config.spec.kubernetes_version,
     };
+    // To make the values takes longer than the rest of a start.
     let values = LazyCell::new(|| config.values());
+    // An empty mapping has no origin.
+    let has_probe = agent.lifecycle.is_some()
+        || [
+            &agent.liveness_probe,
+            &agent.readiness_probe,
+            &agent.startup_probe,
+        ]
+        .iter()
+        .any(|probe| probe.is_some());
     for path in PATHS {
-        // The defaults keep the rules, and an empty mapping sets nothing.
-        if config.is_explicit(path)
+        // The defaults keep the rules, and an empty mapping that is merged with them sets nothing.
+        let is_given = config.is_explicit(path) || has_probe && !MERGED.contains(&path);
+        if is_given
             && let Some(value) = values.pointer(&pointer(path))
             && !value.is_null()
             && *value != json!([])
