@@ -68,13 +68,22 @@ enum Occurrence {
 }
 
 impl<V: Default> MemberList<V> {
-    /// The last member that leads somewhere. None after many such searches, and where a merge key may bring another one.
+    /// The last member that leads somewhere. None after many such searches, and where a merge key or a second key of the name, which is
+    /// for [`MemberList::position`] to judge, may be there.
     pub(super) fn leading(&mut self, tree: &Tree<'_>, leads: impl Fn(&V) -> bool) -> Option<usize> {
         if self.scans.get() >= SCANS || self.merge(tree).is_some() {
             return None;
         }
         self.scans.set(self.scans.get() + 1);
-        self.list.iter().rposition(|member| leads(&member.value))
+        let at = self.list.iter().rposition(|member| leads(&member.value))?;
+        let written = |key| tree.text.as_bytes().get(tree.span(key));
+        let name = written(self.list.get(at)?.key.old()?);
+        let is_clear = |(other, member): (usize, &PatchedMember<V>)| match &member.key {
+            Key::Old(key) => tree.is_plain_line(*key) && (other == at || written(*key) != name),
+            Key::New(new) | Key::Renamed { name: new, .. } => Some(new.as_bytes()) != name,
+            Key::Removed => true,
+        };
+        self.list.iter().enumerate().all(is_clear).then_some(at)
     }
 
     pub(super) fn new(list: Vec<PatchedMember<V>>) -> Self {
