@@ -27,8 +27,8 @@ impl Session<'_> {
         match session.run.mode {
             OutputMode::Manifests => session.print_manifests(),
             OutputMode::InPlace => session.change_files(),
-            OutputMode::Diff => session.print_changes(&[ProcessedFile::diff]),
-            OutputMode::Patches => session.print_changes(&[ProcessedFile::patches]),
+            OutputMode::Diff => session.print_dry_run(ProcessedFile::diff),
+            OutputMode::Patches => session.print_dry_run(ProcessedFile::patches),
             OutputMode::Check => session.print_check(&[]),
             OutputMode::CheckAndDiff => session.print_check(&[ProcessedFile::diff]),
             OutputMode::CheckReport(format) => session.print_check_report(format),
@@ -128,12 +128,20 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
+    /// Prints a diff or patches, which another program may apply.
+    fn print_dry_run(&mut self, print: Printer) -> anyhow::Result<Exit> {
+        match self.held_back() {
+            Some(exit) => self.end_as(exit, Ending::DryRunFailed),
+            None => self.print_changes("", &[print]),
+        }
+    }
+
     /// Prints the changes of each text: as a list, as a diff, as patches.
-    fn print_changes(&mut self, printers: &[Printer]) -> anyhow::Result<Exit> {
+    fn print_changes(&mut self, table: &str, printers: &[Printer]) -> anyhow::Result<Exit> {
         if self.has_errors() {
             return self.end_as(Exit::Trouble, Ending::DryRunFailed);
         }
-        let changes = self.changes(printers)?;
+        let changes = [table, &self.changes(printers)?].concat();
         self.end_with(Ending::ChangesPrinted, || Ok(stdout::write_diff(&changes)?))?;
         Ok(Exit::Done.or_found(self.has_strict_warnings()))
     }
@@ -152,20 +160,20 @@ impl Session<'_> {
     /// the list.
     fn print_check(&mut self, others: &[Printer]) -> anyhow::Result<Exit> {
         let mut printers: Vec<Printer> = Vec::new();
-        let lists = self.messages.verbosity() != Verbosity::Errors;
-        if lists && others.is_empty() && io::stdout().is_terminal() {
-            let table = self.table(|row| row.is_change().then(String::new));
-            stdout::write([&*table])?;
-        } else if lists {
+        let verbosity = self.messages.verbosity();
+        let mut table = String::new();
+        if verbosity == Verbosity::Summary && others.is_empty() && io::stdout().is_terminal() {
+            table = self.table(|row| row.is_change().then(String::new));
+        } else if verbosity != Verbosity::Errors {
             printers.push(ProcessedFile::list);
         }
         if self.has_errors() && others.is_empty() {
-            let list = self.changes(&printers)?;
+            let list = [&*table, &self.changes(&printers)?].concat();
             self.end_with(Ending::DryRunFailed, || Ok(stdout::write([&*list])?))?;
             return Ok(Exit::Trouble);
         }
         printers.extend(others);
-        let exit = self.print_changes(&printers)?;
+        let exit = self.print_changes(&table, &printers)?;
         Ok(exit.or_found(self.check_fails()))
     }
 

@@ -62,9 +62,20 @@ fn screen(report: &StatusReport) -> String {
     let mut rows: Vec<&Row> = report.workloads.iter().collect();
     rows.sort_by_key(|row| Reverse(row.state));
     let workloads: Vec<Workload> = rows.into_iter().map(workload).collect();
-    let next = report.workloads.first().and_then(|row| row.next.as_ref());
-    let next =
-        next.map(|next| format!("{} {}\n", colour.paint("next:", BOLD), visible(next.text())));
+    let next = report.workloads.first().and_then(|row| {
+        let Workload {
+            name, namespace, ..
+        } = workload(row);
+        let next = match row.next.as_ref()? {
+            NextStep::Command(command) => command.clone(),
+            NextStep::Advice(advice) => format!("{name} in {namespace}: {advice}"),
+        };
+        Some(format!(
+            "{} {}\n",
+            colour.paint("next:", BOLD),
+            visible(&next)
+        ))
+    });
     table(&workloads, colour) + &text::counts(&report.summary) + &next.unwrap_or_default()
 }
 

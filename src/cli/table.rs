@@ -41,7 +41,11 @@ impl Workload {
         let resource = row.subject.resource().filter(|_| row.is_decision())?;
         let identity = resource.identity;
         let line = row.resource_place.map(|at| format!(":{}", at.line));
-        let folder = row.file.rfind('/').map_or("./", |end| &row.file[..=end]);
+        let folder = match row.file.rfind('/') {
+            _ if !row.is_in_file() => "",
+            Some(end) => &row.file[..=end],
+            None => "./",
+        };
         Some(Self {
             mark: mark(row.finding.reason),
             has_warning,
@@ -87,12 +91,6 @@ pub fn table(workloads: &[Workload], colour: Colour) -> String {
         let max = if *mark == 'x' { MAX_ROWS } else { MAX_ALIKE };
         workloads.len() > MAX_ROWS && alike.len() > max
     });
-    let mut lines = String::new();
-    for ((mark, state, why), workloads) in &alike {
-        let has_warning = workloads.iter().any(|workload| workload.has_warning);
-        let row = [&*folded(state, workloads), why].join("  ");
-        lines += &line(*mark, has_warning, &row, colour);
-    }
     let rows: Vec<&Workload> = workloads
         .iter()
         .filter(|workload| !alike.contains_key(&workload.kind()))
@@ -107,11 +105,24 @@ pub fn table(workloads: &[Workload], colour: Colour) -> String {
             *width = cell.chars().count().max(*width);
         }
     }
-    // The column says nothing where all of its cells are the same.
-    if rows.iter().all(|row| row.namespace == rows[0].namespace) {
+    // The column says nothing where all of its cells are the same; but a living workload is found by its namespace.
+    let is_same = |row: &Workload| row.namespace == workloads[0].namespace && row.state.is_empty();
+    if workloads.iter().all(is_same) {
         widths[1] = 0;
     }
-    for row in rows {
+    let mut lines = String::new();
+    for row in workloads {
+        if let Some(folded) = alike.get_mut(&row.kind()) {
+            // The first of them stands for all.
+            let workloads = std::mem::take(folded);
+            if !workloads.is_empty() {
+                let has_warning = workloads.iter().any(|workload| workload.has_warning);
+                let (mark, state, why) = row.kind();
+                let row = [&*self::folded(state, &workloads), why].join("  ");
+                lines += &line(mark, has_warning, &row, colour);
+            }
+            continue;
+        }
         let cells: Vec<String> = cells(row)
             .iter()
             .zip(widths)
@@ -143,14 +154,21 @@ fn line(mark: char, has_warning: bool, row: &str, colour: Colour) -> String {
     format!("  {mark}{warning} {}\n", row.trim_end())
 }
 
-/// `308 workloads: 166 in pkg/, 78 in samples/, 64 elsewhere`
+/// `308 workloads: 166 in pkg/, 78 in samples/, 64 elsewhere`; of a folder within another, `6 workloads in k8s/: 4 in a/, 2 in b/`
 fn folded(state: &str, workloads: &[&Workload]) -> String {
-    let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
     let depth = common_folders(workloads);
+    let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut common = "";
     for Workload { region, .. } in workloads {
-        let mut ends = region.match_indices('/').map(|(at, _)| at + 1);
-        let region = ends.nth(depth).map_or(&**region, |end| &region[..end]);
-        *regions.entry(region).or_default() += 1;
+        let ends: Vec<usize> = region.match_indices('/').map(|(at, _)| at + 1).collect();
+        let start = depth
+            .checked_sub(1)
+            .and_then(|last| ends.get(last))
+            .copied()
+            .unwrap_or(0);
+        let end = ends.get(depth).copied().unwrap_or(region.len());
+        common = &region[..start];
+        *regions.entry(&region[start..end]).or_default() += 1;
     }
     let mut regions: Vec<(&str, usize)> = regions.into_iter().collect();
     regions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -162,13 +180,23 @@ fn folded(state: &str, workloads: &[&Workload]) -> String {
     let mut parts: Vec<String> = regions
         .iter()
         .take(MAX_REGIONS)
+        .filter(|(region, _)| !region.is_empty())
         .map(|(region, count)| format!("{count} in {}", visible(region)))
         .collect();
     if others > 0 {
         parts.push(format!("{others} elsewhere"));
     }
-    let count = format!("{} workloads {state}", workloads.len());
-    format!("{}: {}", count.trim_end(), parts.join(", "))
+    let mut row = format!("{} workloads", workloads.len());
+    if !state.is_empty() {
+        row += &format!(" {state}");
+    }
+    if !common.is_empty() {
+        row += &format!(" in {}", visible(common));
+    }
+    if !parts.is_empty() {
+        row += &format!(": {}", parts.join(", "));
+    }
+    row
 }
 
 /// Returns the number of folders that all of the files are in.
@@ -235,8 +263,8 @@ mod tests {
         rows.push(workload('=', "k8s/web.yaml", ""));
         assert_eq!(
             table(&rows, Colour::Never),
-            "  +  35 workloads: 5 in k8s/0/, 5 in k8s/1/, 5 in k8s/2/, 5 in k8s/3/, 15 elsewhere\n  \
-               .  6 workloads: 6 in k8s/  opted-out\n  \
+            "  +  35 workloads in k8s/: 5 in 0/, 5 in 1/, 5 in 2/, 5 in 3/, 15 elsewhere\n  \
+               .  6 workloads in k8s/  opted-out\n  \
                =  Deployment/web  k8s/web.yaml:1\n\n"
         );
     }

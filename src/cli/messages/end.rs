@@ -1,10 +1,11 @@
 //! The last lines of a report: what was counted and what happened, what `--strict` asks for, and what to do next.
 
+use crate::cli::messages::groups::MAX_FILES;
 use crate::cli::messages::{Messages, RunEnd};
 use crate::rbac::Grants;
 use injector::{ProcessedText, Row, TEMPLATE_HELP, Tense, Warnings, plural, totals};
 use report::{Class, Reason, Severity};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +106,8 @@ impl Messages {
             .filter(|row| row.severity == Severity::Error && !row.is_change())
             .collect();
         let Some(first) = errors.first() else {
-            return end.next.clone().filter(|_| self.has_changes(end));
+            let is_open = !end.ending.is_undone() && self.has_changes(end);
+            return end.next.clone().filter(|_| is_open);
         };
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
@@ -125,15 +127,23 @@ impl Messages {
         };
         let is_template = |row: &&Row<'_>| row.finding.help.as_deref() == Some(TEMPLATE_HELP);
         let files: HashSet<&str> = errors.iter().map(|row| &*row.file).collect();
+        let these = match files.len() {
+            many if many > MAX_FILES => format!("the {many} files (`-v` lists them)"),
+            few => format!("the {few} files"),
+        };
         let remedy = match errors.iter().find(|row| !is_template(row)) {
             Some(row) if row.finding.reason == Reason::Error || row.place.is_none() => None,
+            Some(_) if files.len() > 1 => Some(format!("correct {these}")),
             Some(row) => Some(format!("correct {}", row.place_text())),
             None if !end.has_folder => None,
-            None if files.len() == 1 => Some(format!("name {} in `.ignore`", first.file)),
-            None => Some(format!(
-                "name the {} files in `.ignore` (`-v` lists them)",
-                files.len()
-            )),
+            None if files.len() == 1 => Some(match first.file.rsplit_once('/') {
+                // A path of `.ignore` is below its folder.
+                Some((folder, name)) if first.file.starts_with(['/', '.']) => {
+                    format!("name {name} in {folder}/.ignore")
+                }
+                _ => format!("name {} in `.ignore`", first.file),
+            }),
+            None => Some(format!("name {these} in `.ignore`")),
         };
         match (remedy, skips) {
             (Some(remedy), true) => Some(format!(
@@ -176,7 +186,13 @@ impl Messages {
         let setting = format!("set `warnings: {{ignore: [{}]}}`", ids.join(", "));
         match (lasting.is_empty(), others.is_empty()) {
             (true, true) => None,
-            (true, false) => Some("--strict: correct what the warnings are about".to_owned()),
+            (true, false) => {
+                let ids: BTreeSet<&str> = others.iter().map(|reason| reason.id()).collect();
+                Some(format!(
+                    "--strict: correct {}",
+                    Vec::from_iter(ids).join(", ")
+                ))
+            }
             (false, true) => Some(format!("--strict: to accept these warnings, {setting}")),
             (false, false) => Some(format!(
                 "--strict: to accept the warnings that may last, {setting}; correct the others"

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Places of a group that are shown without `-v`, and messages of one id.
 const MAX_ALIKE: usize = 3;
 /// The same of errors, each in another file.
-const MAX_FILES: usize = 10;
+pub(super) const MAX_FILES: usize = 10;
 
 /// The choice of the rows that are shown.
 #[derive(Debug, Clone, Copy)]
@@ -136,8 +136,16 @@ impl<'t> Writer<'t> {
             return String::new();
         };
         if first.picture.is_some() {
+            let max = match self.view.verbosity {
+                Verbosity::Resources => usize::MAX,
+                _ => MAX_FILES,
+            };
             let pictures = group.iter().filter_map(|row| row.picture.as_deref());
-            return pictures.collect();
+            let mut text: String = pictures.take(max).collect();
+            if group.len() > max {
+                text += &format!("… and {} more\n", group.len() - max);
+            }
+            return text;
         }
         let finding = &first.finding;
         let is_same = |row: &&Row<'_>| row.finding.message == finding.message;
@@ -178,20 +186,27 @@ impl<'t> Writer<'t> {
         let mut rows = group.to_vec();
         rows.retain(|row| !row.file.is_empty() || row.subject.resource().is_some());
         rows.sort_by_key(|row| !changes(row));
+        let all = rows.len();
         let mut files = HashSet::new();
         let (max, things) = if self.view.verbosity == Verbosity::Resources {
             (usize::MAX, "")
         } else if is_error {
-            rows.retain(|row| files.insert(row.file.clone()));
+            // Lines of a text that is in no file are told apart by their resources.
+            rows.retain(|row| {
+                !row.is_in_file() || self.view.is_call || files.insert(row.file.clone())
+            });
             (MAX_FILES, " files")
         } else {
             (MAX_ALIKE, "")
         };
+        let hidden = all - rows.len();
         let more = rows.len().saturating_sub(max);
         rows.truncate(max);
         let mut places: Vec<String> = rows.iter().map(|row| self.place(row)).collect();
         if let (Some(last), true) = (places.last_mut(), more > 0) {
             *last += &format!(" and {more} more{things}");
+        } else if let (Some(last), true) = (places.last_mut(), hidden > 0) {
+            *last += &format!(" and {hidden} more in these files");
         }
         places
     }
@@ -383,8 +398,8 @@ mod tests {
         };
         let title = "error[uneditable]: m";
         for (count, expected) in [
-            (2, first(2)),
-            (10, first(10)),
+            (2, first(2) + " and 2 more in these files"),
+            (10, first(10) + " and 10 more in these files"),
             (12, first(10) + " and 2 more files"),
         ] {
             assert_eq!(

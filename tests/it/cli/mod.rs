@@ -84,7 +84,7 @@ fn one_error_holds_back_every_file_and_stdout() {
              --> c.yaml:3:7\n  \
              = help: correct the document\n\n\
              1 to add, 2 errors in 2 files{ending}\n\
-             next: correct b.yaml:3:7, or leave "
+             next: correct the 2 files, or leave "
         );
         assert!(
             ran.stderr.starts_with(&screen) && ran.stderr.ends_with(" with `--set onError=skip`\n"),
