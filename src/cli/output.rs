@@ -220,15 +220,15 @@ impl Session<'_> {
                 "no resource {resource} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
             );
         }
+        let exit = exit_of(&explanation.rows).or_found(self.has_strict_warnings());
         if matches!(format, ExplainFormat::Text)
             && resource.is_none()
             && self.messages.verbosity() == Verbosity::Summary
         {
             let table = self.table(|row| Some(text::why(&explanation, row)));
             self.end_with(Ending::Explained, || Ok(stdout::write([&*table])?))?;
-            return Ok(exit_of(&explanation.rows).or_found(self.has_strict_warnings()));
+            return Ok(exit);
         }
-        let exit = exit_of(&explanation.rows).or_found(self.has_strict_warnings());
         // A diff is all or nothing.
         let is_next = exit != Exit::Trouble && explanation.rows.iter().any(Row::is_change);
         let next = next(self.run).filter(|_| is_next);

@@ -10,7 +10,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The line `reading 1204 of 9000 files…`. It is erased before anything else is printed.
 pub struct Progress {
-    /// None where nobody would see it.
+    /// When the line is printed next; none if stderr is no terminal, or with `--quiet`.
     next: Option<Instant>,
     is_shown: bool,
 }

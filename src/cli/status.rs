@@ -56,7 +56,7 @@ pub(super) fn run(
     Ok(exit(&report, arguments.strict))
 }
 
-/// Returns the report for a terminal: what needs somebody is last.
+/// Returns the report for a terminal, with the workloads that need attention last.
 fn screen(report: &StatusReport) -> String {
     let colour = colour_of(&io::stdout());
     let mut rows: Vec<&Row> = report.workloads.iter().collect();

@@ -1,4 +1,4 @@
-//! All that is told: decisions and warnings as data, and errors and warnings as people see them.
+//! Reports decisions, warnings and errors: as data for tools, and as text for people.
 //!
 //! - A [`Finding`] says what was decided or noticed, and where in a manifest. The id of its [`Reason`] is stable.
 //! - A [`Diagnostic`] is an error, a warning or a note at a [`Place`] in a text. A [`Renderer`] writes it, with an excerpt of the text.

@@ -22,20 +22,20 @@ pub enum Ending<'g> {
     PermissionsPrinted(&'g Grants),
     /// Files were replaced.
     FilesChanged { files: usize },
-    /// Errors held back the manifests.
+    /// Errors, or warnings with `--strict`, held back the manifests.
     NothingPrinted,
-    /// Errors held back those of RBAC.
+    /// Errors held back the manifests of RBAC.
     NoPermissions,
-    /// Errors held back the change of every file.
+    /// Errors, or warnings with `--strict`, held back the change of every file.
     NoFileChanged,
-    /// Errors held back a diff or patches, or stand beside what a check reports.
+    /// Errors, or warnings with `--strict`, held back a diff or patches, or errors stand beside what a check reports.
     DryRunFailed,
     /// A function call was answered with errors as its results.
     CallFailed,
 }
 
 impl Ending<'_> {
-    /// Returns true if errors held back the output, or stand beside it.
+    /// Returns true if the output was held back, or errors stand beside it.
     pub fn is_failure(self) -> bool {
         self.is_undone() || matches!(self, Ending::DryRunFailed)
     }

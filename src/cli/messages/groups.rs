@@ -191,7 +191,7 @@ impl<'t> Writer<'t> {
         let (max, things) = if self.view.verbosity == Verbosity::Resources {
             (usize::MAX, "")
         } else if is_error {
-            // Lines of a text that is in no file are told apart by their resources.
+            // A file is named once. In stdin, a build or a function call, every resource is named.
             rows.retain(|row| {
                 !row.is_in_file() || self.view.is_call || files.insert(row.file.clone())
             });

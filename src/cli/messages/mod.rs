@@ -241,7 +241,7 @@ impl Messages {
         let is_undone = end.ending.is_undone();
         // The findings about the run are in the log already.
         for row in self
-            .rows_of(Some(end))
+            .rows_placed_where(Some(end), |_| true)
             .filter(|row| row.subject.is_in_text())
         {
             if !is_undone || !row.is_change() {
@@ -257,11 +257,6 @@ impl Messages {
             .try_for_each(|line| self.log(&format!("required {line}")))
     }
 
-    /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
-    fn rows_of<'e>(&'e self, end: Option<&'e RunEnd<'_>>) -> impl Iterator<Item = Row<'e>> {
-        self.rows_placed_where(end, |_| true)
-    }
-
     /// Returns all findings of a run without their places in the texts, which takes much less time.
     fn rows_without_places<'e>(
         &'e self,
@@ -270,6 +265,7 @@ impl Messages {
         self.rows_placed_where(end, |_| false)
     }
 
+    /// Returns all findings of a run. They are not kept, since those of a long text would take much memory.
     fn rows_placed_where<'e>(
         &'e self,
         end: Option<&'e RunEnd<'_>>,
