@@ -1,5 +1,6 @@
 //! The unified diff of a text, made from the edits that are written.
 
+use injector::plural;
 use report::visible;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::fmt::Write as _;
@@ -35,6 +36,28 @@ pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
         growth += write_hunk(&mut diff, text, hunk, growth);
     }
     diff
+}
+
+/// Returns `+57 -1 lines in 2 files` of diffs of files; none without a change.
+#[must_use]
+pub fn changed_lines(diffs: &str) -> Option<String> {
+    let [mut added, mut removed, mut files] = [0; 3];
+    for line in diffs.lines() {
+        match line.as_bytes() {
+            [b'+', b'+', b'+', b' ', ..] => files += 1,
+            [b'+', ..] => added += 1,
+            [b'-', b'-', b'-', b' ', ..] => {}
+            [b'-', ..] => removed += 1,
+            _ => {}
+        }
+    }
+    let mut lines: Vec<String> = [('+', added), ('-', removed)]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(sign, count)| format!("{sign}{count}"))
+        .collect();
+    lines.push(format!("lines in {}", plural(files, "file")));
+    (files > 0).then(|| lines.join(" "))
 }
 
 /// Returns true if the context of two changes meets, so that they belong to one hunk.
@@ -206,6 +229,17 @@ mod tests {
             .map(|(start, end, text)| Edit::replace(*start..*end, *text))
             .collect();
         unified(Path::new("w.yaml"), text, &edits)
+    }
+
+    #[test]
+    fn changed_lines_are_counted() {
+        let one = diff("a: 1\nb: 2\n", &[(4, 4, "\nx: 9")]);
+        let counted = changed_lines(&one);
+        assert_eq!(counted.as_deref(), Some("+1 lines in 1 file"));
+        let two = one + &diff("a: [1, 2]\n", &[(4, 5, "7")]);
+        let counted = changed_lines(&two);
+        assert_eq!(counted.as_deref(), Some("+2 -1 lines in 2 files"));
+        assert_eq!(changed_lines(""), None);
     }
 
     #[test]

@@ -264,14 +264,14 @@ impl FileReader<'_> {
         };
         let options = run.options_for(&text);
         let mut injection = inject_templates(input, run.config, options, &mut self.shared);
-        let has_named = injection.kinds_without_template.has_named();
+        let has_others = injection.without_template() > 0;
         let has_templates = !injection.outcomes.is_empty();
         if has_templates {
             self.with_templates
                 .insert(parent(&file.canonical).to_owned());
         }
         // A kustomization needs no kind.
-        self.has_resources |= has_templates || has_named || has_name_of_kustomization(&file.path);
+        self.has_resources |= has_templates || has_others || has_name_of_kustomization(&file.path);
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
             self.session
                 .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;

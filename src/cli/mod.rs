@@ -138,7 +138,7 @@ fn verbosity(command: &Command) -> Verbosity {
         }
         Command::Rbac { read, .. } => (read.quiet, read.verbose),
         // A program gets everything.
-        Command::Explain(arguments) => (false, arguments.verbose || !io::stdout().is_terminal()),
+        Command::Explain(arguments) => (false, arguments.verbose || !table::fits()),
         Command::Status(arguments) => (arguments.quiet, false),
         _ => return Verbosity::Summary,
     };

@@ -7,13 +7,14 @@ use crate::cli::mend::{add_mend, mend, next, with_paths};
 use crate::cli::messages::{Ending, Verbosity, colour_of};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
-use crate::cli::table::{Workload, table};
+use crate::cli::table::{Workload, fits, table};
 use crate::cli::{Exit, concatenate, in_place, stdout};
+use crate::diff;
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::rbac;
 use injector::{ProcessedText, Row, plural};
 use report::{Diagnostic, Finding, Place, Reason, Severity, visible_json};
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::mem::ManuallyDrop;
 use yaml_json_patch::ErrorKind;
 use yaml_json_patch::edit::{self, pieces};
@@ -142,7 +143,12 @@ impl Session<'_> {
             return self.end_as(Exit::Trouble, Ending::DryRunFailed);
         }
         let changes = [table, &self.changes(printers)?].concat();
-        self.end_with(Ending::ChangesPrinted, || Ok(stdout::write_diff(&changes)?))?;
+        let lines = match self.run.mode {
+            OutputMode::Diff | OutputMode::CheckAndDiff => diff::changed_lines(&changes),
+            _ => None,
+        };
+        let ending = Ending::ChangesPrinted(lines.as_deref());
+        self.end_with(ending, || Ok(stdout::write_diff(&changes)?))?;
         Ok(Exit::Done.or_found(self.has_strict_warnings()))
     }
 
@@ -162,7 +168,7 @@ impl Session<'_> {
         let mut printers: Vec<Printer> = Vec::new();
         let verbosity = self.messages.verbosity();
         let mut table = String::new();
-        if verbosity == Verbosity::Summary && others.is_empty() && io::stdout().is_terminal() {
+        if verbosity == Verbosity::Summary && others.is_empty() && fits() {
             table = self.table(|row| row.is_change().then(String::new));
         } else if verbosity != Verbosity::Errors {
             printers.push(ProcessedFile::list);
@@ -201,7 +207,7 @@ impl Session<'_> {
             (Ending::DryRunFailed, Exit::Trouble)
         } else {
             let is_found = self.check_fails() || self.has_strict_warnings();
-            (Ending::ChangesPrinted, Exit::Done.or_found(is_found))
+            (Ending::ChangesPrinted(None), Exit::Done.or_found(is_found))
         };
         self.end_with(ending, || Ok(stdout::write([&*report])?))?;
         Ok(exit)
@@ -233,7 +239,7 @@ impl Session<'_> {
         let is_next = exit != Exit::Trouble && explanation.rows.iter().any(Row::is_change);
         let next = next(self.run).filter(|_| is_next);
         stdout::write([&*self.formatted(&explanation, format, next.as_deref())?])?;
-        let end = self.end(Ending::ChangesPrinted);
+        let end = self.end(Ending::ChangesPrinted(None));
         let mut notes = end.kinds_without_template().gap_lines();
         notes.extend(self.messages.strict_line(&end));
         for line in notes {

@@ -16,7 +16,7 @@ use injector::{
 use manifest::Identity;
 use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
 use serde::Serialize;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
 
@@ -311,7 +311,10 @@ impl<'r> Session<'r> {
             requirements: &self.requirements,
             options: self.run.options,
             rbac: self.rbac(),
-            next: next(self.run),
+            next: match self.run.mode {
+                OutputMode::Permissions if io::stdout().is_terminal() => Some(self.rbac()),
+                _ => next(self.run),
+            },
             has_folder: self.run.paths.iter().any(|path| path.is_dir()),
         }
     }
@@ -354,7 +357,7 @@ pub(super) const NO_RESOURCES: &str = "the input has no resources";
 pub(super) fn has_no_resources(injection: &Injection) -> bool {
     injection.outcomes.is_empty()
         && injection.findings.is_empty()
-        && injection.without_template() == 0
+        && injection.kinds_without_template.is_empty()
 }
 
 /// One line of `--output patch`.

@@ -3,7 +3,7 @@
 use crate::cli::args::{Common, StatusArgs, StatusFormat};
 use crate::cli::input::{STDIN, read_stdin, read_text};
 use crate::cli::messages::{Messages, colour_of};
-use crate::cli::table::{Workload, table};
+use crate::cli::table::{Workload, fits, table};
 use crate::cli::{AlreadyReported, Exit, configuration, discover, help, reads_stdin, stdout};
 use crate::krm_fn::is_call;
 use config::{Config, ConfigReader};
@@ -44,9 +44,7 @@ pub(super) fn run(
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
         Some(StatusFormat::Json) => visible_json(&serde_json::to_string_pretty(&report)?) + "\n",
-        Some(StatusFormat::Text) | None
-            if io::stdout().is_terminal() && !report.workloads.is_empty() =>
-        {
+        Some(StatusFormat::Text) | None if fits() && !report.workloads.is_empty() => {
             screen(&report)
         }
         Some(StatusFormat::Text) | None => text::text(&report),

@@ -199,10 +199,10 @@ fn answer_call(
     let is_refused = answer.status == CallStatus::Refused;
     messages.set_call(envelope.is_run_by_kpt() && !is_refused);
     let (ending, exit) = match answer.status {
-        CallStatus::Done if is_check => (Ending::ChangesPrinted, Exit::Done),
+        CallStatus::Done if is_check => (Ending::ChangesPrinted(None), Exit::Done),
         CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
-        CallStatus::Found => (Ending::ChangesPrinted, Exit::Found),
-        CallStatus::HeldBack if is_check => (Ending::ChangesPrinted, Exit::Found),
+        CallStatus::Found => (Ending::ChangesPrinted(None), Exit::Found),
+        CallStatus::HeldBack if is_check => (Ending::ChangesPrinted(None), Exit::Found),
         CallStatus::HeldBack => (Ending::CallFailed, Exit::Found),
         CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
     };

@@ -6,8 +6,9 @@
 //! ```
 
 use injector::Row;
-use report::{Class, Colour, Reason, visible};
+use report::{Class, Colour, Reason, columns, visible};
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _};
 
 /// Rows of a list that is not folded.
 const MAX_ROWS: usize = 40;
@@ -15,6 +16,15 @@ const MAX_ROWS: usize = 40;
 const MAX_ALIKE: usize = 5;
 /// Folders or namespaces that a folded row names.
 const MAX_REGIONS: usize = 4;
+
+/// Columns of a terminal for a list; a narrower one shows lines.
+const MIN_COLUMNS: u16 = 60;
+
+/// Returns true if stdout is a terminal that is wide enough for a list.
+pub fn fits() -> bool {
+    io::stdout().is_terminal()
+        && terminal_size::terminal_size().is_none_or(|(width, _)| width.0 >= MIN_COLUMNS)
+}
 
 /// A workload of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -102,7 +112,7 @@ pub fn table(workloads: &[Workload], colour: Colour) -> String {
     let mut widths = [0; 5];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(cells(row)) {
-            *width = cell.chars().count().max(*width);
+            *width = columns(&cell).max(*width);
         }
     }
     // The column says nothing where all of its cells are the same; but a living workload is found by its namespace.
@@ -127,7 +137,7 @@ pub fn table(workloads: &[Workload], colour: Colour) -> String {
             .iter()
             .zip(widths)
             .filter(|(_, width)| *width > 0)
-            .map(|(cell, width)| format!("{cell:width$}"))
+            .map(|(cell, width)| format!("{cell}{:1$}", "", width - columns(cell)))
             .collect();
         lines += &line(row.mark, row.has_warning, &cells.join("  "), colour);
         if !row.below.is_empty() {
@@ -252,6 +262,19 @@ mod tests {
                .  Deployment/web  b.yaml:1          opted-out\n\n"
         );
         assert_eq!(table(&[], Colour::Never), "");
+    }
+
+    #[test]
+    fn a_wide_character_has_two_columns() {
+        let rows = [
+            workload('.', "本番.yaml", "opted-out"),
+            workload('.', "b.yaml", "opted-out"),
+        ];
+        assert_eq!(
+            table(&rows, Colour::Never),
+            "  .  Deployment/web  本番.yaml:1  opted-out\n  \
+               .  Deployment/web  b.yaml:1     opted-out\n\n"
+        );
     }
 
     #[test]

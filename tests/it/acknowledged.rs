@@ -140,7 +140,9 @@ fn an_immutable_template_is_information_until_its_agent_changes() {
     assert!(
         quiet.stderr.starts_with("info[immutable-template]: ")
             && quiet.stderr.contains(": job.yaml:4:18\n\n")
-            && quiet.stderr.contains("\n\n1 to add; no file was changed\n"),
+            && quiet
+                .stderr
+                .contains("\n\n1 to add; +1 -1 lines in 1 file; no file was changed\n"),
         "{quiet:?}"
     );
     assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(0));

@@ -218,7 +218,7 @@ fn a_placeholder_is_left_out_of_permissions_and_namespaces() {
     let subjects = json!([{"kind": "ServiceAccount", "name": "web", "namespace": "shop"}]);
     assert_eq!((printed.len(), &printed[1]["subjects"]), (2, &subjects));
     let screen = "\
-warning[invalid-name]: the namespace or ServiceAccount of the pod has no valid name
+warning[invalid-name]: left out of the permissions
  --> env.yaml:13:27
  --> flux.yaml:5:14
  --> old.yaml:13:27 and 1 more

@@ -12,7 +12,7 @@ mod reason;
 
 pub use diagnostic::closest::{closest, is_one_edit, normalize};
 pub use diagnostic::{
-    BOLD, Colour, Diagnostic, LineCounter, Medium, Place, Position, Renderer, Severity,
+    BOLD, Colour, Diagnostic, LineCounter, Medium, Place, Position, Renderer, Severity, columns,
     enumeration, shell_argument, shell_word, visible, visible_json,
 };
 pub use finding::{BUG, Cause, Finding};

@@ -14,8 +14,8 @@ pub enum Ending<'g> {
     StreamPrinted,
     /// The manifests of files went to stdout.
     FilesPrinted,
-    /// A diff, a list or patches were printed.
-    ChangesPrinted,
+    /// A list, patches or a diff were printed; how many lines a diff changes.
+    ChangesPrinted(Option<&'g str>),
     /// An explanation was printed.
     Explained,
     /// RBAC manifests were printed.
@@ -88,7 +88,8 @@ impl Messages {
             Ending::NothingPrinted | Ending::NoPermissions => {
                 Some("no output was written".to_owned())
             }
-            Ending::ChangesPrinted | Ending::DryRunFailed | Ending::NoFileChanged => {
+            Ending::ChangesPrinted(Some(lines)) => Some(format!("{lines}; no file was changed")),
+            Ending::ChangesPrinted(None) | Ending::DryRunFailed | Ending::NoFileChanged => {
                 Some("no file was changed".to_owned())
             }
             Ending::CallFailed => Some("items returned unchanged".to_owned()),
@@ -106,7 +107,10 @@ impl Messages {
             .filter(|row| row.severity == Severity::Error && !row.is_change())
             .collect();
         let Some(first) = errors.first() else {
-            let is_open = !end.ending.is_undone() && self.has_changes(end);
+            let is_open = match end.ending {
+                Ending::PermissionsPrinted(grants) => grants.nothing().is_none(),
+                ending => !ending.is_undone() && self.has_changes(end),
+            };
             return end.next.clone().filter(|_| is_open);
         };
         // `onError: skip` makes these refusals warnings.
@@ -152,13 +156,6 @@ impl Messages {
             (None, true) => Some(format!("to leave what fails as it is, use {on_error}")),
             (remedy, false) => remedy,
         }
-    }
-
-    pub(super) fn has_strict_warnings(&self, end: &RunEnd<'_>) -> bool {
-        end.options.warnings == Warnings::Refuse
-            && self
-                .rows_without_places(Some(end))
-                .any(|row| row.severity == Severity::Warning)
     }
 
     /// With `--strict`, names the setting that accepts the warnings which may last, beside those that it accepts today.

@@ -87,24 +87,36 @@ impl View {
     }
 }
 
-/// Returns the rows together that say the same, in the order of the first of each; or that have one severity, reason and help, where
-/// more than `max` messages do. Never an empty group.
+/// Returns the beginning that messages of the same have in common: `not valid YAML` of `not valid YAML: expected a key`.
+fn head(message: &str) -> &str {
+    message.split_once(": ").map_or(message, |(head, _)| head)
+}
+
+/// Returns the rows together that tell of the same, in the order of the first of each; or that have one severity, reason and help,
+/// where more than `max` messages do. Messages that differ in numbers alone tell of the same, unless all of them are to be shown. Never
+/// an empty group.
 fn grouped<'g, 'r>(rows: Vec<&'g Row<'r>>, max: usize) -> Vec<Vec<&'g Row<'r>>> {
     let kind = |row: &'g Row<'r>| (row.severity, row.finding.reason, &row.finding.help);
-    let mut messages: HashMap<_, HashSet<&str>> = HashMap::new();
+    let alike = |row: &Row<'_>| {
+        let message = &row.finding.message;
+        // Errors of the run have one id, and are about different things.
+        if max == usize::MAX || row.finding.reason == Reason::Error {
+            return message.clone();
+        }
+        head(message).replace(|c: char| c.is_ascii_digit(), "")
+    };
+    let mut messages: HashMap<_, HashSet<String>> = HashMap::new();
     for row in &rows {
-        let of_kind = messages.entry(kind(row)).or_default();
-        of_kind.insert(&row.finding.message);
+        messages.entry(kind(row)).or_default().insert(alike(row));
     }
     let mut groups: Vec<Vec<&Row<'_>>> = Vec::new();
     let mut known = HashMap::new();
     for row in rows {
-        // Errors of the run have one id, and are about different things.
         let are_few = row.finding.reason == Reason::Error
             || messages
                 .get(&kind(row))
                 .is_none_or(|known| known.len() <= max);
-        let message = are_few.then_some(&row.finding.message);
+        let message = are_few.then(|| alike(row));
         let at = *known.entry((kind(row), message)).or_insert(groups.len());
         match groups.get_mut(at) {
             Some(group) => group.push(row),
@@ -148,12 +160,16 @@ impl<'t> Writer<'t> {
             return text;
         }
         let finding = &first.finding;
-        let is_same = |row: &&Row<'_>| row.finding.message == finding.message;
-        let message = if others.iter().all(is_same) {
-            &*finding.message
-        } else {
-            finding.reason.sentence()
-        };
+        let message = [&*finding.message, head(&finding.message)]
+            .into_iter()
+            .find(|&text| {
+                let is_said = |row: &&Row<'_>| {
+                    let message = &*row.finding.message;
+                    message == text || head(message) == text
+                };
+                others.iter().all(is_said)
+            })
+            .unwrap_or_else(|| finding.reason.sentence());
         let mut diagnostic = Diagnostic::error(message);
         diagnostic.severity = first.severity;
         diagnostic.id = (finding.reason != Reason::Error).then(|| finding.reason.id());
@@ -371,6 +387,21 @@ mod tests {
             Reason::ShortTermination.sentence()
         );
         assert_eq!(shown, [expected]);
+    }
+
+    #[test]
+    fn messages_that_differ_in_numbers_or_behind_a_colon_are_one_group() {
+        let shown = |messages: [&str; 2]| {
+            let rows = messages.map(|message| row(Reason::ShortTermination, message, "a.yaml", 1));
+            view(Verbosity::Summary).messages(rows.into_iter()).warnings
+        };
+        let title = |message: &str| {
+            format!("warning[short-termination]: {message}\n --> a.yaml:1:1\n --> a.yaml:1:1")
+        };
+        assert_eq!(shown(["broken: x", "broken: y"]), [title("broken")]);
+        let sentence = Reason::ShortTermination.sentence();
+        assert_eq!(shown(["after 0 s", "after 25 s"]), [title(sentence)]);
+        assert_eq!(shown(["after 0 s", "after 0 m"]).len(), 2);
     }
 
     #[test]

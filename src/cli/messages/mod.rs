@@ -361,9 +361,10 @@ impl Messages {
                 }
                 needs = self.required(end);
             }
-            if !is_quiet || !errors.is_empty() || self.has_strict_warnings(end) {
+            let strict = self.strict_line(end);
+            if !is_quiet || !errors.is_empty() || strict.is_some() {
                 last.push(self.counts(end));
-                last.extend(self.strict_line(end));
+                last.extend(strict);
             }
             if !is_quiet {
                 let next = self

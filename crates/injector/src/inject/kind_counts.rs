@@ -29,9 +29,9 @@ impl KindCounts {
         }
     }
 
-    /// Returns true if a resource has a kind.
-    pub fn has_named(&self) -> bool {
-        self.each().any(|known| !known.kind.is_empty())
+    /// Returns true if there is not even a document without a kind.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns true if a resource has this kind.
@@ -39,9 +39,12 @@ impl KindCounts {
         self.each().any(|known| known.kind == kind)
     }
 
-    /// Returns the number of all resources.
+    /// Returns the number of resources; a document without a kind is none.
     pub fn total(&self) -> usize {
-        self.each().map(|known| known.count).sum()
+        self.each()
+            .filter(|known| !known.kind.is_empty())
+            .map(|known| known.count)
+            .sum()
     }
 
     pub fn absorb(&mut self, other: &Self) {

@@ -135,8 +135,8 @@ fn line_length(rest: &[u8]) -> usize {
     }
 }
 
-/// Returns the width of a text in columns.
-fn columns(text: &str) -> usize {
+/// Returns the width of a text in columns of a terminal.
+pub fn columns(text: &str) -> usize {
     text.chars()
         .map(|character| character.width().unwrap_or_default())
         .sum()

@@ -20,6 +20,7 @@ pub use position::Position;
 pub use severity::Severity;
 
 use excerpt::Excerpt;
+pub use excerpt::columns;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
