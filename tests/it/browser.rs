@@ -7,46 +7,55 @@ use std::time::{Duration, Instant};
 
 /// A browser with one page. It ends with this value.
 pub(crate) struct Browser {
-    driver: Child,
+    /// Ends after the session.
+    _driver: Driver,
     /// The address of the session.
     session: String,
+}
+
+/// A request of the page.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) address: String,
 }
 
 impl Browser {
     /// Starts the Chromium or Chrome that chromedriver finds. Only this machine has an address in it.
     pub(crate) fn start() -> Self {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let said = BufReader::new(driver.stdout.take().unwrap());
-        let mut lines = said.lines().map_while(Result::ok);
-        let port = lines
-            .find_map(|line| {
-                let (_, port) = line.split_once("successfully on port ")?;
-                Some(port.trim_end_matches('.').to_owned())
-            })
-            .unwrap();
-        // A pipe that is read by none would stop it.
-        std::thread::spawn(move || lines.for_each(drop));
+        // On a busy machine, Chromium may take longer to start than chromedriver waits.
+        let mut failures = Vec::new();
+        while failures.len() < 3 {
+            match Self::try_start() {
+                Ok(browser) => return browser,
+                Err(failure) => failures.push(failure),
+            }
+        }
+        panic!("no browser: {failures:#?}")
+    }
+
+    fn try_start() -> Result<Self, String> {
+        let (driver, port) = Driver::start()?;
         let options = json!({
             // Root has no sandbox, and a container little shared memory.
-            "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
-                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run",
+                "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
         });
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": options,
-            "goog:loggingPrefs": {"performance": "ALL"},
+            "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"},
+            // Code that is not optimised, on a machine with other things to do.
+            "timeouts": {"script": 300_000, "pageLoad": 300_000},
         }}});
         let driver_address = format!("http://127.0.0.1:{port}/session");
-        let session = post(&driver_address, &capabilities);
-        let id = session["sessionId"].as_str().unwrap();
-        Self {
-            driver,
+        let session = post(&driver_address, &capabilities)?;
+        let id = session["sessionId"]
+            .as_str()
+            .ok_or("a session without id")?;
+        Ok(Self {
+            _driver: driver,
             session: format!("{driver_address}/{id}"),
-        }
+        })
     }
 
     pub(crate) fn open(&self, address: &str) {
@@ -69,7 +78,12 @@ impl Browser {
             &json!([selector]),
         ) == true
         {
-            assert!(started.elapsed() < Duration::from_secs(60), "no {selector}");
+            assert!(
+                started.elapsed() < Duration::from_secs(300),
+                "no {selector}; the browser says {:#?}, the page {}",
+                self.log("browser"),
+                self.run("return document.body.innerText", &json!([])),
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -85,47 +99,107 @@ impl Browser {
         self.command(&path, &json!({"text": keys}));
     }
 
-    /// Returns the addresses that the browser has requested since the last call.
-    pub(crate) fn requests(&self) -> Vec<String> {
-        let log = self.command("se/log", &json!({"type": "performance"}));
-        let entries = log.as_array().unwrap().iter().map(|entry| {
+    /// Returns what the page has requested since the last call.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let log = self.log("performance");
+        let messages = log.iter().map(|entry| {
             let entry: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
             entry["message"].clone()
         });
-        entries
-            .filter(|message| message["method"] == "Network.requestWillBeSent")
-            .map(|message| {
-                message["params"]["request"]["url"]
-                    .as_str()
-                    .unwrap()
-                    .to_owned()
+        let requests = messages.filter_map(|message| {
+            let (method, address) = match message["method"].as_str()? {
+                "Network.requestWillBeSent" => {
+                    let request = &message["params"]["request"];
+                    (request["method"].as_str()?, request["url"].as_str()?)
+                }
+                "Network.webSocketCreated" => ("WebSocket", message["params"]["url"].as_str()?),
+                _ => return None,
+            };
+            Some(Request {
+                method: method.to_owned(),
+                address: address.to_owned(),
             })
-            // A picture inside of a style sheet.
-            .filter(|address| !address.starts_with("data:"))
+        });
+        // A picture inside of a style sheet, and the page that Chromium begins with.
+        let inside = ["data:", "chrome:", "about:"];
+        requests
+            .filter(|request| {
+                !inside
+                    .iter()
+                    .any(|scheme| request.address.starts_with(scheme))
+            })
             .collect()
     }
 
+    fn log(&self, kind: &str) -> Vec<Value> {
+        let log = self.command("se/log", &json!({"type": kind}));
+        log.as_array().unwrap().clone()
+    }
+
     fn command(&self, path: &str, body: &Value) -> Value {
-        post(&format!("{}/{path}", self.session), body)
+        post(&format!("{}/{path}", self.session), body).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = ureq::delete(&self.session).call();
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
     }
 }
 
-fn post(address: &str, body: &Value) -> Value {
+/// The program chromedriver. It ends with this value.
+struct Driver(Child);
+
+impl Driver {
+    /// Starts it. Returns its port as well.
+    fn start() -> Result<(Self, String), String> {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("chromedriver: {error}"))?;
+        let output = BufReader::new(driver.stdout.take().unwrap());
+        let driver = Self(driver);
+        let mut said = String::new();
+        let mut lines = output.lines().map_while(Result::ok);
+        while let Some(line) = lines.next() {
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                // A pipe that is read by none would stop it.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Ok((driver, port.trim_end_matches('.').to_owned()));
+            }
+            said.push_str(&line);
+            said.push('\n');
+        }
+        Err(format!("chromedriver has ended: {said}"))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Returns the value that chromedriver answers. An error is in its words.
+fn post(address: &str, body: &Value) -> Result<Value, String> {
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .build()
         .new_agent();
-    let mut answer = agent.post(address).send(&body.to_string()).unwrap();
-    let text = answer.body_mut().read_to_string().unwrap();
-    let answer: Value = serde_json::from_str(&text).unwrap();
-    assert!(answer["value"]["error"].is_null(), "{address}: {text}");
-    answer["value"].clone()
+    let failed = |error| format!("{address}: {error}");
+    let mut answer = agent
+        .post(address)
+        .send(&body.to_string())
+        .map_err(failed)?;
+    let body = answer.body_mut().with_config().limit(u64::MAX);
+    let text = body.read_to_string().map_err(failed)?;
+    let answer: Value =
+        serde_json::from_str(&text).map_err(|error| format!("{address}: {error}: {text}"))?;
+    match &answer["value"]["error"] {
+        Value::Null => Ok(answer["value"].clone()),
+        _ => Err(format!("{address}: {text}")),
+    }
 }
