@@ -67,7 +67,10 @@ pub fn run(
         let is_unexplained = !has_resources && !session.has_errors();
         if is_unexplained || discovered.empty.contains(folder) {
             let message = without_resources(folder, discovered);
-            session.warn(folder, Reason::NoResources, message)?;
+            let finding = Finding::about_input(Reason::NoResources, message).with_help(
+                "name the directory of the manifests; a chart is injected as it is rendered: `helm template DIR | mackerel-agent-injector inject -`",
+            );
+            session.add_about(&folder.to_string_lossy(), finding)?;
         }
     }
     session.check_related();

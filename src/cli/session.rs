@@ -316,6 +316,8 @@ impl<'r> Session<'r> {
                 _ => next(self.run),
             },
             has_folder: self.run.paths.iter().any(|path| path.is_dir()),
+            configuration: configuration::file(self.run.common)
+                .map(|file| file.to_string_lossy().into_owned()),
         }
     }
 

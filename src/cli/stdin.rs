@@ -219,6 +219,7 @@ fn answer_call(
         rbac: "mackerel-agent-injector rbac PATH... | kubectl apply -f -".to_owned(),
         next: None,
         has_folder: false,
+        configuration: None,
     };
     messages.log_end(&end)?;
     stdout::write(pieces(&text, &answer.edits))?;

@@ -260,6 +260,6 @@ permissions for 1 ServiceAccount
         assert_eq!(skipped.code, Some(0), "{skipped:?}");
     }
     let refused = folder.run(&["rbac", "."]).stderr;
-    let end = "\n\n4 warnings, 1 error; no output was written\nnext: correct broken.yaml:3:7, or leave what fails as it is with `--set onError=skip`\n";
+    let end = "\n\n4 warnings, 1 error; no output was written\nnext: correct broken.yaml:3:7, or add broken.yaml to the file `.ignore`, or leave what fails as it is with `--set onError=skip`\n";
     assert!(refused.ends_with(end), "{refused}");
 }

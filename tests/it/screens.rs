@@ -164,7 +164,7 @@ before you deploy:
   RBAC for the agents: `mackerel-agent-injector rbac . | kubectl apply -f -`
 
 2 to add, 4 up to date, 1 other resource, 11 warnings; no file was changed
---strict: to accept these warnings, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}`
+--strict: 11 warnings fail the run; to accept what may stay, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}` in agent-injector.yaml
 next: mackerel-agent-injector inject -i .
 "
     );
@@ -195,15 +195,15 @@ warning[share-process-namespace]: the containers of the pod share their processe
   = help: remove `shareProcessNamespace`; if you trust the containers, add `share-process-namespace` to the annotation `ignore-warnings`
 
 6 up to date, 1 other resource, 11 warnings; no file was changed
---strict: to accept these warnings, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}`
+--strict: 11 warnings fail the run; to accept what may stay, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}` in agent-injector.yaml
 ";
     assert_eq!(screen(&ran), expected);
     assert!(expected.lines().count() <= 17);
 
     let (_, ids) = ran.stderr.rsplit_once("set `warnings: ").unwrap();
-    let ids = ids.trim_end().trim_end_matches('`');
+    let (ids, file) = ids.trim_end().split_once("` in ").unwrap();
     folder.write(
-        "agent-injector.yaml",
+        file,
         &format!(
             "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  warnings: {ids}\n"
         ),
@@ -272,7 +272,7 @@ error[uneditable]: not valid YAML: \"-\" is only valid inside a block
   = help: if it is a template, inject what it renders
 
 1 to add, 1 error; no file was changed
-next: name chart/files/web.yaml in `.ignore`, or leave what fails as it is with `--set onError=skip`
+next: add chart/files/web.yaml to the file `.ignore`, or leave what fails as it is with `--set onError=skip`
 "
     );
     folder.write(".ignore", "chart/files/web.yaml\n");

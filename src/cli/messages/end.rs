@@ -1,10 +1,11 @@
 //! The last lines of a report: what was counted and what happened, what `--strict` asks for, and what to do next.
 
+use crate::cli::find_config::FILE_NAME;
 use crate::cli::messages::groups::MAX_FILES;
 use crate::cli::messages::{Messages, RunEnd};
 use crate::rbac::Grants;
 use injector::{ProcessedText, Row, TEMPLATE_HELP, Tense, Warnings, plural, totals};
-use report::{Class, Reason, Severity};
+use report::{Class, Reason, Severity, visible};
 use std::collections::{BTreeSet, HashSet};
 
 /// The end of a run.
@@ -138,16 +139,15 @@ impl Messages {
         let remedy = match errors.iter().find(|row| !is_template(row)) {
             Some(row) if row.finding.reason == Reason::Error || row.place.is_none() => None,
             Some(_) if files.len() > 1 => Some(format!("correct {these}")),
+            Some(row) if row.finding.has_general_help && end.has_folder => Some(format!(
+                "correct {}, or {}",
+                row.place_text(),
+                ignore(&row.file)
+            )),
             Some(row) => Some(format!("correct {}", row.place_text())),
             None if !end.has_folder => None,
-            None if files.len() == 1 => Some(match first.file.rsplit_once('/') {
-                // A path of `.ignore` is below its folder.
-                Some((folder, name)) if first.file.starts_with(['/', '.']) => {
-                    format!("name {name} in {folder}/.ignore")
-                }
-                _ => format!("name {} in `.ignore`", first.file),
-            }),
-            None => Some(format!("name {these} in `.ignore`")),
+            None if files.len() == 1 => Some(ignore(&first.file)),
+            None => Some(format!("add {these} to the file `.ignore`")),
         };
         match (remedy, skips) {
             (Some(remedy), true) => Some(format!(
@@ -180,25 +180,49 @@ impl Messages {
             .filter(is_accepted)
             .map(|reason| reason.id())
             .collect();
-        let setting = format!("set `warnings: {{ignore: [{}]}}`", ids.join(", "));
-        match (lasting.is_empty(), others.is_empty()) {
-            (true, true) => None,
-            (true, false) => {
-                let ids: BTreeSet<&str> = others.iter().map(|reason| reason.id()).collect();
-                Some(format!(
-                    "--strict: correct {}",
-                    Vec::from_iter(ids).join(", ")
-                ))
-            }
-            (false, true) => Some(format!("--strict: to accept these warnings, {setting}")),
-            (false, false) => Some(format!(
-                "--strict: to accept the warnings that may last, {setting}; correct the others"
-            )),
+        let fail = match lasting.len() + others.len() {
+            0 => return None,
+            1 => "1 warning fails".to_owned(),
+            many => format!("{many} warnings fail"),
+        };
+        let mut line = format!("--strict: {fail} the run");
+        if !lasting.is_empty() {
+            line += &format!(
+                "; to accept what may stay, set `warnings: {{ignore: [{}]}}`",
+                ids.join(", ")
+            );
+            line += &self.configuration(end);
         }
+        if !others.is_empty() {
+            let ids: BTreeSet<&str> = others.iter().map(|reason| reason.id()).collect();
+            line += &format!("; correct {}", Vec::from_iter(ids).join(", "));
+        }
+        Some(line)
+    }
+
+    /// Returns ` in agent-injector.yaml`; nothing for a function call, whose configuration is not ours to name.
+    fn configuration(&self, end: &RunEnd<'_>) -> String {
+        if self.is_call {
+            return String::new();
+        }
+        let found = self.found_configuration.as_deref();
+        let file = end.configuration.as_deref().or(found);
+        format!(" in {}", visible(file.unwrap_or(FILE_NAME)))
     }
 
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {
         self.rows_without_places(Some(end))
             .any(|row| row.is_change())
+    }
+}
+
+/// Returns how a file of a folder is left out: `add web.yaml to the file deploy/.ignore`.
+fn ignore(file: &str) -> String {
+    match file.rsplit_once('/') {
+        // A path of `.ignore` is below its folder.
+        Some((folder, name)) if file.starts_with(['/', '.']) => {
+            format!("add {name} to the file {folder}/.ignore")
+        }
+        _ => format!("add {file} to the file `.ignore`"),
     }
 }

@@ -71,6 +71,8 @@ pub struct RunEnd<'r> {
     pub next: Option<String>,
     /// True if a folder was searched, so that `.ignore` counts.
     pub has_folder: bool,
+    /// The configuration file that the user has named.
+    pub configuration: Option<String>,
 }
 
 impl RunEnd<'_> {
@@ -119,7 +121,7 @@ impl Messages {
 
     /// Sets the configuration file that the run has found, for the summary.
     pub fn set_found_configuration(&mut self, name: &str) {
-        self.found_configuration = Some(format!("configuration: {}", visible(name)));
+        self.found_configuration = Some(name.to_owned());
     }
 
     /// Adds a part of the summary about files that the run has left out.
@@ -129,10 +131,9 @@ impl Messages {
 
     /// Returns the parts of the summary about files.
     fn about_files(&self) -> impl Iterator<Item = String> {
-        self.left_out
-            .iter()
-            .chain(&self.found_configuration)
-            .cloned()
+        let name = self.found_configuration.iter();
+        let configuration = name.map(|name| format!("configuration: {}", visible(name)));
+        self.left_out.iter().cloned().chain(configuration)
     }
 
     /// Selects the messages of a function call.

@@ -165,7 +165,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
                 .starts_with("warning[no-resources]: the directory has no")
                 && ran
                     .stderr
-                    .contains(&format!("\n --> {named}\n\n1 warning; ")),
+                    .contains(&format!("\n --> {named}\n  = help: name the directory")),
             "{}",
             ran.stderr
         );

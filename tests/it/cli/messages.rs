@@ -56,7 +56,7 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         "info[unknown-template]: not injected: seems to have a pod template, but its place in the \
          kind Herd (example.com) is unknown: a.yaml:7:7 and 2 more\n  \
          = help: if it has one, add to the configuration, below `spec`: `{line}`\n\n\
-         3 other resources\n"
+         no pod template, 3 other resources\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
@@ -64,7 +64,8 @@ fn each_template_in_an_unknown_kind_is_a_note() {
     }
     let verbose = folder.run(&["inject", "-v", "."]).stderr;
     let places = " is unknown\n --> a.yaml:7:7\n --> b.yaml:7:7\n --> b.yaml:16:7\n  = help: ";
-    let kinds = "\ninfo: without pod template: 3 example.com/Herd\n\n3 other resources\n";
+    let kinds =
+        "\ninfo: without pod template: 3 example.com/Herd\n\nno pod template, 3 other resources\n";
     assert!(
         verbose.contains(places) && verbose.ends_with(kinds),
         "{verbose}"
@@ -77,11 +78,14 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         let ran = folder.run(&["inject", "--set", quiet, "."]);
         assert_eq!(
             (ran.code, &*ran.stderr),
-            (Some(0), "3 other resources\n"),
+            (Some(0), "no pod template, 3 other resources\n"),
             "{quiet}"
         );
     }
-    assert_eq!(folder.run(&["uninject", "."]).stderr, "3 other resources\n");
+    assert_eq!(
+        folder.run(&["uninject", "."]).stderr,
+        "no pod template, 3 other resources\n"
+    );
     let ran = folder.run(&[
         "inject",
         "--check",
@@ -122,8 +126,7 @@ fn strict_writes_nothing_beside_a_warning() {
         "{}",
         ran.stderr
     );
-    let end =
-        "1 to add, 1 warning; no output was written\n--strict: correct misplaced-annotation\n";
+    let end = "1 to add, 1 warning; no output was written\n--strict: 1 warning fails the run; correct misplaced-annotation\n";
     assert!(ran.stderr.ends_with(&format!("\n\n{end}")), "{ran:?}");
     let quiet = folder.run(&["inject", "-q", "--strict", "web.yaml"]);
     assert_eq!(quiet.stderr, end);
@@ -142,7 +145,9 @@ fn strict_names_the_setting_that_accepts_what_may_last() {
     folder.run(&["inject", "-i", "."]);
     let ran = check(&["--set=warnings.ignore=[qos-changed]"]);
     let ids = "[host-network, qos-changed, short-termination]";
-    let line = format!("--strict: to accept these warnings, set `warnings: {{ignore: {ids}}}`\n");
+    let line = format!(
+        "--strict: 2 warnings fail the run; to accept what may stay, set `warnings: {{ignore: {ids}}}` in agent-injector.yaml\n"
+    );
     assert!(ran.code == Some(1) && ran.stderr.contains(&line), "{ran:?}");
     let accepted = check(&[&format!("--set=warnings.ignore={ids}")]);
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
@@ -154,7 +159,7 @@ fn strict_names_the_setting_that_accepts_what_may_last() {
         ),
     );
     let ran = check(&[]);
-    let line = "--strict: to accept the warnings that may last, set `warnings: {ignore: [host-network, short-termination]}`; correct the others\n";
+    let line = "set `warnings: {ignore: [host-network, short-termination]}` in agent-injector.yaml; correct misplaced-annotation\n";
     assert!(ran.stderr.contains(line), "{ran:?}");
 }
 
@@ -407,7 +412,10 @@ before you deploy:
     assert!(few.starts_with(screen), "{few}");
     let empty = Folder::with(&[("a/notes.txt", ""), ("b/notes.txt", "")]);
     let each = empty.run(&["inject", "--check", "a", "b"]).stderr;
-    assert!(each.contains("\n --> a\n --> b\n\n2 warnings; "), "{each}");
+    assert!(
+        each.contains("\n --> a\n --> b\n  = help: name the directory"),
+        "{each}"
+    );
     assert!(few.contains("\n\n26 to add, 26 warnings; "), "{few}");
     // Each message, and each of its places.
     assert_eq!(

@@ -189,6 +189,7 @@ fn a_check_reports_what_would_change_and_what_was_found() {
             "id": "no-resources",
             "severity": "warning",
             "message": "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones",
+            "help": "name the directory of the manifests; a chart is injected as it is rendered: `helm template DIR | mackerel-agent-injector inject -`",
             "about": "none",
         }])
     );

@@ -37,6 +37,10 @@ pub fn totals<'r>(
         .iter()
         .map(|(reason, count)| format!("{count} {}", words(*reason, tense)))
         .collect();
+    let known = done.values().sum::<usize>() + left_alone + refused + errors;
+    if known == 0 && without_template > 0 {
+        parts.push("no pod template".to_owned());
+    }
     for (count, words) in [(left_alone, "left alone"), (refused, "refused")] {
         if count > 0 {
             parts.push(format!("{count} {words}"));
