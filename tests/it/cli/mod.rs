@@ -432,6 +432,7 @@ fn a_check_fails_for_an_agent_without_its_record() {
         }
         let ran = folder.run(&[command, "--check", "web.yaml"]);
         assert!(ran.stderr.contains("warning[record-lost]"), "{ran:?}");
+        assert!(ran.stderr.contains("\nnext: correct web.yaml:"), "{ran:?}");
         assert_eq!(folder.run(&[command, "web.yaml"]).code, Some(0));
     }
     let ignored = lost.replace(
