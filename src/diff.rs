@@ -38,26 +38,24 @@ pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
     diff
 }
 
-/// Returns `+57 -1 lines in 2 files` of diffs of files; none without a change.
+/// Returns `+57 -1 lines in 2 files` of texts with their edits; none without a change.
 #[must_use]
-pub fn changed_lines(diffs: &str) -> Option<String> {
+pub fn changed_lines<'t>(texts: impl Iterator<Item = (&'t str, &'t [Edit])>) -> Option<String> {
     let [mut added, mut removed, mut files] = [0; 3];
-    for line in diffs.lines() {
-        match line.as_bytes() {
-            [b'+', b'+', b'+', b' ', ..] => files += 1,
-            [b'+', ..] => added += 1,
-            [b'-', b'-', b'-', b' ', ..] => {}
-            [b'-', ..] => removed += 1,
-            _ => {}
+    for (text, edits) in texts {
+        let changes = changes(text, edits);
+        files += usize::from(!changes.is_empty());
+        for LineChange { old, new, .. } in changes {
+            added += new.lines().count();
+            removed += text[old].lines().count();
         }
     }
-    let mut lines: Vec<String> = [('+', added), ('-', removed)]
+    let lines: String = [('+', added), ('-', removed)]
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(sign, count)| format!("{sign}{count}"))
+        .map(|(sign, count)| format!("{sign}{count} "))
         .collect();
-    lines.push(format!("lines in {}", plural(files, "file")));
-    (files > 0).then(|| lines.join(" "))
+    (files > 0).then(|| format!("{lines}lines in {}", plural(files, "file")))
 }
 
 /// Returns true if the context of two changes meets, so that they belong to one hunk.
@@ -233,13 +231,20 @@ mod tests {
 
     #[test]
     fn changed_lines_are_counted() {
-        let one = diff("a: 1\nb: 2\n", &[(4, 4, "\nx: 9")]);
-        let counted = changed_lines(&one);
-        assert_eq!(counted.as_deref(), Some("+1 lines in 1 file"));
-        let two = one + &diff("a: [1, 2]\n", &[(4, 5, "7")]);
-        let counted = changed_lines(&two);
-        assert_eq!(counted.as_deref(), Some("+2 -1 lines in 2 files"));
-        assert_eq!(changed_lines(""), None);
+        let inserted = [Edit::insert(4, "\n++ x: 9\ny: 8")];
+        let replaced = [Edit::replace(4..5, "7")];
+        let texts: [(&str, &[Edit]); 3] = [
+            ("a: 1\nb: 2\n", &inserted),
+            ("a: [1, 2]\n", &replaced),
+            ("c: 3\n", &[]),
+        ];
+        let counted =
+            |texts: &[(&'static str, &'static [Edit])]| changed_lines(texts.iter().copied());
+        assert_eq!(
+            changed_lines(texts.into_iter()).as_deref(),
+            Some("+3 -1 lines in 2 files")
+        );
+        assert_eq!(counted(&[("c: 3\n", &[])]), None);
     }
 
     #[test]

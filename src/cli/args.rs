@@ -417,6 +417,9 @@ pub struct StatusArgs {
     /// Print errors only
     #[arg(short, long, conflicts_with = "output")]
     pub quiet: bool,
+    /// Print each workload with its next step, on a terminal too
+    #[arg(short, long, conflicts_with_all = ["quiet", "output"])]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

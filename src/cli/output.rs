@@ -144,7 +144,10 @@ impl Session<'_> {
         }
         let changes = [table, &self.changes(printers)?].concat();
         let lines = match self.run.mode {
-            OutputMode::Diff | OutputMode::CheckAndDiff => diff::changed_lines(&changes),
+            OutputMode::Diff | OutputMode::CheckAndDiff => {
+                let texts = self.files.iter().map(|file| (&*file.text, file.edits()));
+                diff::changed_lines(texts)
+            }
             _ => None,
         };
         let ending = Ending::ChangesPrinted(lines.as_deref());
@@ -235,17 +238,32 @@ impl Session<'_> {
             self.end_with(Ending::Explained, || Ok(stdout::write([&*table])?))?;
             return Ok(exit);
         }
+        let end = self.end(Ending::Explained);
+        let mut notes = end.kinds_without_template().gap_lines();
+        let strict = self.messages.strict_line(&end);
         // A diff is all or nothing.
         let is_next = exit != Exit::Trouble && explanation.rows.iter().any(Row::is_change);
-        let next = next(self.run).filter(|_| is_next);
-        stdout::write([&*self.formatted(&explanation, format, next.as_deref())?])?;
-        let end = self.end(Ending::ChangesPrinted(None));
-        let mut notes = end.kinds_without_template().gap_lines();
-        notes.extend(self.messages.strict_line(&end));
+        let command = next(self.run).filter(|_| is_next);
+        let output = match format {
+            ExplainFormat::Text => {
+                let next = match resource {
+                    Some(_) => command,
+                    None => self.messages.next(&end),
+                };
+                let next = next.map(|next| format!("next: {next}"));
+                text::text(&explanation, &self.rbac(), strict.into_iter().chain(next))
+            }
+            _ => {
+                notes.extend(strict);
+                self.formatted(&explanation, format, command.as_deref())?
+            }
+        };
         for line in notes {
             self.messages.note_line(&line)?;
         }
+        // What matters most is last.
         self.messages.show(None);
+        stdout::write([&*output])?;
         Ok(exit)
     }
 
@@ -303,7 +321,7 @@ impl Session<'_> {
     ) -> serde_json::Result<String> {
         let rows = &explanation.rows;
         let json = match format {
-            ExplainFormat::Text => return Ok(text::text(explanation, &self.rbac(), next)),
+            ExplainFormat::Text => return Ok(text::text(explanation, &self.rbac(), [])),
             ExplainFormat::Github => return Ok(github::github(rows)),
             ExplainFormat::Markdown => return Ok(markdown::markdown(rows, next)),
             ExplainFormat::Json => json::json(explanation),

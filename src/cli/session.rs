@@ -312,7 +312,11 @@ impl<'r> Session<'r> {
             options: self.run.options,
             rbac: self.rbac(),
             next: match self.run.mode {
-                OutputMode::Permissions if io::stdout().is_terminal() => Some(self.rbac()),
+                OutputMode::Permissions
+                    if io::stdout().is_terminal() && !self.run.reads_stdin() =>
+                {
+                    Some(self.rbac())
+                }
                 _ => next(self.run),
             },
             has_folder: self.run.paths.iter().any(|path| path.is_dir()),

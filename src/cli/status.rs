@@ -44,7 +44,9 @@ pub(super) fn run(
     let output = match arguments.output {
         _ if arguments.quiet => String::new(),
         Some(StatusFormat::Json) => visible_json(&serde_json::to_string_pretty(&report)?) + "\n",
-        Some(StatusFormat::Text) | None if fits() && !report.workloads.is_empty() => {
+        Some(StatusFormat::Text) | None
+            if fits() && !arguments.verbose && !report.workloads.is_empty() =>
+        {
             screen(&report)
         }
         Some(StatusFormat::Text) | None => text::text(&report),

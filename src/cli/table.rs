@@ -206,7 +206,7 @@ fn folded(state: &str, workloads: &[&Workload]) -> String {
     if !parts.is_empty() {
         row += &format!(": {}", parts.join(", "));
     }
-    row
+    row + " (`-v` lists them)"
 }
 
 /// Returns the number of folders that all of the files are in.
@@ -286,8 +286,8 @@ mod tests {
         rows.push(workload('=', "k8s/web.yaml", ""));
         assert_eq!(
             table(&rows, Colour::Never),
-            "  +  35 workloads in k8s/: 5 in 0/, 5 in 1/, 5 in 2/, 5 in 3/, 15 elsewhere\n  \
-               .  6 workloads in k8s/  opted-out\n  \
+            "  +  35 workloads in k8s/: 5 in 0/, 5 in 1/, 5 in 2/, 5 in 3/, 15 elsewhere (`-v` lists them)\n  \
+               .  6 workloads in k8s/ (`-v` lists them)  opted-out\n  \
                =  Deployment/web  k8s/web.yaml:1\n\n"
         );
     }

@@ -7,8 +7,12 @@ use injector::{Row, Tense, totals};
 use report::{Class, visible};
 use serde_json::Value;
 
-/// Returns the explanation as text. `rbac` is the command for its permissions, and `next` that for its changes.
-pub fn text(explanation: &Explanation<'_>, rbac: &str, next: Option<&str>) -> String {
+/// Returns the explanation as text. `rbac` is the command for its permissions; `last` are the lines below the totals.
+pub fn text(
+    explanation: &Explanation<'_>,
+    rbac: &str,
+    last: impl IntoIterator<Item = String>,
+) -> String {
     let mut needs = required::lines(&explanation.needed, usize::MAX);
     if !explanation.permissions.is_empty() && !explanation.has_permissions {
         needs.push(format!("RBAC for the agents: `{rbac}`"));
@@ -34,15 +38,7 @@ pub fn text(explanation: &Explanation<'_>, rbac: &str, next: Option<&str>) -> St
         .flat_map(|row| lines(explanation, row))
         .collect();
     let mut parts = Vec::new();
-    for lines in [
-        rows,
-        needs,
-        Vec::from_iter(
-            totals
-                .into_iter()
-                .chain(next.map(|next| format!("next: {next}"))),
-        ),
-    ] {
+    for lines in [rows, needs, Vec::from_iter(totals.into_iter().chain(last))] {
         let part: String = lines
             .iter()
             .filter(|line| !line.is_empty())

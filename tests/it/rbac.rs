@@ -218,7 +218,7 @@ fn a_placeholder_is_left_out_of_permissions_and_namespaces() {
     let subjects = json!([{"kind": "ServiceAccount", "name": "web", "namespace": "shop"}]);
     assert_eq!((printed.len(), &printed[1]["subjects"]), (2, &subjects));
     let screen = "\
-warning[invalid-name]: left out of the permissions
+warning[invalid-name]: the namespace or ServiceAccount of the pod has no valid name
  --> env.yaml:13:27
  --> flux.yaml:5:14
  --> old.yaml:13:27 and 1 more
@@ -260,6 +260,6 @@ permissions for 1 ServiceAccount
         assert_eq!(skipped.code, Some(0), "{skipped:?}");
     }
     let refused = folder.run(&["rbac", "."]).stderr;
-    let end = "\n\n4 warnings, 1 error; no output was written\nnext: correct broken.yaml:3:7, or add broken.yaml to the file `.ignore`, or leave what fails as it is with `--set onError=skip`\n";
+    let end = "\n\n4 warnings, 1 error; no output was written\nnext: correct broken.yaml:3:7, or add /broken.yaml to the file .ignore, or leave what fails as it is with `--set onError=skip`\n";
     assert!(refused.ends_with(end), "{refused}");
 }

@@ -164,7 +164,7 @@ before you deploy:
   RBAC for the agents: `mackerel-agent-injector rbac . | kubectl apply -f -`
 
 2 to add, 4 up to date, 1 other resource, 11 warnings; no file was changed
---strict: 11 warnings fail the run; to accept what may stay, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}` in agent-injector.yaml
+--strict: 11 warnings fail the run; to accept what may stay, use `--set 'warnings.ignore=[qos-changed, share-process-namespace, short-termination]'`
 next: mackerel-agent-injector inject -i .
 "
     );
@@ -195,27 +195,33 @@ warning[share-process-namespace]: the containers of the pod share their processe
   = help: remove `shareProcessNamespace`; if you trust the containers, add `share-process-namespace` to the annotation `ignore-warnings`
 
 6 up to date, 1 other resource, 11 warnings; no file was changed
---strict: 11 warnings fail the run; to accept what may stay, set `warnings: {ignore: [qos-changed, share-process-namespace, short-termination]}` in agent-injector.yaml
+--strict: 11 warnings fail the run; to accept what may stay, use `--set 'warnings.ignore=[qos-changed, share-process-namespace, short-termination]'`
 ";
     assert_eq!(screen(&ran), expected);
     assert!(expected.lines().count() <= 17);
 
-    let (_, ids) = ran.stderr.rsplit_once("set `warnings: ").unwrap();
-    let (ids, file) = ids.trim_end().split_once("` in ").unwrap();
-    folder.write(
-        file,
-        &format!(
-            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  warnings: {ids}\n"
-        ),
-    );
-    let accepted = folder.run(&check);
+    let (_, setting) = ran.stderr.rsplit_once("use `--set '").unwrap();
+    let (setting, _) = setting.split_once("'`").unwrap();
+    let accepted = folder.run(&[&check[..], &["--set", setting]].concat());
     assert_eq!(
         (accepted.code, &*screen(&accepted)),
         (
             Some(0),
-            "6 up to date, 1 other resource; no file was changed; configuration: agent-injector.yaml\n"
+            "6 up to date, 1 other resource; no file was changed\n"
         )
     );
+
+    let head =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n";
+    folder.write("agent-injector.yaml", head);
+    let (_, line) = screen(&folder.run(&check))
+        .rsplit_once("; ")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let line = line.strip_prefix("to accept what may stay, set `").unwrap();
+    let (setting, file) = line.trim_end().split_once("` below `spec` in ").unwrap();
+    folder.write(file, &format!("{head}  {setting}\n"));
+    assert_eq!(folder.run(&check).code, Some(0));
 }
 
 /// One finding at a field has an excerpt, one about an object has none.
@@ -272,7 +278,7 @@ error[uneditable]: not valid YAML: \"-\" is only valid inside a block
   = help: if it is a template, inject what it renders
 
 1 to add, 1 error; no file was changed
-next: add chart/files/web.yaml to the file `.ignore`, or leave what fails as it is with `--set onError=skip`
+next: add /chart/files/web.yaml to the file .ignore, or leave what fails as it is with `--set onError=skip`
 "
     );
     folder.write(".ignore", "chart/files/web.yaml\n");

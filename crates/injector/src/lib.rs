@@ -36,7 +36,7 @@ pub use decide::{Decision, DecisionContext, DecisionReport, decide};
 pub use engine::{inject, inject_list};
 pub use inject::kind_counts::KindCounts;
 pub use inject::outcome::{InjectedComponents, Outcome, Remark};
-pub use inject::refusal::TEMPLATE_HELP;
+pub use inject::refusal::{NOT_VALID_YAML, TEMPLATE_HELP};
 pub use inject::row::{BUILD, Row, STDIN, Subject, errors_first};
 pub use inject::severity::SeverityPolicy;
 pub use inject::totals::{plural, totals};

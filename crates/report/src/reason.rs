@@ -144,7 +144,9 @@ impl Reason {
     pub fn may_last(self) -> bool {
         matches!(
             self,
-            Reason::HostNetwork
+            Reason::ControllerOwned
+                | Reason::HostNetwork
+                | Reason::ImmutableTemplate
                 | Reason::InsecureTls
                 | Reason::NodesProxy
                 | Reason::PullSecrets

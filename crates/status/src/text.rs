@@ -6,7 +6,7 @@ use crate::next_step::NextStep;
 use crate::reporter::{Row, StatusReport, Summary};
 use crate::state::State;
 use injector::plural;
-use report::visible;
+use report::{columns, visible};
 
 /// Returns the rows, those with a problem first.
 pub fn text(report: &StatusReport) -> String {
@@ -18,13 +18,13 @@ pub fn text(report: &StatusReport) -> String {
     let mut widths = [0; COLUMNS];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(&line.cells) {
-            *width = cell.chars().count().min(MAX_WIDTH).max(*width);
+            *width = columns(cell).min(MAX_WIDTH).max(*width);
         }
     }
     let mut text = String::new();
     for line in &lines {
         for (cell, width) in line.cells.iter().zip(widths) {
-            text += &format!("{cell:width$}  ");
+            text += &format!("{cell}{:1$}  ", "", width.saturating_sub(columns(cell)));
         }
         text += &line.rest;
         text.truncate(text.trim_end().len());

@@ -1,6 +1,5 @@
 //! The last lines of a report: what was counted and what happened, what `--strict` asks for, and what to do next.
 
-use crate::cli::find_config::FILE_NAME;
 use crate::cli::messages::groups::MAX_FILES;
 use crate::cli::messages::{Messages, RunEnd};
 use crate::rbac::Grants;
@@ -102,7 +101,7 @@ impl Messages {
     }
 
     /// The one remedy of the errors, or else the next command of the run.
-    pub(super) fn next(&self, end: &RunEnd<'_>) -> Option<String> {
+    pub fn next(&self, end: &RunEnd<'_>) -> Option<String> {
         let errors: Vec<Row<'_>> = self
             .rows_placed_where(Some(end), |row| row.severity == Severity::Error)
             .filter(|row| row.severity == Severity::Error && !row.is_change())
@@ -112,16 +111,17 @@ impl Messages {
                 Ending::PermissionsPrinted(grants) => grants.nothing().is_none(),
                 ending => !ending.is_undone() && self.has_changes(end),
             };
-            // Such as an agent that has lost its record: the check fails for it, and no command mends it.
-            let is_lasting = |row: &Row<'_>| row.fails_check() && !row.is_change();
             let next = end.next.clone()?;
-            return match self
+            if is_open {
+                return Some(next);
+            }
+            // Such as an agent that has lost its record: the check fails for it, and this command does not change it.
+            let is_lasting = |row: &Row<'_>| row.fails_check() && !row.is_change();
+            let lasting = self
                 .rows_placed_where(Some(end), is_lasting)
-                .find(is_lasting)
-            {
-                _ if is_open => Some(next),
-                lasting => lasting.map(|row| format!("correct {}", row.place_text())),
-            };
+                .find(is_lasting)?;
+            let help = lasting.finding.help.as_deref()?;
+            return Some(format!("{}: {help}", lasting.place_text()));
         };
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
@@ -140,13 +140,20 @@ impl Messages {
             _ => "`--set onError=skip`",
         };
         let is_template = |row: &&Row<'_>| row.finding.help.as_deref() == Some(TEMPLATE_HELP);
-        let files: HashSet<&str> = errors.iter().map(|row| &*row.file).collect();
+        // An error of the run, such as a path that does not exist, says itself what to do.
+        let mut others = errors.iter().filter(|row| {
+            !is_template(row) && row.finding.reason != Reason::Error && row.place.is_some()
+        });
+        let other = others.next();
+        let files: HashSet<&str> = match other {
+            Some(other) => others.chain([other]).map(|row| &*row.file).collect(),
+            None => errors.iter().map(|row| &*row.file).collect(),
+        };
         let these = match files.len() {
             many if many > MAX_FILES => format!("the {many} files (`-v` lists them)"),
             few => format!("the {few} files"),
         };
-        let remedy = match errors.iter().find(|row| !is_template(row)) {
-            Some(row) if row.finding.reason == Reason::Error || row.place.is_none() => None,
+        let remedy = match other {
             Some(_) if files.len() > 1 => Some(format!("correct {these}")),
             Some(row) if row.finding.has_general_help && end.has_folder => Some(format!(
                 "correct {}, or {}",
@@ -154,9 +161,9 @@ impl Messages {
                 ignore(&row.file)
             )),
             Some(row) => Some(format!("correct {}", row.place_text())),
-            None if !end.has_folder => None,
+            None if !end.has_folder || !errors.iter().all(|row| is_template(&row)) => None,
             None if files.len() == 1 => Some(ignore(&first.file)),
-            None => Some(format!("add {these} to the file `.ignore`")),
+            None => Some(format!("add {these} to the file .ignore")),
         };
         match (remedy, skips) {
             (Some(remedy), true) => Some(format!(
@@ -196,11 +203,8 @@ impl Messages {
         };
         let mut line = format!("--strict: {fail} the run");
         if !lasting.is_empty() {
-            line += &format!(
-                "; to accept what may stay, set `warnings: {{ignore: [{}]}}`",
-                ids.join(", ")
-            );
-            line += &self.configuration(end);
+            let accept = self.acceptance(&ids.join(", "), end);
+            line += &format!("; to accept what may stay, {accept}");
         }
         if !others.is_empty() {
             let ids: BTreeSet<&str> = others.iter().map(|reason| reason.id()).collect();
@@ -209,14 +213,17 @@ impl Messages {
         Some(line)
     }
 
-    /// Returns ` in agent-injector.yaml`; nothing for a function call, whose configuration is not ours to name.
-    fn configuration(&self, end: &RunEnd<'_>) -> String {
-        if self.is_call {
-            return String::new();
-        }
+    /// Returns how warnings are accepted: in the configuration that was read, or else by an option that works without one.
+    fn acceptance(&self, ids: &str, end: &RunEnd<'_>) -> String {
         let found = self.found_configuration.as_deref();
-        let file = end.configuration.as_deref().or(found);
-        format!(" in {}", visible(file.unwrap_or(FILE_NAME)))
+        let file = end.configuration.as_deref().or(found).map(visible);
+        match file {
+            _ if self.is_call => {
+                format!("set `spec.warnings.ignore: [{ids}]` in the configuration of the function")
+            }
+            Some(file) => format!("set `warnings: {{ignore: [{ids}]}}` below `spec` in {file}"),
+            None => format!("use `--set 'warnings.ignore=[{ids}]'`"),
+        }
     }
 
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {
@@ -225,13 +232,14 @@ impl Messages {
     }
 }
 
-/// Returns how a file of a folder is left out: `add web.yaml to the file deploy/.ignore`.
+/// Returns how a file of a folder is left out: `add /web.yaml to the file .ignore`. Without the slash, it would mean each file of that
+/// name.
 fn ignore(file: &str) -> String {
-    match file.rsplit_once('/') {
+    let (folder, name) = match file.rsplit_once('/') {
         // A path of `.ignore` is below its folder.
-        Some((folder, name)) if file.starts_with(['/', '.']) => {
-            format!("add {name} to the file {folder}/.ignore")
-        }
-        _ => format!("add {file} to the file `.ignore`"),
-    }
+        Some((folder, name)) if file.starts_with(['/', '.']) => (format!("{folder}/"), name),
+        _ => (String::new(), file),
+    };
+    let pattern = name.replace('[', "\\[");
+    format!("add /{pattern} to the file {folder}.ignore")
 }

@@ -1,7 +1,7 @@
 //! The rows of a run for people: what is alike is said once, and what matters most is last.
 
 use crate::cli::messages::Verbosity;
-use injector::{Direction, Row};
+use injector::{Direction, NOT_VALID_YAML, Row};
 use memchr::memmem;
 use report::{Class, Colour, Diagnostic, Place, Reason, Renderer, Severity};
 use std::collections::{HashMap, HashSet};
@@ -87,9 +87,12 @@ impl View {
     }
 }
 
-/// Returns the beginning that messages of the same have in common: `not valid YAML` of `not valid YAML: expected a key`.
+/// Returns a message without what the reader of YAML expected: `not valid YAML` of `not valid YAML: expected a key`.
 fn head(message: &str) -> &str {
-    message.split_once(": ").map_or(message, |(head, _)| head)
+    match message.split_once(NOT_VALID_YAML) {
+        Some((before, _)) => &message[..before.len() + NOT_VALID_YAML.len()],
+        None => message,
+    }
 }
 
 /// Returns the rows together that tell of the same, in the order of the first of each; or that have one severity, reason and help,
@@ -390,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_differ_in_numbers_or_behind_a_colon_are_one_group() {
+    fn messages_that_differ_in_numbers_or_in_what_is_no_yaml_are_one_group() {
         let shown = |messages: [&str; 2]| {
             let rows = messages.map(|message| row(Reason::ShortTermination, message, "a.yaml", 1));
             view(Verbosity::Summary).messages(rows.into_iter()).warnings
@@ -398,7 +401,11 @@ mod tests {
         let title = |message: &str| {
             format!("warning[short-termination]: {message}\n --> a.yaml:1:1\n --> a.yaml:1:1")
         };
-        assert_eq!(shown(["broken: x", "broken: y"]), [title("broken")]);
+        assert_eq!(
+            shown(["not valid YAML: x", "not valid YAML: y"]),
+            [title("not valid YAML")]
+        );
+        assert_eq!(shown(["left out: x", "left out: y"]).len(), 2);
         let sentence = Reason::ShortTermination.sentence();
         assert_eq!(shown(["after 0 s", "after 25 s"]), [title(sentence)]);
         assert_eq!(shown(["after 0 s", "after 0 m"]).len(), 2);

@@ -50,7 +50,7 @@ fn entries_of_the_path_that_are_empty_or_relative_are_not_searched() {
 fn a_build_that_takes_long_is_named() {
     let folder = folder("tools/kustomize", "sleep 6; cat o/map.yaml");
     let path = format!("{}:/usr/bin:/bin", folder.path("tools").display());
-    let waiting = "waiting for kustomize build o\nno pod template, 1 other resource\n";
+    let waiting = "waiting for kustomize build o\nno known pod template, 1 other resource\n";
     std::thread::scope(|scope| {
         for (quiet, expected) in [(&[][..], waiting), (&["-q"], "")] {
             let arguments = [&["inject"], quiet, &["-k", "o"]].concat();

@@ -81,10 +81,9 @@ fn a_walked_file_that_is_no_manifest_is_passed_by_and_a_named_one_is_an_error() 
     std::fs::write(folder.path("latin1.yaml"), b"name: caf\xe9\n").unwrap();
     let ran = folder.run(&["inject", "-i", "."]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(
-        ran.stderr.contains(
-            "info[unreadable-file]: skipped a file that does not look like a manifest: latin1.yaml and 1 more\n"
-        ),
+    assert_eq!(
+        ran.stderr.matches("info[unreadable-file]").count(),
+        2,
         "{}",
         ran.stderr
     );

@@ -56,7 +56,7 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         "info[unknown-template]: not injected: seems to have a pod template, but its place in the \
          kind Herd (example.com) is unknown: a.yaml:7:7 and 2 more\n  \
          = help: if it has one, add to the configuration, below `spec`: `{line}`\n\n\
-         no pod template, 3 other resources\n"
+         no known pod template, 3 other resources\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
@@ -64,8 +64,7 @@ fn each_template_in_an_unknown_kind_is_a_note() {
     }
     let verbose = folder.run(&["inject", "-v", "."]).stderr;
     let places = " is unknown\n --> a.yaml:7:7\n --> b.yaml:7:7\n --> b.yaml:16:7\n  = help: ";
-    let kinds =
-        "\ninfo: without pod template: 3 example.com/Herd\n\nno pod template, 3 other resources\n";
+    let kinds = "\ninfo: without pod template: 3 example.com/Herd\n\nno known pod template, 3 other resources\n";
     assert!(
         verbose.contains(places) && verbose.ends_with(kinds),
         "{verbose}"
@@ -78,13 +77,13 @@ fn each_template_in_an_unknown_kind_is_a_note() {
         let ran = folder.run(&["inject", "--set", quiet, "."]);
         assert_eq!(
             (ran.code, &*ran.stderr),
-            (Some(0), "no pod template, 3 other resources\n"),
+            (Some(0), "no known pod template, 3 other resources\n"),
             "{quiet}"
         );
     }
     assert_eq!(
         folder.run(&["uninject", "."]).stderr,
-        "no pod template, 3 other resources\n"
+        "no known pod template, 3 other resources\n"
     );
     let ran = folder.run(&[
         "inject",
@@ -146,7 +145,7 @@ fn strict_names_the_setting_that_accepts_what_may_last() {
     let ran = check(&["--set=warnings.ignore=[qos-changed]"]);
     let ids = "[host-network, qos-changed, short-termination]";
     let line = format!(
-        "--strict: 2 warnings fail the run; to accept what may stay, set `warnings: {{ignore: {ids}}}` in agent-injector.yaml\n"
+        "--strict: 2 warnings fail the run; to accept what may stay, use `--set 'warnings.ignore={ids}'`\n"
     );
     assert!(ran.code == Some(1) && ran.stderr.contains(&line), "{ran:?}");
     let accepted = check(&[&format!("--set=warnings.ignore={ids}")]);
@@ -159,7 +158,7 @@ fn strict_names_the_setting_that_accepts_what_may_last() {
         ),
     );
     let ran = check(&[]);
-    let line = "set `warnings: {ignore: [host-network, short-termination]}` in agent-injector.yaml; correct misplaced-annotation\n";
+    let line = "use `--set 'warnings.ignore=[host-network, short-termination]'`; correct misplaced-annotation\n";
     assert!(ran.stderr.contains(line), "{ran:?}");
 }
 

@@ -96,7 +96,8 @@ fn one_error_holds_back_every_file_and_stdout() {
         .run(&["inject", "a.yaml", "b.yaml", "no.yaml"])
         .stderr;
     assert!(
-        unread.ends_with("\n\n1 to add, 2 errors; no output was written\n"),
+        unread
+            .ends_with("\n\n1 to add, 2 errors; no output was written\nnext: correct b.yaml:3:7\n"),
         "a file that is not there stays an error: {unread}"
     );
     assert_eq!(folder.read("a.yaml"), WEB);
@@ -432,7 +433,11 @@ fn a_check_fails_for_an_agent_without_its_record() {
         }
         let ran = folder.run(&[command, "--check", "web.yaml"]);
         assert!(ran.stderr.contains("warning[record-lost]"), "{ran:?}");
-        assert!(ran.stderr.contains("\nnext: correct web.yaml:"), "{ran:?}");
+        assert!(
+            ran.stderr
+                .contains("\nnext: web.yaml:12:9: restore the annotation, or run `inject --adopt`"),
+            "{ran:?}"
+        );
         assert_eq!(folder.run(&[command, "web.yaml"]).code, Some(0));
     }
     let ignored = lost.replace(

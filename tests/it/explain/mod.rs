@@ -100,6 +100,7 @@ before you deploy:
   RBAC for the agents: `mackerel-agent-injector rbac --config=config.yaml deploy | kubectl apply -f -`
 
 1 to add, 2 left alone, 1 other resource, 1 warning, 1 error
+next: correct deploy/job.yaml:6:73, or leave what fails as it is with `--set onError=skip`
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!(
@@ -217,7 +218,8 @@ fn a_stream_is_explained_as_files_are_and_strict_fails_for_warnings() {
         &["explain", "--strict", "--config", "config.yaml", "-"],
         SHOP,
     );
-    assert_eq!((strict.code, &strict.stdout), (Some(1), &ran.stdout));
+    let line = "--strict: 1 warning fails the run; correct misplaced-annotation\n";
+    assert_eq!((strict.code, strict.stdout), (Some(1), ran.stdout + line));
     let nothing = folder.run(&["explain", "no-such-file.yaml"]);
     assert_eq!((nothing.code, &*nothing.stdout), (Some(2), ""));
     assert!(
@@ -324,7 +326,9 @@ fn a_document_that_cannot_be_read_counts() {
     let broken = "apiVersion: apps/v1\nkind: Deployment\n spec: [\n";
     let folder = Folder::with(&[("broken.yaml", broken)]);
     let explained = folder.run(&["explain", "."]);
-    assert!(explained.stdout.ends_with("\n\n1 error\n"), "{explained:?}");
+    let end =
+        "\n\n1 error\nnext: correct broken.yaml:3:2, or add /broken.yaml to the file .ignore\n";
+    assert!(explained.stdout.ends_with(end), "{explained:?}");
     assert_eq!((explained.code, &*explained.stderr), (Some(2), ""));
     let skipped = folder.run(&["inject", "--check", "--set", "onError=skip", "."]);
     let end = "\n\n1 refused; no file was changed\n";

@@ -6,7 +6,7 @@ use crate::inject::apply::{Applied, Applier};
 use crate::inject::in_order::in_order;
 use crate::inject::injection::Injection;
 use crate::inject::plan::{HAS_PREFIX, Planner, Root};
-use crate::inject::refusal::{GENERAL_CORRECTION, MAC, correction};
+use crate::inject::refusal::{GENERAL_CORRECTION, MAC, NOT_VALID_YAML, correction};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::template_form;
 use crate::inject::unknown_kind::group;
@@ -374,7 +374,7 @@ impl Pipeline<'_> {
             let message = format!("skipped a document that is not valid YAML: {message}");
             return Finding::new(Reason::UnreadableDocument, message, *offset, "");
         }
-        let message = format!("not valid YAML: {message}");
+        let message = format!("{NOT_VALID_YAML}: {message}");
         let finding = Finding::new(Reason::Uneditable, message, *offset, "");
         match correction(text) {
             Some(help) => finding.with_help(help),

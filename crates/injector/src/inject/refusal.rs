@@ -15,6 +15,9 @@ pub const GENERAL_CORRECTION: &str = "correct the document";
 /// The help for what another tool is to render.
 pub const TEMPLATE_HELP: &str = "if it is a template, inject what it renders";
 
+/// The beginning of the message about a document that is none.
+pub const NOT_VALID_YAML: &str = "not valid YAML";
+
 /// Returns the help for a document that Kubernetes cannot read; none if its text does not show the reason.
 pub fn correction(text: &str) -> Option<&'static str> {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");

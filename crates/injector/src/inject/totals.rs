@@ -39,7 +39,7 @@ pub fn totals<'r>(
         .collect();
     let known = done.values().sum::<usize>() + left_alone + refused + errors;
     if known == 0 && without_template > 0 {
-        parts.push("no pod template".to_owned());
+        parts.push("no known pod template".to_owned());
     }
     for (count, words) in [(left_alone, "left alone"), (refused, "refused")] {
         if count > 0 {
