@@ -74,7 +74,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
                    ほかの変数への参照は、秘密の値が漏れないように、ただの文字列として扱います。`env.DSN: \"mysql://root:$(DB_PASSWORD)@db\"` は展開されません。\
                    このような変数は [`agent.env`](configuration.md#agentenv) で設定してください。\n\n\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
-                   何を外すべきかは[セキュリティ](threat-model.md#アノテーション)にあります。",
+                   何を外すべきかは[脅威モデル](threat-model.md#アノテーション)にあります。",
     sets: "対応する設定:",
     default: "デフォルト: ",
     full_stop: "。",

@@ -18,6 +18,8 @@ struct CliPageWords {
     also: &'static str,
     examples: &'static str,
     full_stop: &'static str,
+    /// The section about `--output json`.
+    report: &'static str,
 }
 
 const ENGLISH: CliPageWords = CliPageWords {
@@ -28,11 +30,11 @@ const ENGLISH: CliPageWords = CliPageWords {
                    If there is an error, no file is changed and nothing is printed to stdout, except the report of `explain`, or of `--check` without `--diff`. \
                    A function call returns its ResourceList as it came, with the errors in `results`. \
                    With `--check`, each change is an error there. Commands that print no manifests refuse a function call.\n\n\
-                   `--check` exits with `1` for a change, for an agent without its record ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
+                   `--check` exits with `1` for a change, for an agent without its `record` ([`record-lost`](reasons.md#record-lost)) and, with `onError: skip`, for a template that is refused and has no agent, and for a document that cannot be read. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
                    resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources).\n\n\
                    The exit code is `1` if there is something to do, and `2` if it could not be done. `--strict` adds warnings to the first: nothing is written, and the exit \
                    code is `1`. The messages stay as they are; the last lines name the setting that accepts those warnings which may last ([`warnings.ignore`](configuration.md#warningsignore)).\n\n\
-                   `--output json` prints a [report](report.md) for programs.\n\n\
+                   `--output json` prints a [report](#json-report) for programs.\n\n\
                    Messages are written to stderr, and what matters most comes last: information, warnings, errors, what must exist `before you deploy`, the counts, and `next:` with a \
                    command or a remedy. `explain` prints what it finds in manifests to stdout. Findings that are alike are one message with up to three places; errors have one \
                    place in each of up to ten files. `-v` names every place.\n\n\
@@ -46,6 +48,35 @@ const ENGLISH: CliPageWords = CliPageWords {
     also: "As above:",
     examples: "Examples:",
     full_stop: ".",
+    report: "## JSON report\n\n\
+                  `explain -o json`, `inject --check -o json` and `uninject --check -o json` print one report for programs to stdout, with the exit code of the \
+                  command. It has the errors about manifests; with an invalid configuration or option, stdout stays empty. The files whose workloads lack their agent:\n\n\
+                  ```sh\n\
+                  mackerel-agent-injector explain -o json examples/files |\n  \
+                  jq -r '.templates[] | select(.decision.id == \"injected\") | .place.file'\n\
+                  ```\n\n\
+                  ```text\n\
+                  examples/files/cronjob.yaml\n\
+                  examples/files/deployment.yaml\n\
+                  ```\n\n\
+                  Every warning and information, with its file:\n\n\
+                  ```sh\n\
+                  mackerel-agent-injector explain -o json examples/jobs |\n  \
+                  jq -r '(.templates[].findings[], .findings[]) | \"\\(.severity) \\(.id) \\(.place.file // .about)\"'\n\
+                  ```\n\n\
+                  ```text\n\
+                  info immutable-template examples/jobs/manifests/import.yaml\n\
+                  ```\n\n\
+                  | field | |\n\
+                  | --- | --- |\n\
+                  | `summary` | numbers: `decisions` by id, `wouldChange`, `errors`, `warnings`, `withoutPodTemplate` |\n\
+                  | `templates` | each pod template: `place`, `resource`, `template` (its path), `wouldChange`, `decision`, its rule (`because`) and `findings`; with `--resource`, `agent` and `waitFor` |\n\
+                  | `findings`, `errors` | about no pod template; about paths or the run as a whole |\n\
+                  | `needed` | Secrets and ConfigMaps that must exist before the pods start |\n\
+                  | `permissions` | what the agents must be permitted to `get`, by ServiceAccount |\n\n\
+                  A decision has an `id`, a `class` (`done`, `skipped` or `refused`), a `severity` and a `message`; a finding has no `class`. Both may have a \
+                  `help`, a `place` and a `field`. The JSON Schema is `docs/report.schema.json`. Under one `apiVersion`, newer versions may add fields, \
+                  ids and texts, and remove none.\n",
 };
 
 const JAPANESE: CliPageWords = CliPageWords {
@@ -64,7 +95,7 @@ const JAPANESE: CliPageWords = CliPageWords {
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。\n\n\
                    終了コードは、することが残っていれば `1`、できなければ `2` です。`--strict` を付けると、警告も前者に含めます。警告があれば何も書き出さず、`1` で終了します。\
                    メッセージは変わりません。そのまま残してよい警告を許容する設定（[`warnings.ignore`](configuration.md#warningsignore)）は、末尾の行に示します。\n\n\
-                   `--output json` は、プログラム向けの [レポート](report.md) を出力します。\n\n\
+                   `--output json` は、プログラム用の[レポート](#json-レポート)を出力します。\n\n\
                    メッセージは標準エラー出力に出ます。情報、警告、エラー、デプロイの前に用意するもの（`before you deploy`）、集計、次に行うこと（`next:`）の順で、重要なものほど下に出ます。\
                    `explain` がマニフェストについて調べた結果は、標準出力に出ます。\
                    同じ内容の指摘は 1 つにまとめ、場所を 3 つまで示します。エラーの場所は、1 ファイルにつき 1 つ、10 ファイルまでです。`-v` を付けると、場所をすべて示します。\n\n\
@@ -79,6 +110,35 @@ const JAPANESE: CliPageWords = CliPageWords {
     also: "上と同じもの:",
     examples: "例:",
     full_stop: "。",
+    report: "## JSON レポート\n\n\
+                  `explain -o json`、`inject --check -o json`、`uninject --check -o json` は、プログラム用のレポートを 1 つ、標準出力に出します。終了コードは元のコマンドと同じです。\
+                  マニフェストのエラーはレポートに入ります。設定やオプションが正しくなければ、標準出力は空です。エージェントのないワークロードがあるファイル:\n\n\
+                  ```sh\n\
+                  mackerel-agent-injector explain -o json examples/files |\n  \
+                  jq -r '.templates[] | select(.decision.id == \"injected\") | .place.file'\n\
+                  ```\n\n\
+                  ```text\n\
+                  examples/files/cronjob.yaml\n\
+                  examples/files/deployment.yaml\n\
+                  ```\n\n\
+                  警告と情報、そのファイル:\n\n\
+                  ```sh\n\
+                  mackerel-agent-injector explain -o json examples/jobs |\n  \
+                  jq -r '(.templates[].findings[], .findings[]) | \"\\(.severity) \\(.id) \\(.place.file // .about)\"'\n\
+                  ```\n\n\
+                  ```text\n\
+                  info immutable-template examples/jobs/manifests/import.yaml\n\
+                  ```\n\n\
+                  | フィールド | |\n\
+                  | --- | --- |\n\
+                  | `summary` | 数。ID ごとの `decisions`、`wouldChange`、`errors`、`warnings`、`withoutPodTemplate` |\n\
+                  | `templates` | Pod テンプレートごとの `place`、`resource`、`template`（パス）、`wouldChange`、`decision`、その根拠（`because`）、`findings`。`--resource` では `agent` と `waitFor` も |\n\
+                  | `findings`、`errors` | Pod テンプレート以外について。パスや実行全体について |\n\
+                  | `needed` | Pod の起動前に必要な Secret と ConfigMap |\n\
+                  | `permissions` | エージェントが `get` できなければならないもの（ServiceAccount ごと） |\n\n\
+                  判定には `id`、`class`（`done`、`skipped`、`refused`）、`severity`、`message` があります。指摘には `class` がありません。どちらにも \
+                  `help`、`place`、`field` が付くことがあります。JSON Schema は `docs/report.schema.json` です。1 つの `apiVersion` の中では、新しいバージョンでフィールド、\
+                  ID、文言が増えることはあっても、なくなることはありません。\n",
 };
 
 /// Commands that the help of the program hides.
@@ -251,6 +311,7 @@ fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) 
         table(&commands[0].everywhere, &said)
     )
     .unwrap();
+    write!(page, "\n{}", words.report).unwrap();
     page
 }
 

@@ -1,6 +1,9 @@
 //! Links lead somewhere, paths that are named exist, and Japanese is not broken into lines.
 
 use super::page::{self, Page};
+use crate::architecture;
+use regex_lite::Regex;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 use support::root;
 
@@ -64,6 +67,37 @@ fn join(folder: &Path, link: &str) -> Option<String> {
         }
     }
     Some(joined.to_str().unwrap().replace('\\', "/"))
+}
+
+/// Messages, the chart, the packages and the templates of issues name pages by their path in the repository.
+#[test]
+fn pages_that_other_files_name_exist() {
+    let named = Regex::new(r"docs/(en|ja)/[a-z-]+\.(md|svg)(#[\w-]+)?").unwrap();
+    let folders = [
+        "src",
+        "crates",
+        "webhook",
+        "krm-fn",
+        "helm-plugin",
+        "docs/playground",
+        ".github",
+    ];
+    let files = folders
+        .iter()
+        .flat_map(|folder| architecture::files(&root().join(folder)))
+        .chain(["action.yml", "SECURITY.md"].map(|file| root().join(file)));
+    let (mut seen, mut wrong) = (0, String::new());
+    for file in files {
+        // Pictures and archives are no text.
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        for link in named.find_iter(&text).map(|found| found.as_str()) {
+            seen += 1;
+            if let Err(why) = leads_somewhere(&Page::of("README.md", ""), link) {
+                wrong += &format!("{}: {link}: {why}\n", file.display());
+            }
+        }
+    }
+    assert!(seen > 5 && wrong.is_empty(), "{seen} links:\n{wrong}");
 }
 
 /// The books name paths between backticks: a book has no links to files outside of it.

@@ -14,6 +14,7 @@ mod pictures;
 #[cfg(target_os = "linux")]
 mod playground;
 mod reasons;
+mod same;
 
 use std::fs;
 use support::root;

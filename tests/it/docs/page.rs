@@ -75,9 +75,14 @@ impl Page {
     pub(crate) fn read(path: &str) -> Self {
         let text =
             fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Self::of(&path.replace('\\', "/"), &text)
+    }
+
+    /// Returns the page of a text that lies there.
+    pub(crate) fn of(path: &str, text: &str) -> Self {
         Self {
-            path: path.replace('\\', "/"),
-            text: without_comments(&text),
+            path: path.to_owned(),
+            text: without_comments(text),
         }
     }
 

@@ -98,7 +98,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
     language: "ja",
     title: "判定と警告",
     introduction: "どの Pod テンプレートにも、必ず 1 つの判定が付き、必要に応じて警告が添えられます。ID は今後も変わりません。\n\n\
-                   - レポート、KRM の results の `reason` タグ、`explain --output json`、SARIF のどれにも同じ ID が現れます。ただし、`--output github` と SARIF は、変更を変更前の状態で表します（`injected` は `agent-missing`、`updated` は `agent-outdated`、`adopted` は `agent-not-adopted`、`removed` は `agent-not-wanted`）。\n\
+                   - `--output github` と SARIF は、変更を変更前の状態で表します（`injected` は `agent-missing`、`updated` は `agent-outdated`、`adopted` は `agent-not-adopted`、`removed` は `agent-not-wanted`）。\n\
                    - 通常は、エラー、警告、予期しない変更だけを表示します。同じ ID の警告と情報は、3 件まで表示して、残りは件数だけを示します。\
                    `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。",
     classes: [

@@ -353,12 +353,18 @@ fn nothing_shown_goes_without_a_test() {
         .collect();
     let mut folders: BTreeSet<&str> = EXAMPLES.iter().map(Example::folder).collect();
     folders.extend(OTHER_FOLDERS);
-    assert!(
-        folders
-            .iter()
-            .copied()
-            .eq(names_in(&examples()).iter().map(String::as_str))
-    );
+    let mut there = names_in(&examples());
+    assert!(there.remove("README.md") && there.remove("README.ja.md"));
+    assert!(folders.iter().copied().eq(there.iter().map(String::as_str)));
+    for list in ["README.md", "README.ja.md"] {
+        let text = read(list);
+        for folder in &folders {
+            assert!(
+                text.contains(&format!("]({folder}/{list})")),
+                "examples/{list}: {folder}"
+            );
+        }
+    }
 
     let mut linked = BTreeSet::new();
     for folder in folders {
