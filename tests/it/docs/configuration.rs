@@ -1,8 +1,9 @@
 //! `configuration.md` of both books: every setting, from the doc comments that the schema carries.
 //!
 //! `docs/config/reference.ja.yaml` has the Japanese sentences, each beside the English one that it translates, so that a test
-//! fails when the English has changed.
+//! fails when the English has changed, and an example of each setting.
 
+use config::{Sources, load};
 use configurations::json_schema::schema;
 use mackerel::annotations::Annotation;
 use serde_json::Value;
@@ -21,6 +22,25 @@ impl SettingEntry {
     /// The text of the doc comment.
     pub(super) fn sentence(&self) -> &str {
         self.schema["description"].as_str().unwrap()
+    }
+
+    /// The sentence before those about the choices, and those, each with its value.
+    fn split<'s>(&self, sentence: &'s str) -> (&'s str, Vec<&'s str>) {
+        let choices = self.schema["enum"].as_array().into_iter().flatten();
+        let mut starts: Vec<usize> = choices
+            .filter_map(Value::as_str)
+            .filter_map(|choice| sentence.rfind(&format!("`{choice}`: ")))
+            .collect();
+        starts.sort_unstable();
+        let ends = starts.iter().skip(1).copied().chain([sentence.len()]);
+        let about = &sentence[..starts.first().copied().unwrap_or(sentence.len())];
+        let choices = starts.iter().zip(ends);
+        (
+            about.trim_end(),
+            choices
+                .map(|(start, end)| sentence[*start..end].trim_end())
+                .collect(),
+        )
     }
 
     fn is_group(&self) -> bool {
@@ -86,6 +106,7 @@ struct Language {
     introduction: &'static str,
     kinds: [&'static str; 7],
     annotation: &'static str,
+    example: &'static str,
 }
 
 const ENGLISH: Language = Language {
@@ -97,7 +118,7 @@ const ENGLISH: Language = Language {
                    `mackerel-agent-injector config example` prints all settings as a configuration. `mackerel-agent-injector config schema` \
                    prints the JSON Schema for editors.",
     kinds: [
-        "enum",
+        "one of these",
         "text",
         "whole number",
         "`true` or `false`",
@@ -106,6 +127,7 @@ const ENGLISH: Language = Language {
         "quantity",
     ],
     annotation: "annotation",
+    example: "Example:",
 };
 
 const JAPANESE: Language = Language {
@@ -118,7 +140,7 @@ const JAPANESE: Language = Language {
                    すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディター用の JSON Schema は \
                    `mackerel-agent-injector config schema` で出力できます。",
     kinds: [
-        "列挙型",
+        "次のいずれか",
         "文字列",
         "整数",
         "`true` か `false`",
@@ -127,11 +149,13 @@ const JAPANESE: Language = Language {
         "数量（Quantity）",
     ],
     annotation: "アノテーション",
+    example: "例:",
 };
 
 fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> String {
     let mut page = format!("# {}\n\n{}\n", language.title, language.introduction);
-    for (entry, sentence) in entries.iter().zip(sentences) {
+    let written = written();
+    for ((entry, sentence), written) in entries.iter().zip(sentences).zip(&written) {
         let marks = if entry.path.contains('.') {
             "###"
         } else {
@@ -151,16 +175,32 @@ fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> 
             }
             page.push_str("\n\n");
         }
-        page.push_str(sentence);
+        let (about, choices) = entry.split(sentence);
+        page.push_str(about);
         page.push('\n');
+        if !choices.is_empty() {
+            page.push('\n');
+        }
+        for choice in choices {
+            writeln!(page, "- {choice}").unwrap();
+        }
+        if let Some(example) = written["example"].as_str() {
+            let name = entry.path.rsplit('.').next().unwrap();
+            write!(page, "\n{} `{name}: {example}`\n", language.example).unwrap();
+        }
     }
     page
 }
 
+/// The entries of `docs/config/reference.ja.yaml`.
+fn written() -> Vec<Value> {
+    let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
+    serde_yaml::from_str(&text).unwrap()
+}
+
 /// The Japanese sentence of each setting, in the order of [`all`].
 pub(super) fn japanese(entries: &[SettingEntry]) -> Vec<String> {
-    let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
-    let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let sentences = written();
     let paths: Vec<&str> = sentences
         .iter()
         .map(|sentence| sentence["path"].as_str().unwrap())
@@ -203,4 +243,50 @@ fn the_japanese_page_is_in_step() {
         JAPANESE.file,
         &page(&JAPANESE, &entries, &japanese(&entries)),
     );
+}
+
+/// Every setting has an example, which is valid and differs from the default.
+#[test]
+fn each_example_can_be_set() {
+    for (entry, written) in all().iter().zip(written()) {
+        let Some(example) = written["example"].as_str() else {
+            assert!(entry.is_group(), "{} lacks an example", entry.path);
+            continue;
+        };
+        // The key of a ConfigMap wants one.
+        let (path, value) = match entry.path.strip_suffix("Ref.key") {
+            Some(before) if before.starts_with("agent.") => (
+                format!("{before}Ref"),
+                format!("{{name: agent, key: {example}}}"),
+            ),
+            _ => (entry.path.clone(), example.to_owned()),
+        };
+        let inside = path
+            .rsplit('.')
+            .fold(value, |inside, part| format!("{{{part}: {inside}}}"));
+        let document = format!(
+            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {inside}\n"
+        );
+        let read = load(&Sources::of_text("agent-injector.yaml", &document));
+        assert!(read.is_ok(), "{document}{read:?}");
+        let default: Value = entry.schema["default"].clone();
+        let given: Value = serde_yaml::from_str(example).unwrap();
+        assert_ne!(given, default, "{}", entry.path);
+    }
+}
+
+#[test]
+fn choices_are_split_from_the_sentence() {
+    let entry = SettingEntry {
+        path: "a".to_owned(),
+        schema: serde_json::json!({"enum": ["b", "c", null]}),
+    };
+    assert_eq!(
+        entry.split("Text with `b`. Default: `b`. `b`: One. `c`: Two: `d`."),
+        (
+            "Text with `b`. Default: `b`.",
+            vec!["`b`: One.", "`c`: Two: `d`."]
+        )
+    );
+    assert_eq!(entry.split("Text."), ("Text.", vec![]));
 }
