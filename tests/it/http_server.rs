@@ -29,6 +29,7 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
         words.next().unwrap_or_default(),
     );
     lines.take_while(|line| !line.is_empty()).for_each(drop);
+    let path = path.split('?').next().unwrap_or_default();
     let file: PathBuf = folder.join(path.trim_start_matches('/'));
     let kind = match file.extension().and_then(|extension| extension.to_str()) {
         Some("html") => "text/html",
@@ -41,7 +42,7 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
     let (status, body) =
         fs::read(file).map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: max-age=600\r\nConnection: close\r\n\r\n",
         body.len()
     );
     // Who asked may have gone.

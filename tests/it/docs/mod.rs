@@ -15,6 +15,8 @@ mod pictures;
 mod playground;
 mod reasons;
 mod same;
+#[cfg(target_os = "linux")]
+mod search;
 
 use std::fs;
 use support::root;
