@@ -7,7 +7,7 @@ use support::root;
 
 /// Phrases that a plain word replaces: inject, add, remove, skip, update, adopt, report, a user.
 const PHRASES: &str = "(?i)\\b(of ours|gives way|put in|take out|passed by|is told|somebody|whoever)\\b\
-                       |引き取る|本家|土台|手を付けない";
+                       |引き取る|本家|土台|手を付けない|エージェントを(追加|加え|足し|入れ)|差し込む";
 
 /// Texts that only developers read.
 const FOR_DEVELOPERS: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "RELEASE.md"];
