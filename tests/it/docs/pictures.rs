@@ -28,10 +28,12 @@ fn each_picture_is_its_template_with_the_words_of_the_language() {
         let mut template =
             fs::read_to_string(root().join(format!("docs/pictures/{name}.svg"))).unwrap();
         if template.contains("{lines}") {
-            let lines = diff();
-            let height = HEAD + lines.len() * LINE + 10;
+            let (lines, added) = diff();
+            let foot = HEAD + lines.len() * LINE + 28;
             template = template.replace("{lines}", &drawn(&lines).join("\n"));
-            template = template.replace("{height}", &height.to_string());
+            for (place, number) in [("foot", foot), ("height", foot + 14), ("added", added)] {
+                template = template.replace(&format!("{{{place}}}"), &number.to_string());
+            }
         }
         for language in LANGUAGES {
             let mut picture = template.clone();
@@ -48,12 +50,15 @@ fn each_picture_is_its_template_with_the_words_of_the_language() {
     }
 }
 
-/// Returns the diff of an example as the program prints it, without the middle of long blocks. Their number stands in its place.
-fn diff() -> Vec<String> {
+/// Returns the diff of an example as the program prints it, without the middle of long blocks, whose number stands in its place; and
+/// the number of lines that it adds. It removes none.
+fn diff() -> (Vec<String>, usize) {
     let text = fs::read_to_string(root().join("examples/files/deployment.yaml")).unwrap();
     let folder = Folder::with(&[("deployment.yaml", &text)]);
     let printed = folder.run(&["inject", "--diff", "deployment.yaml"]).stdout;
     let printed: Vec<&str> = printed.lines().skip(3).collect();
+    assert!(!printed.iter().any(|line| line.starts_with('-')));
+    let added = printed.iter().filter(|line| line.starts_with('+')).count();
     let mut lines = Vec::new();
     for block in printed.chunk_by(|one, next| one.starts_with('+') == next.starts_with('+')) {
         let left_out = block.len().saturating_sub(SHOWN.iter().sum());
@@ -65,7 +70,7 @@ fn diff() -> Vec<String> {
         lines.push(format!("+ … {left_out} {{more}}"));
         lines.extend(block[block.len() - SHOWN[1]..].iter().map(|line| cut(line)));
     }
-    lines
+    (lines, added)
 }
 
 /// Returns a line that fits. Between two parts of the file only dots are shown.
