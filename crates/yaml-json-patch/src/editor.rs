@@ -5,7 +5,8 @@ use crate::patch::{Edited, Error};
 use crate::quote::needs_escape;
 use crate::read::read;
 use crate::splice::{self, AnchorPolicy, CommentPlace, ErrorKind, Manner, Operation, SpliceError};
-use crate::tree::Tree;
+use crate::tree::{Kind, Tree};
+use crate::value::{ScalarValue, scalar_value};
 use json_patch::jsonptr::{Pointer, PointerBuf};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -123,34 +124,34 @@ impl Editor {
     }
 
     /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
-    /// Mappings that are missing on the way are added, also in place of a null, or in a file of comments. A value that is there
-    /// already keeps its text.
+    /// What is missing on the way is added, also in place of a null, or in a file of comments: mappings, and a list for `-`. A value
+    /// that is there already keeps its text; one that a merge key `<<` brings gets another one beside it.
     ///
     /// # Errors
-    /// [`Error::Splice`] when something else is on the way, a list is missing, or the text cannot be edited safely.
+    /// [`Error::Splice`] when something else is on the way, the list of an index is missing, or the text cannot be edited safely.
     pub fn set(&mut self, path: impl Path, value: impl Into<Value>) -> Result<&mut Self, Error> {
         let mut path = self.pointer(&path)?;
         let mut value: Value = value.into();
-        let replace = Operation::Replace {
-            path: path.clone(),
-            value: Arc::new(value.clone()),
+        let tree = read(&self.edited.text)?;
+        let is_there = |path: &Pointer| {
+            splice::node_at(&tree, path)
+                .is_some_and(|node| scalar_value(&tree, node) != Ok(ScalarValue::Null))
         };
-        if self.carry_out_if_there(replace)? {
-            return Ok(self);
-        }
-        while let Some((parent, key)) = path.split_back() {
-            if !matches!(self.get(parent.as_str())?, None | Some(Value::Null)) {
-                break;
-            }
-            let key = key.decoded().into_owned();
-            if key == "-" || key.parse::<usize>().is_ok() {
-                return Err(self.nowhere(&path));
-            }
-            value = json!({ key: value });
+        while let Some((parent, key)) = path.split_back().filter(|(parent, _)| !is_there(parent)) {
+            value = match &*key.decoded() {
+                "-" => json!([value]),
+                index if index.parse::<usize>().is_ok() => return Err(self.nowhere(&path)),
+                key => json!({ key: value }),
+            };
             path = parent.to_buf();
         }
+        let is_item = splice::source_at(&tree, &path).is_some_and(|found| found.key.is_none());
         let value = Arc::new(value);
-        self.carry_out(Operation::Add { path, value })
+        self.carry_out(if is_item {
+            Operation::Replace { path, value }
+        } else {
+            Operation::Add { path, value }
+        })
     }
 
     /// Inserts an item of a list at its index, or adds a member.
@@ -163,7 +164,7 @@ impl Editor {
         self.carry_out(Operation::Add { path, value })
     }
 
-    /// Adds a member in front of the one that has the name `next`, and of the comments right above that.
+    /// Adds a member in front of the one that has the name `next`, and of the comment right above that.
     ///
     /// ```
     /// let mut editor = yaml_json_patch::Editor::new("kind: Pod\n# Many.\nspec: {}\n")?;
@@ -185,7 +186,6 @@ impl Editor {
         value: impl Into<Value>,
     ) -> Result<&mut Self, Error> {
         let path = self.beside(&path, next)?;
-        self.expect_absent(&path)?;
         self.carry_out(Operation::InsertBefore {
             path,
             value: Arc::new(value.into()),
@@ -196,8 +196,7 @@ impl Editor {
     /// Adds a member behind the one that has the name `previous`.
     ///
     /// # Errors
-    /// [`Error::Splice`] when there is no member `previous`, or one of the new name is there already. Also where the text ends in a
-    /// block scalar without a line break, which nothing can follow.
+    /// [`Error::Splice`] when there is no member `previous`, or one of the new name is there already.
     pub fn insert_after(
         &mut self,
         path: impl Path,
@@ -205,20 +204,11 @@ impl Editor {
         value: impl Into<Value>,
     ) -> Result<&mut Self, Error> {
         let path = self.beside(&path, previous)?;
-        let tree = read(&self.edited.text)?;
-        let next = splice::next_name(&tree, &with_last(&path, previous))
-            .map_err(|error| self.edited.in_original(error))?;
-        match next {
-            Some(next) => self.insert_before(path.as_str(), &next, value),
-            None if splice::ends_in_open_block_scalar(&tree) => {
-                let error = ErrorKind::OpenBlockScalar.at(self.edited.text.len());
-                Err(self.edited.in_original(error))
-            }
-            None => {
-                self.expect_absent(&path)?;
-                self.insert(path.as_str(), value)
-            }
-        }
+        self.carry_out(Operation::InsertAfter {
+            path,
+            value: Arc::new(value.into()),
+            after: previous.to_owned(),
+        })
     }
 
     /// Gives a member another name, in its place.
@@ -246,7 +236,11 @@ impl Editor {
     /// [`Error::Splice`] when the value cannot be removed safely.
     pub fn remove(&mut self, path: impl Path) -> Result<bool, Error> {
         let path = self.element(&path)?;
-        self.carry_out_if_there(Operation::Remove { path })
+        match self.carry_out(Operation::Remove { path }) {
+            Ok(_) => Ok(true),
+            Err(Error::Splice(error)) if error.kind == ErrorKind::InvalidPointer => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the comment of a member or an item, each line without its `#`.
@@ -256,12 +250,16 @@ impl Editor {
     pub fn comment(&self, path: impl Path, place: CommentPlace) -> Result<Option<String>, Error> {
         let path = self.pointer(&path)?;
         let tree = read(&self.edited.text)?;
-        let comment = self.at_comment(&tree, &path, place)?.text(&tree);
+        let comment = self.at_comment(&tree, &path, place)?.text();
         Ok(Some(comment).filter(|comment| !comment.is_empty()))
     }
 
     /// Writes the comment of a member or an item, instead of the one that it may have. An empty text removes it. At the end of a line,
-    /// several lines become one.
+    /// several lines become one. Lines that stay are not touched, others begin as the old comment does (`##`), or as they are where
+    /// they begin with `##` or `# `.
+    ///
+    /// Above, the comment is that of the lines right above the value in its column, but for `#- x`: an item that is commented out
+    /// belongs to its list.
     ///
     /// ```
     /// use yaml_json_patch::{CommentPlace, Editor};
@@ -292,8 +290,14 @@ impl Editor {
             return Err(ErrorKind::Layout.at(0).saying(detail).into());
         }
         let tree = read(&self.edited.text)?;
-        let edit = self.at_comment(&tree, &path, place)?.edit(&tree, text);
-        self.edited = self.edited.commented(&self.original, edit)?;
+        let edit = match self.at_comment(&tree, &path, place) {
+            // No comment can be there.
+            Err(Error::Splice(error)) if error.kind == ErrorKind::Layout && text.is_empty() => None,
+            comment => comment?.edit(&tree, text),
+        };
+        if let Some(edit) = edit {
+            self.edited = self.edited.commented(&self.original, edit)?;
+        }
         Ok(self)
     }
 
@@ -324,20 +328,12 @@ impl Editor {
         Ok(self)
     }
 
-    fn carry_out_if_there(&mut self, operation: Operation) -> Result<bool, Error> {
-        match self.carry_out(operation) {
-            Ok(_) => Ok(true),
-            Err(Error::Splice(error)) if error.kind == ErrorKind::InvalidPointer => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn at_comment(
+    fn at_comment<'t>(
         &self,
-        tree: &Tree<'_>,
+        tree: &Tree<'t>,
         path: &Pointer,
         place: CommentPlace,
-    ) -> Result<splice::Comment, Error> {
+    ) -> Result<splice::Comment<'t>, Error> {
         splice::comment_at(tree, path, place)
             .map_err(|error| self.edited.in_original(error))?
             .ok_or_else(|| self.nowhere(path))
@@ -360,11 +356,14 @@ impl Editor {
         }
     }
 
-    /// The path of a member that is to be beside another one.
+    /// The path of a new member that is to be beside another one.
     fn beside(&self, path: &impl Path, other: &str) -> Result<PointerBuf, Error> {
         let path = self.element(path)?;
-        let parent = path.parent().unwrap_or(Pointer::root());
-        if let Some(Value::Array(_)) = self.get(parent.as_str())? {
+        let tree = read(&self.edited.text)?;
+        let parent = path
+            .parent()
+            .and_then(|parent| splice::node_at(&tree, parent));
+        if parent.is_some_and(|parent| tree.kind(tree.alias_target(parent)) == Kind::Sequence) {
             let detail = "only a member has a place before or after another one; `insert` puts an item at an index";
             return Err(ErrorKind::InvalidPointer
                 .at(0)
@@ -372,14 +371,15 @@ impl Editor {
                 .into());
         }
         let other = with_last(&path, other);
-        if self.get(other.as_str())?.is_none() {
+        if splice::node_at(&tree, &other).is_none() {
             return Err(self.nowhere(&other));
         }
+        self.expect_absent(&path)?;
         Ok(path)
     }
 
     fn expect_absent(&self, path: &Pointer) -> Result<(), Error> {
-        match self.get(path.as_str())? {
+        match splice::source_at(&read(&self.edited.text)?, path) {
             None => Ok(()),
             Some(_) => Err(ErrorKind::DuplicateKey
                 .at(0)

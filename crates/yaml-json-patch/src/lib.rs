@@ -111,7 +111,7 @@ pub use json::to_json;
 /// The crate of [`Patch`], in the major version that kube's crates use too.
 pub use json_patch;
 pub use json_patch::Patch;
-pub use patch::{Error, apply, edits};
+pub use patch::{Error, apply, apply_with, edits};
 pub use position::Position;
 pub use quote::{Context, quote};
 pub use read::read;

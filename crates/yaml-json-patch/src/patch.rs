@@ -4,8 +4,8 @@ use crate::edit::{self, Edit};
 use crate::read::read;
 use crate::splice::overlay;
 use crate::splice::{
-    self, Cache, Carrying, ErrorKind, Manner, Operation, Operations, Patched, SpliceError, Spliced,
-    operations,
+    self, AnchorPolicy, Cache, Carrying, ErrorKind, Manner, Operation, Operations, Patched,
+    SpliceError, Spliced, operations,
 };
 use crate::tag::own_tags;
 use crate::tree::{NodeId, Tree, YamlError};
@@ -56,7 +56,15 @@ impl Error {
                 "cut the text with `documents`, or edit it with `Stream`"
             }
             Error::Yaml(_) => "correct the document",
-            Error::Splice(error) => error.kind.help(),
+            Error::Splice(error) => match error.kind {
+                ErrorKind::Alias => {
+                    "replace the alias `*name` with its value, or use `AnchorPolicy::Follow`"
+                }
+                ErrorKind::Anchor if error.detail.is_none() => {
+                    "replace the aliases with the value, or use `AnchorPolicy::Follow`"
+                }
+                kind => kind.help(),
+            },
             Error::Mismatch(_) => {
                 "this is a bug in yaml-json-patch; please report it with the document and the patch"
             }
@@ -81,7 +89,10 @@ impl Error {
 /// let shared = "standby: &all [db1]\nhosts: *all\n";
 /// let error = apply(shared, &patch).unwrap_err();
 /// assert!(matches!(&error, Error::Splice(error) if error.kind == ErrorKind::Alias));
-/// assert_eq!(error.help(), "replace the alias `*name` with its value");
+/// assert_eq!(
+///     error.help(),
+///     "replace the alias `*name` with its value, or use `AnchorPolicy::Follow`"
+/// );
 /// assert_eq!(&shared[error.offset()..], "*all\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -93,7 +104,27 @@ impl Error {
 /// - the text cannot be edited safely; the [`ErrorKind`] says why and what to do: [`Error::Splice`]
 /// - the result is not what it should be, which is a defect of this crate: [`Error::Mismatch`]
 pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
-    Ok(patched(text, patch)?.text)
+    apply_with(text, patch, AnchorPolicy::Refuse)
+}
+
+/// Applies a patch as [`apply()`] does, and says what to do with values that have an anchor, and aliases.
+///
+/// ```
+/// use yaml_json_patch::{AnchorPolicy, Patch, apply_with};
+///
+/// let shared = "standby: &all [db1]\nhosts: *all\n";
+/// let patch: Patch = serde_json::from_str(r#"[{"op": "add", "path": "/hosts/-", "value": "db3"}]"#)?;
+/// assert_eq!(
+///     apply_with(shared, &patch, AnchorPolicy::Follow)?,
+///     "standby: &all [db1, db3]\nhosts: *all\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`apply()`].
+pub fn apply_with(text: &str, patch: &Patch, anchors: AnchorPolicy) -> Result<String, Error> {
+    Ok(patched(text, patch, anchors)?.text)
 }
 
 /// Returns the edits that [`apply()`] makes: for editors, diffs, and texts that are part of a larger one. They are sorted and do
@@ -113,11 +144,11 @@ pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
 /// # Errors
 /// As [`apply()`].
 pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
-    Ok(patched(text, patch)?.edits)
+    Ok(patched(text, patch, AnchorPolicy::Refuse)?.edits)
 }
 
-fn patched(text: &str, patch: &Patch) -> Result<Edited, Error> {
-    Edited::original(text).patched(text, &operations(patch), Manner::OneByOne)
+fn patched(text: &str, patch: &Patch, anchors: AnchorPolicy) -> Result<Edited, Error> {
+    Edited::original(text).patched(text, &operations(patch), Manner::OneByOne(anchors))
 }
 
 /// The text of one document while it is edited.

@@ -7,7 +7,7 @@
 //! New text is put where a removal is the exact inverse of an addition:
 //! - items and members follow the last one, its comment, and the comments that are indented deeper, or were before they were
 //!   commented out at the very left;
-//!   `Operation::InsertBefore` (feature `kubernetes`) alone puts it in front of a member and of the comments above it
+//!   `Operation::InsertBefore` alone puts it in front of a member and of the comment right above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
 //! - lines below its key replace a null, and `{}` or `[]` after one blank in a block mapping; elsewhere these are filled in place
@@ -59,14 +59,14 @@ mod writer;
 
 pub use cache::Cache;
 pub use comment::CommentPlace;
-pub(crate) use comment::{Comment, comment_at, value_at};
+pub(crate) use comment::{Comment, comment_at};
 pub use error::{ErrorKind, FailedOperation, SpliceError};
 #[cfg(feature = "kubernetes")]
 pub use null::null_source;
 #[cfg(feature = "kubernetes")]
 pub use operation::NullSource;
 pub use operation::{AnchorPolicy, Operation, operations};
-pub(crate) use reading::{next_name, nowhere};
+pub(crate) use reading::{node_at, nowhere, source_at, value_at};
 
 use crate::edit::Edit;
 use crate::tree::Tree;
@@ -97,9 +97,9 @@ pub(crate) fn write(
     carrying: Carrying,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    let Patched { overlay, comment } = patched;
+    let Patched { overlay, around } = patched;
     let mut writer = Writer::new(tree, cache, carrying);
-    writer.comment = comment;
+    writer.around = around;
     let edits = writer.document(&overlay).map_err(|errors| {
         errors
             .into_iter()

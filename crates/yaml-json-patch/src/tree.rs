@@ -296,6 +296,16 @@ impl<'t> Tree<'t> {
         self.properties.get(at)
     }
 
+    /// The end of a node's anchor and tag.
+    pub(crate) fn properties_end(&self, id: NodeId) -> Option<usize> {
+        let properties = self.properties(id)?;
+        [&properties.anchor, &properties.tag]
+            .into_iter()
+            .flatten()
+            .map(|range| range.end as usize)
+            .max()
+    }
+
     /// The anchors and tags of a node and of those in it.
     pub(crate) fn properties_in(&self, id: NodeId) -> impl Iterator<Item = &Properties> {
         // They are sorted by node, and those of a node's descendants follow its own. So only the few that begin before its end

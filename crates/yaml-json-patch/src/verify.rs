@@ -160,7 +160,7 @@ impl Pair<'_, '_, '_> {
 
     /// True for a key of that name, without anchor and tag.
     fn is_named(&self, key: NodeId, name: &str) -> bool {
-        !self.new.has_properties(key) && is_key(self.new, key, name) == Ok(true)
+        !self.new.has_properties(key) && is_key(self.new, key, name)
     }
 
     fn same_properties(&self, before: NodeId, at: NodeId) -> bool {

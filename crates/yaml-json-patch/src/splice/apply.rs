@@ -1,11 +1,11 @@
 //! Carries out operations on the patched document, in their order.
 
-use super::comment;
+use super::comment::Comments;
 use super::error::{ErrorKind, SpliceError};
-use super::members::{Key, PatchedMember};
+use super::members::PatchedMember;
 use super::operation::{AnchorPolicy, Operation};
-use super::overlay::{Overlay, equal, may_go};
-use super::reading::{self, Found, Source, element, named, shortened};
+use super::overlay::{Overlay, equal};
+use super::reading::{self, Found, element, named, shortened};
 use crate::json::to_json;
 use crate::quote::{Context, quote};
 use crate::tag::own_tags;
@@ -13,7 +13,6 @@ use crate::tree::{NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The way in which the operations of a patch are carried out.
@@ -22,7 +21,7 @@ pub(crate) enum Manner {
     /// At once, each at a place of its own: additions, removals and replacements, of which none hides what a merge key brings.
     Together,
     /// One after the other. A comment moves with its key or item, and a new member wins over a merged one.
-    OneByOne,
+    OneByOne(AnchorPolicy),
     /// As one after the other. The comment of a removed element goes with it, where it tells of nothing else.
     Edited(AnchorPolicy),
 }
@@ -30,9 +29,23 @@ pub(crate) enum Manner {
 impl Manner {
     fn anchors(self) -> AnchorPolicy {
         match self {
-            Manner::Edited(policy) => policy,
-            _ => AnchorPolicy::Refuse,
+            Manner::OneByOne(policy) | Manner::Edited(policy) => policy,
+            Manner::Together => AnchorPolicy::Refuse,
         }
+    }
+
+    /// Refuses to drop what aliases refer to, whatever the policy.
+    fn may_go(self, tree: &Tree<'_>, node: Option<NodeId>) -> Result<(), SpliceError> {
+        let mut properties = node.into_iter().flat_map(|node| tree.properties_in(node));
+        let Some(aliased) = properties.find(|properties| properties.aliased) else {
+            return Ok(());
+        };
+        let error = ErrorKind::Anchor.at(aliased.start as usize);
+        let detail = "an alias refers to an anchor in the value that goes";
+        Err(match self {
+            Manner::Together => error,
+            _ => error.saying(detail.to_owned()),
+        })
     }
 }
 
@@ -62,8 +75,18 @@ impl<'o> Operations<'o> {
 #[derive(Clone)]
 pub(crate) struct Patched {
     pub(crate) overlay: Overlay,
-    /// The lines of a comment that go with the element below them: to its new place, if it has one.
-    pub(crate) comment: Option<Range<usize>>,
+    pub(crate) around: Around,
+}
+
+/// The way with the text around a change.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Around {
+    /// Those that go with the element that goes: to its new place, if it has one.
+    pub(crate) comments: Comments,
+    /// A new member is right behind the one before it, and not right in front of the next one.
+    pub(crate) is_behind: bool,
+    /// A block scalar that ends the text without a line break may get another header, so that text can follow it.
+    pub(crate) closes_blocks: bool,
 }
 
 /// Applies the operations, one by one.
@@ -76,7 +99,10 @@ pub(super) fn apply(
         tree,
         root: overlay,
         manner: operations.manner,
-        comment: None,
+        around: Around {
+            closes_blocks: matches!(operations.manner, Manner::Edited(_)),
+            ..Around::default()
+        },
         holder: None,
     };
     for (index, operation) in operations.list.iter().enumerate() {
@@ -87,7 +113,7 @@ pub(super) fn apply(
     }
     Ok(Patched {
         overlay: document.root,
-        comment: document.comment,
+        around: document.around,
     })
 }
 
@@ -96,7 +122,7 @@ struct OperationApplier<'d, 't> {
     tree: &'d Tree<'t>,
     root: Overlay,
     manner: Manner,
-    comment: Option<Range<usize>>,
+    around: Around,
     /// The collection that the operation in hand changes, where that is known.
     holder: Option<NodeId>,
 }
@@ -168,9 +194,13 @@ impl OperationApplier<'_, '_> {
             if path.starts_with(from) {
                 return Err(ErrorKind::MovedIntoItself.at(0));
             }
-            self.comment = self
-                .remove(from)?
-                .and_then(|gone| comment::of_element(self.tree, gone.start));
+            let parent = path.parent().unwrap_or(path);
+            if reading::followed(self.tree, parent).is_some() {
+                // Indices behind the alias may be others once the value is gone.
+                return Err(ErrorKind::Alias.at(0));
+            }
+            self.remove(from)?;
+            self.around.comments = Comments::of(self.tree, from);
         }
         let value = Arc::new(value);
         Ok(Some(match source {
@@ -187,6 +217,10 @@ impl OperationApplier<'_, '_> {
                 value,
                 before,
             } => self.add(path, Overlay::New(Arc::clone(value)), Some(before)),
+            Operation::InsertAfter { path, value, after } => {
+                self.around.is_behind = true;
+                self.add(path, Overlay::New(Arc::clone(value)), Some(after))
+            }
             Operation::Replace { path, value } => {
                 self.replace(path, Overlay::New(Arc::clone(value)))
             }
@@ -195,9 +229,9 @@ impl OperationApplier<'_, '_> {
                 self.replace(path, Overlay::Null(source.clone()))
             }
             Operation::Remove { path } => {
-                let gone = self.remove(path)?;
-                if let (Manner::Edited(_), Some(gone)) = (self.manner, gone) {
-                    self.comment = comment::gone_with_element(self.tree, gone);
+                self.remove(path)?;
+                if let Manner::Edited(_) = self.manner {
+                    self.around.comments = Comments::of(self.tree, path).of_one(self.tree);
                 }
                 Ok(())
             }
@@ -219,11 +253,15 @@ impl OperationApplier<'_, '_> {
         Err(ErrorKind::TestFailed.at(start).saying(detail))
     }
 
-    /// The node that a path leads to, to be changed; it may be known.
-    fn node(&mut self, path: &Pointer, known: Option<NodeId>) -> Result<&mut Overlay, SpliceError> {
-        let (tree, policy) = (self.tree, self.manner.anchors());
+    /// The collection that a path leads to, to be changed.
+    fn opened(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
+        let (tree, policy, known) = (self.tree, self.manner.anchors(), self.holder);
+        let followed = match policy {
+            AnchorPolicy::Follow => reading::followed(tree, path),
+            AnchorPolicy::Refuse => None,
+        };
         let mut at = &mut self.root;
-        for token in path.tokens() {
+        for token in followed.as_deref().unwrap_or(path).tokens() {
             at.open(tree, policy)?;
             at = at.child(tree, &token, known)?.ok_or(NOWHERE)?;
         }
@@ -231,36 +269,30 @@ impl OperationApplier<'_, '_> {
         if known.is_some() && at.node() != known {
             return Err(NOWHERE);
         }
-        Ok(at)
-    }
-
-    /// The collection that a path leads to, to be changed.
-    fn opened(&mut self, path: &Pointer) -> Result<&mut Overlay, SpliceError> {
-        let (tree, policy) = (self.tree, self.manner.anchors());
-        let at = self.node(path, self.holder)?;
         at.open(tree, policy)?;
         Ok(at)
     }
 
-    /// Adds a member in front of the member `in_front`, or after all others.
+    /// Adds a member beside another one, or after all others.
     fn add(
         &mut self,
         path: &Pointer,
         new: Overlay,
-        in_front: Option<&str>,
+        beside: Option<&str>,
     ) -> Result<(), SpliceError> {
-        let (tree, manner) = (self.tree, self.manner);
-        let comment = self.comment.take();
+        let (tree, manner, is_behind) = (self.tree, self.manner, self.around.is_behind);
+        let comments = std::mem::take(&mut self.around.comments);
         let Some((parent, last)) = path.split_back() else {
             return self.replace(path, new);
         };
         let node = match self.opened(parent)? {
             Overlay::Map { node, members } => {
                 let name = last.decoded();
-                let before = match in_front {
+                let place = match beside {
                     Some(name) => members.position(tree, *node, name)?,
                     None => None,
-                };
+                }
+                .map(|at| at + usize::from(is_behind));
                 let found = match manner {
                     Manner::Together => members.find(tree, *node, &name)?,
                     _ => members.find_own(tree, *node, &name)?,
@@ -268,7 +300,7 @@ impl OperationApplier<'_, '_> {
                 if let Some(member) = found {
                     return put(tree, manner, &mut member.value, new);
                 }
-                members.insert(before, name.into_owned(), new);
+                members.insert(place, name.into_owned(), new);
                 *node
             }
             Overlay::Seq { node, items } => {
@@ -278,14 +310,17 @@ impl OperationApplier<'_, '_> {
             }
             _ => return Err(NOWHERE),
         };
-        self.comment = comment.filter(|_| tree.style(node) == Style::Block);
+        if tree.style(node) == Style::Block {
+            self.around.comments = comments;
+        }
         Ok(())
     }
 
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
         let (tree, manner) = (self.tree, self.manner);
-        if !path.is_root() {
-            return put(tree, manner, self.node(path, None)?, new);
+        if let Some((parent, last)) = path.split_back() {
+            let at = self.opened(parent)?.child(tree, &last, None)?;
+            return put(tree, manner, at.ok_or(NOWHERE)?, new);
         }
         if !is_there(tree, manner, &self.root, &new) {
             self.root = new;
@@ -293,35 +328,24 @@ impl OperationApplier<'_, '_> {
         Ok(())
     }
 
-    /// Removes a member or an item. Returns its place, if it is on lines of its own.
-    fn remove(&mut self, path: &Pointer) -> Result<Option<Range<usize>>, SpliceError> {
-        let tree = self.tree;
+    /// Removes a member or an item.
+    fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
+        let (tree, manner) = (self.tree, self.manner);
         let (parent, last) = path.split_back().ok_or(NOWHERE)?;
-        let (node, key, value) = match self.opened(parent)? {
+        let value = match self.opened(parent)? {
             Overlay::Map { node, members } => {
                 let PatchedMember { key, value } = members
                     .remove(tree, *node, &last.decoded())?
                     .ok_or(NOWHERE)?;
-                if let Key::Old(key) = key {
-                    may_go(tree, key)?;
-                }
-                (*node, key.old(), value)
+                manner.may_go(tree, key.old())?;
+                value
             }
-            Overlay::Seq { node, items } => {
-                let item = element(&last, items.len())
-                    .and_then(|at| items.remove(at))
-                    .ok_or(NOWHERE)?;
-                (*node, None, item)
-            }
+            Overlay::Seq { items, .. } => element(&last, items.len())
+                .and_then(|at| items.remove(at))
+                .ok_or(NOWHERE)?,
             _ => return Err(NOWHERE),
         };
-        value.may_go(tree)?;
-        if tree.style(node) != Style::Block {
-            return Ok(None);
-        }
-        Ok(value
-            .node()
-            .and_then(|node| comment::element_lines(tree, Source { node, key })))
+        manner.may_go(tree, value.node())
     }
 }
 
@@ -363,11 +387,11 @@ fn put(tree: &Tree<'_>, manner: Manner, at: &mut Overlay, new: Overlay) -> Resul
         return Ok(());
     }
     let is_scalar = matches!(&new, Overlay::New(value) if !value.is_object() && !value.is_array());
-    let keeps_anchor = is_scalar
-        && manner.anchors() == AnchorPolicy::Follow
-        && at.node().is_some_and(|node| tree.keeps_anchor(node));
-    if !keeps_anchor {
-        at.may_go(tree)?;
+    let old = at.node();
+    match old.filter(|node| is_scalar && tree.keeps_anchor(*node)) {
+        Some(old) if manner.anchors() == AnchorPolicy::Follow || !tree.is_aliased(old) => {}
+        Some(old) => return Err(ErrorKind::Anchor.at(tree.outer_start(old))),
+        None => manner.may_go(tree, old)?,
     }
     *at = new;
     Ok(())

@@ -73,7 +73,7 @@ impl Writer<'_, '_> {
         let is_end = content >= self.lines.text.len();
         let next = self.lines.start(content);
         if plan.stays.is_none_or(|stays| index < stays) {
-            let has_comment = comment::above(self.tree, start) < start;
+            let has_comment = comment::above(self.tree, start, shape.column) < start;
             return start..if has_comment || is_end { end } else { next };
         }
         let from = index

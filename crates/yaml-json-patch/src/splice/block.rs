@@ -86,7 +86,28 @@ impl Writer<'_, '_> {
             Some(SpliceStep::Replace(..)) if shape.kind == Kind::Sequence => below,
             _ => self.lines.below_comments(below, shape.column)?,
         };
-        if place > self.lines.text.len() && ends_open(self.tree, &self.lines) {
+        let next = match plan.steps.get(at + new.len()) {
+            Some(SpliceStep::Keep(next)) if shape.kind == Kind::Mapping => plan.elements.get(*next),
+            _ => None,
+        };
+        let own = next.map(|next| comment::own_lines_above(self.tree, next.start).start);
+        let place = match own.filter(|_| !self.around.is_behind) {
+            // Comments in between that are not the next member's may be the head of a section.
+            Some(own) if self.lines.next_line_with_content(place) < own => {
+                if shape.parted {
+                    self.lines.blank_lines_above(place, own)
+                } else {
+                    own
+                }
+            }
+            _ => place,
+        };
+        let lines = NewLines {
+            blank: self.blank_line_at(place, shape, kept == plan.last_stays),
+            ..NewLines::before(place)
+        };
+        let is_open = place > self.lines.text.len() && ends_open(self.tree, &self.lines);
+        if is_open && !self.around.closes_blocks {
             // Nothing can follow the value of a block scalar that has no line break at its end.
             if shape.kind == Kind::Sequence {
                 return Err(ErrorKind::OpenBlockScalar.at(last.start));
@@ -94,11 +115,6 @@ impl Writer<'_, '_> {
             self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         }
-        let is_last = kept == plan.last_stays;
-        let lines = NewLines {
-            blank: self.blank_line_at(place, shape, is_last),
-            ..NewLines::before(place)
-        };
         let text = self.lines_of(shape, &new, lines)?;
         self.out.insert(place, text);
         Ok(new.len())
@@ -121,11 +137,12 @@ impl Writer<'_, '_> {
         };
         if let Some(indentation) = self.lines.indentation(first.start) {
             let line = first.start - indentation.len();
+            let above = comment::above(self.tree, line, shape.column);
             let place = match (shape.kind, previous) {
-                (Kind::Sequence, _) | (_, None) => comment::above(self.tree, line),
+                (Kind::Sequence, _) | (_, None) => above,
                 _ => line,
             };
-            let is_parted = shape.parted && place == comment::above(self.tree, line);
+            let is_parted = shape.parted && place == above;
             let blank = if is_parted {
                 BlankLine::Below
             } else {
@@ -197,8 +214,9 @@ impl Writer<'_, '_> {
             gap: shape.gap,
             at,
         };
-        if let (Some(_), Some(comment)) = (new.source, &self.comment) {
-            block.comment(shape.column, self.lines.slice(comment.start, comment.end));
+        if new.source.is_some() {
+            let Range { start, end } = self.around.comments.above;
+            block.comment(shape.column, self.lines.slice(start, end));
         }
         if let Some(source) = new.source
             && let Some(text) = self.carried(source, &place, block.layout)
@@ -280,10 +298,23 @@ impl Writer<'_, '_> {
     /// The beginning of the element's lines; none if something else is before it on its line.
     pub(super) fn own_lines(&self, element: &Element) -> Option<usize> {
         let line = element.start - self.lines.indentation(element.start)?.len();
-        match &self.comment {
-            Some(comment) if comment.end == line => Some(comment.start),
-            _ => Some(line),
-        }
+        let comment = &self.around.comments.above;
+        Some(if comment.end == line {
+            comment.start
+        } else {
+            line
+        })
+    }
+
+    /// The start of the line below an element that goes, and below the comments that go with it.
+    pub(super) fn below(&self, end: usize) -> Result<usize, SpliceError> {
+        let below = self.lines.below(end)?;
+        let comments = &self.around.comments.below;
+        Ok(if comments.start == below {
+            comments.end
+        } else {
+            below
+        })
     }
 
     fn remove(
@@ -295,7 +326,7 @@ impl Writer<'_, '_> {
         let Some(element) = plan.elements.get(index) else {
             return Ok(());
         };
-        let below = self.lines.below(element.end)?;
+        let below = self.below(element.end)?;
         let stays = plan.stays;
         let Some(start) = self.own_lines(element) else {
             return match stays {
@@ -325,10 +356,10 @@ impl Writer<'_, '_> {
         let Some(first) = gone.first() else {
             return Ok(());
         };
-        let below = self.lines.below(first.end)?;
+        let below = self.below(first.end)?;
         let mut blank = true;
         for (element, next) in gone.iter().zip(&elements[1..]) {
-            let between = self.lines.slice(self.lines.below(element.end)?, next.start);
+            let between = self.lines.slice(self.below(element.end)?, next.start);
             blank &= between.trim_matches(' ').is_empty();
         }
         if blank {
@@ -344,7 +375,7 @@ impl Writer<'_, '_> {
     fn remove_lines(&mut self, elements: &[Element]) -> Result<(), SpliceError> {
         for element in elements {
             let start = self.own_lines(element).unwrap_or(element.start);
-            self.out.delete(start..self.lines.below(element.end)?);
+            self.out.delete(start..self.below(element.end)?);
         }
         Ok(())
     }
@@ -366,22 +397,15 @@ impl Writer<'_, '_> {
         match slot {
             Slot::Behind(mark) if self.lines.indentation(first).is_some() => {
                 self.remove_lines(&plan.elements)?;
-                let end = self.properties_end(node).unwrap_or(mark).max(mark);
+                let end = self.tree.properties_end(node).unwrap_or(mark).max(mark);
                 self.out.insert(end, format!(" {text}"));
             }
-            Slot::Behind(_) | Slot::Root => self.out.replace(first..span.end, text.to_owned()),
+            Slot::Behind(_) | Slot::Root => {
+                self.out.replace(first..span.end, text.to_owned());
+                self.out.delete(self.around.comments.below.clone());
+            }
         }
         Ok(())
-    }
-
-    /// The end of a node's anchor and tag.
-    pub(super) fn properties_end(&self, node: NodeId) -> Option<usize> {
-        let properties = self.tree.properties(node)?;
-        [&properties.anchor, &properties.tag]
-            .into_iter()
-            .flatten()
-            .map(|range| range.end as usize)
-            .max()
     }
 
     /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again.

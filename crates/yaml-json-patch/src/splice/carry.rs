@@ -144,7 +144,7 @@ impl Writer<'_, '_> {
 
     /// The text from an offset to the end of the line on which content ends.
     fn whole_lines(&self, start: usize, end: usize) -> Option<String> {
-        let below = self.lines.below(end).ok()?;
+        let below = self.below(end).ok()?;
         let mut text = self.lines.slice(start, below).to_owned();
         if below > self.tree.text().len() {
             text.push_str(self.lines.break_before(below));

@@ -1,12 +1,17 @@
 //! The comments of members and items, read and written.
+//!
+//! The column decides whose a comment is: lines right above an element, in its column, are its own; deeper ones are of the element
+//! before. Only a comment that reads as an item (`#- x`) is never that of the item below it, nor of the key below a list that is
+//! flush with its own key.
 
 use super::error::{ErrorKind, SpliceError};
 use super::layout;
 use super::lines::{Lines, commented_out_indentation};
-use super::reading::{self, Source};
+use super::plan::{self, Element};
+use super::reading;
 use crate::block_scalar;
 use crate::edit::Edit;
-use crate::tree::{Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree};
 use json_patch::jsonptr::Pointer;
 use serde_json::Value;
 use std::ops::Range;
@@ -14,106 +19,250 @@ use std::ops::Range;
 /// The place of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommentPlace {
-    /// At the end of the line: of the value, or of the key of several lines.
+    /// At the end of the line: of the value, or of the key of several lines. The line of `- name: web` is that of `name`, too.
     LineEnd,
-    /// On lines of its own, right above.
+    /// On lines of its own, right above. Above the first key of an item, it is that of the item.
     Above,
 }
 
 /// A comment, or the place of one.
-pub(crate) struct Comment {
-    range: Range<usize>,
-    /// The white space before `#` and the line break after the text; both belong to the comment.
-    before: String,
+pub(crate) struct Comment<'t> {
+    /// The comment as it is written, with the white space before `#`; line breaks, too, where it is on lines of its own.
+    written: &'t str,
+    start: usize,
+    /// The white space before `#` and the line break after the text.
+    before: &'t str,
     after: &'static str,
 }
 
-impl Comment {
+impl Comment<'_> {
     /// The text of the comment, each line without its `#`.
-    pub(crate) fn text(&self, tree: &Tree<'_>) -> String {
-        let raw = tree.text().get(self.range.clone()).unwrap_or_default();
-        let line = |line: &str| {
-            let text = line.trim().trim_start_matches('#');
-            text.strip_prefix(' ').unwrap_or(text).to_owned()
-        };
-        raw.lines().map(line).collect::<Vec<_>>().join("\n")
+    pub(crate) fn text(&self) -> String {
+        self.lines().map(text_of).collect::<Vec<_>>().join("\n")
     }
 
-    pub(crate) fn edit(&self, tree: &Tree<'_>, text: &str) -> Edit {
-        let range = tree.start() + self.range.start..tree.start() + self.range.end;
-        let line = |line: &str| {
-            let blank = if line.is_empty() { "" } else { " " };
-            [&self.before, "#", blank, line, self.after].concat()
-        };
-        Edit::replace(range, text.lines().map(line).collect::<String>())
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.written.split_inclusive('\n')
+    }
+
+    /// The edit that gives the comment another text; none if it has it. Lines that stay, and the marker of others, are as written.
+    pub(crate) fn edit(&self, tree: &Tree<'_>, text: &str) -> Option<Edit> {
+        if text == self.text() && !(text.is_empty() && self.written.contains('#')) {
+            return None;
+        }
+        let marked = self.lines().find(|line| !text_of(line).is_empty());
+        let marker = marked.map_or("#", |line| line.trim_start());
+        let marker = &marker[..marker.len() - marker.trim_start_matches('#').len()];
+        let mut old = self.lines();
+        let mut written = String::new();
+        for line in text.lines() {
+            let is_marked = line == "#" || line.starts_with("##") || line.starts_with("# ");
+            match old.next().filter(|old| text_of(old) == line) {
+                Some(same) => written.push_str(same),
+                None if is_marked => written.extend([self.before, line, self.after]),
+                None if line.is_empty() => written.extend([self.before, marker, self.after]),
+                None => written.extend([self.before, marker, " ", line, self.after]),
+            }
+        }
+        let start = tree.start() + self.start;
+        Some(Edit::replace(start..start + self.written.len(), written))
     }
 }
 
-/// The value at a path; none if the path leads nowhere.
-pub(crate) fn value_at(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Value>, SpliceError> {
-    Ok(reading::find(tree, path)?.map(|found| found.value))
+/// The text of a line of a comment.
+fn text_of(line: &str) -> &str {
+    let text = line.trim().trim_start_matches('#');
+    text.strip_prefix(' ').unwrap_or(text)
 }
 
-/// The comment of the value at a path; none if the path leads nowhere.
-pub(crate) fn comment_at(
-    tree: &Tree<'_>,
+/// The comment of the value at a path, or its place; none if the path leads nowhere.
+pub(crate) fn comment_at<'t>(
+    tree: &Tree<'t>,
     path: &Pointer,
     place: CommentPlace,
-) -> Result<Option<Comment>, SpliceError> {
-    let source = |path| Ok(reading::find(tree, path)?.and_then(|found| found.source));
-    let Some(found) = source(path)? else {
+) -> Result<Option<Comment<'t>>, SpliceError> {
+    let lines = Lines { text: tree.text() };
+    let Some((around, element)) = element_at(tree, path) else {
         return Ok(None);
     };
-    let around = path
-        .parent()
-        .map_or(Ok(None), source)?
-        .map(|around| tree.style(tree.alias_target(around.node)));
-    comment(tree, found, place, around).map(Some)
-}
-
-/// The text of a member or an item that begins a line: from its key or dash to the end of its content.
-pub(super) fn element_lines(tree: &Tree<'_>, source: Source) -> Option<Range<usize>> {
-    let lines = Lines { text: tree.text() };
-    let value = tree.outer_start(source.node);
-    let start = match source.key {
-        Some(key) => tree.outer_start(key),
-        None => lines.dash_before(value)?,
+    let before = lines.slice(lines.start(element.start), element.start);
+    let in_brackets = tree.style(around) == Style::Flow;
+    // JSON has no comments.
+    let is_json = || serde_json::from_str::<Value>(tree.text()).is_ok();
+    let comment = match place {
+        _ if in_brackets && (!before.trim().is_empty() || is_json()) => None,
+        CommentPlace::Above => comment_above(tree, element.start, before),
+        CommentPlace::LineEnd => at_line_end(tree, element, in_brackets),
     };
-    lines.indentation(start)?;
-    Some(start..tree.span(source.node).end.max(start + 1))
+    comment.map(Some).ok_or_else(|| {
+        let path = reading::named(path);
+        let detail = format!("{path} has no line of its own for a comment");
+        ErrorKind::Layout.at(element.start).saying(detail)
+    })
 }
 
-/// Moves a line start back over the comments right above it. A `#` in a scalar above begins none.
-pub(super) fn above(tree: &Tree<'_>, line: usize) -> usize {
-    Lines { text: tree.text() }.comments_above(line, |mark| !tree.is_in_scalar(mark))
-}
-
-/// The comment right above an element that begins at `start`, in its column. The head of the text is none.
-pub(super) fn of_element(tree: &Tree<'_>, start: usize) -> Option<Range<usize>> {
+/// `before`: the text before the element on its line.
+fn comment_above<'t>(tree: &Tree<'t>, start: usize, before: &'t str) -> Option<Comment<'t>> {
     let lines = Lines { text: tree.text() };
-    let column = lines.indentation(start)?.len();
-    let line = start - column;
-    let above = lines.comments_above(line, |mark| {
-        mark - lines.start(mark) == column && !tree.is_in_scalar(mark)
+    let line = start - before.len();
+    let dashes = before.trim_start();
+    let indentation = &before[..before.len() - dashes.len()];
+    let own = own_lines_above(tree, line + indentation.len());
+    dashes.trim_matches(['-', ' ']).is_empty().then(|| Comment {
+        written: lines.slice(own.start, line),
+        start: own.start,
+        before: indentation,
+        after: lines.break_before(line),
+    })
+}
+
+fn at_line_end<'t>(tree: &Tree<'t>, element: Element, in_brackets: bool) -> Option<Comment<'t>> {
+    let lines = Lines { text: tree.text() };
+    let value = element.value;
+    let mut end = match (tree.style(value), element.mark) {
+        (Style::Block, mark) => {
+            let mark = mark?;
+            if layout::first(tree, value) < lines.line_end(mark) {
+                let inner = plan::elements_of(tree, &lines, value).ok()?;
+                return at_line_end(tree, *inner.first()?, false);
+            }
+            tree.properties_end(value).unwrap_or(mark).max(mark)
+        }
+        (Style::Literal | Style::Folded, _) => {
+            block_scalar::header(tree.text(), tree.span(value).start).end
+        }
+        _ => element.end,
+    };
+    let comma = lines.skip_blanks(end);
+    if in_brackets && lines.is_at(comma, b',') {
+        end = comma + 1;
+    }
+    let written = lines.slice(end, lines.line_end(end));
+    let comment = written.trim_start();
+    let blanks = &written[..written.len() - comment.len()];
+    let before = if comment.is_empty() { " " } else { blanks };
+    (comment.is_empty() || comment.starts_with('#')).then_some(Comment {
+        written,
+        start: end,
+        before,
+        after: "",
+    })
+}
+
+/// The lines of comments that go with an element that goes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Comments {
+    /// Right above it.
+    pub(crate) above: Range<usize>,
+    /// At its end, and deeper.
+    pub(crate) below: Range<usize>,
+}
+
+impl Comments {
+    /// Those of the element at a path. The head of the text is none.
+    pub(super) fn of(tree: &Tree<'_>, path: &Pointer) -> Self {
+        let lines = Lines { text: tree.text() };
+        let Some((around, Element { start, end, .. })) = element_at(tree, path) else {
+            return Self::default();
+        };
+        if tree.style(around) != Style::Block {
+            return Self::default();
+        }
+        let line = lines.start(start);
+        let is_head = tree.root().map(|root| layout::first(tree, root)) == Some(start);
+        let has_own_lines = lines.indentation(start).is_some() && !is_head;
+        // Lines that cannot be removed are an error later on.
+        let below = lines.below(end).unwrap_or_default();
+        let is_deeper = |mark| mark - lines.start(mark) > start - line;
+        Self {
+            above: if has_own_lines {
+                own_lines_above(tree, start)
+            } else {
+                line..line
+            },
+            below: below..lines.comments_below(below, is_deeper).unwrap_or(below),
+        }
+    }
+
+    /// Leaves a comment above that looks like YAML that was commented out, or that may tell of what follows, too: a sibling without a
+    /// comment of its own or a blank line in front of it.
+    pub(super) fn of_one(mut self, tree: &Tree<'_>) -> Self {
+        let lines = Lines { text: tree.text() };
+        let start = lines.next_line_with_content(self.above.end);
+        let next = lines.next_line_with_content(self.below.end);
+        let line = lines.start(next);
+        let is_sibling = line == self.below.end
+            && next - line == start - self.above.end
+            && lines.is_at(next, b'-') == lines.is_at(start, b'-');
+        let ends = next == lines.text.len() || lines.is_at(next, b'#') || !is_sibling;
+        let mut above = lines.slice(self.above.start, self.above.end).lines();
+        if !ends || above.any(is_commented_out) {
+            self.above.start = self.above.end;
+        }
+        self
+    }
+}
+
+/// The member or item at a path, with the collection that holds it.
+fn element_at(tree: &Tree<'_>, path: &Pointer) -> Option<(NodeId, Element)> {
+    let lines = Lines { text: tree.text() };
+    let value = reading::source_at(tree, path)?.node;
+    let around = tree.alias_target(reading::source_at(tree, path.parent()?)?.node);
+    let elements = plan::elements_of(tree, &lines, around).ok()?;
+    let element = elements
+        .into_iter()
+        .find(|element| element.value == value)?;
+    Some((around, element))
+}
+
+/// Moves a line start back over the comments right above it, up to one that is not deeper than `column`. A `#` in a scalar above
+/// begins none.
+pub(super) fn above(tree: &Tree<'_>, line: usize, column: usize) -> usize {
+    let lines = Lines { text: tree.text() };
+    let first = lines.comments_above(line, |mark| !tree.is_in_scalar(mark));
+    lines
+        .comments_below(first, |mark| mark - lines.start(mark) > column)
+        .unwrap_or(first)
+}
+
+/// The comment lines right above an element that begins its line at `start`, in its column: its own.
+pub(super) fn own_lines_above(tree: &Tree<'_>, start: usize) -> Range<usize> {
+    let lines = Lines { text: tree.text() };
+    let line = lines.start(start);
+    let first = lines.comments_above(line, |mark| {
+        mark - lines.start(mark) == start - line && !tree.is_in_scalar(mark)
     });
-    let is_head = layout::first(tree, tree.root()?) == start;
-    (above < line && !is_head).then_some(above..line)
+    let comment: Vec<&str> = lines.slice(first, line).split_inclusive('\n').collect();
+    let item = comment.iter().rposition(|line| reads_as_item(line));
+    match item.filter(|_| lines.is_at(start, b'-') || follows_flush_list(tree, start)) {
+        Some(item) => {
+            let depth = |at: usize| commented_out_indentation(comment[at].trim_start());
+            let is_inside = |at: &usize| depth(*at) > depth(item);
+            let inside = (item + 1..comment.len()).take_while(is_inside).count();
+            let of_list = comment[..=item + inside].concat();
+            first + of_list.len()..line
+        }
+        None => first..line,
+    }
 }
 
-/// The comment right above an element that goes, if it does not look like YAML that was commented out, and nothing else
-/// follows that it may tell of: the next element has a comment of its own or a blank line in front of it.
-pub(super) fn gone_with_element(tree: &Tree<'_>, gone: Range<usize>) -> Option<Range<usize>> {
+/// True for a key behind a list in its column.
+fn follows_flush_list(tree: &Tree<'_>, key: usize) -> bool {
     let lines = Lines { text: tree.text() };
-    let comment = of_element(tree, gone.start)?;
-    let below = lines.below(gone.end).ok()?;
-    let next = lines.next_line_with_content(below);
-    let line = lines.start(next);
-    let is_sibling = line == below
-        && next - line == gone.start - comment.end
-        && lines.is_at(next, b'-') == lines.is_at(gone.start, b'-');
-    let ends = next == lines.text.len() || lines.is_at(next, b'#') || !is_sibling;
-    let mut above = lines.slice(comment.start, comment.end).lines();
-    (ends && !above.any(is_commented_out)).then_some(comment)
+    let begun = tree
+        .nodes
+        .partition_point(|node| (node.start as usize) < key);
+    let mut before = tree.nodes[..begun].iter();
+    let list = before.rfind(|node| node.next as usize == begun);
+    list.is_some_and(|list| {
+        list.kind == Kind::Sequence
+            && list.style == Style::Block
+            && lines.column(list.start as usize) == lines.column(key)
+    })
+}
+
+fn reads_as_item(comment: &str) -> bool {
+    comment.trim_start_matches([' ', '#']).starts_with("- ")
 }
 
 /// True for `# key: value`, `# - item`, and a line at the very left that was indented: a new last member goes below it.
@@ -122,61 +271,5 @@ fn is_commented_out(line: &str) -> bool {
     let (word, rest) = text.split_once(':').unwrap_or((text, "text"));
     let is_member = !word.contains(' ') && (rest.is_empty() || rest.starts_with(' '));
     let was_indented = line.starts_with('#') && commented_out_indentation(line) > 0;
-    is_member || text.starts_with("- ") || was_indented
-}
-
-/// `around`: the style of the collection that holds the value.
-fn comment(
-    tree: &Tree<'_>,
-    source: Source,
-    place: CommentPlace,
-    around: Option<Style>,
-) -> Result<Comment, SpliceError> {
-    let lines = Lines { text: tree.text() };
-    let Source { node, key } = source;
-    let start = tree.outer_start(key.unwrap_or(node));
-    let layout = ErrorKind::Layout.at(start);
-    let line = lines.start(start);
-    let before = lines.slice(line, start);
-    let in_brackets = around == Some(Style::Flow);
-    // JSON has no comments.
-    let is_json = || serde_json::from_str::<Value>(tree.text()).is_ok();
-    if in_brackets && (!before.trim().is_empty() || is_json()) {
-        return Err(layout);
-    }
-    if place == CommentPlace::Above {
-        let has_dash = key.is_none() && !in_brackets;
-        if before.trim() != if has_dash { "-" } else { "" } {
-            return Err(layout);
-        }
-        let indentation = before.len() - before.trim_start().len();
-        return Ok(Comment {
-            range: above(tree, line)..line,
-            before: before[..indentation].to_owned(),
-            after: lines.break_before(line),
-        });
-    }
-    let end = match (tree.style(node), key) {
-        (Style::Block, Some(key)) => lines.next_content(tree.span(key).end) + 1,
-        (Style::Block, None) => return Err(layout),
-        (Style::Literal | Style::Folded, _) => {
-            block_scalar::header(tree.text(), tree.span(node).start).end
-        }
-        _ => tree.span(node).end,
-    };
-    let comma = lines.skip_blanks(end);
-    let has_comma = in_brackets && lines.is_at(comma, b',');
-    let end = if has_comma { comma + 1 } else { end };
-    let line_end = lines.line_end(end);
-    let rest = lines.slice(end, line_end);
-    let comment = rest.trim_start();
-    if !comment.is_empty() && !comment.starts_with('#') {
-        return Err(layout);
-    }
-    let blanks = &rest[..rest.len() - comment.len()];
-    Ok(Comment {
-        range: end..line_end,
-        before: if comment.is_empty() { " " } else { blanks }.to_owned(),
-        after: "",
-    })
+    is_member || reads_as_item(line) || was_indented
 }

@@ -128,7 +128,7 @@ impl Name<'_> {
             Name::Node(tree, key) => match spelling(tree, key, place) {
                 // JSON has no other keys than strings.
                 Some(spelling) if place != Context::Json || spelling.starts_with('"') => spelling,
-                _ => quote(&name_of(tree, key)?.unwrap_or_default(), place).into_owned(),
+                _ => quote(&name_of(tree, key).unwrap_or_default(), place).into_owned(),
             },
         };
         if key.chars().count() < MAX_KEY_CHARS {
@@ -185,7 +185,7 @@ pub(crate) fn has_plain_members(tree: &Tree<'_>, node: NodeId) -> bool {
     let mut names = std::collections::HashSet::new();
     for (key, value) in tree.entries(node) {
         let is_member = !is_merge_key(tree, key) && !tree.has_properties(key);
-        let Ok(Some(name)) = name_of(tree, key) else {
+        let Some(name) = name_of(tree, key) else {
             return false;
         };
         if !is_member || !names.insert(name) || !has_plain_members(tree, value) {

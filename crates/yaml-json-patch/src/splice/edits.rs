@@ -89,13 +89,14 @@ impl Edits {
     }
 }
 
-/// A text without a final line break keeps none.
+/// A text without a final line break keeps none, unless it ends in a block scalar, whose value then keeps none.
 ///
 /// ```text
 /// a: 1⏎b: 2    insert c    a: 1⏎b: 2⏎c: 3
 /// a: 1⏎b: 2    remove b    a: 1
+/// b: |⏎  x     insert c    b: |-⏎  x⏎c: 3⏎
 /// ```
-fn close(edits: &mut [Draft], tree: &Tree<'_>) {
+fn close(edits: &mut Vec<Draft>, tree: &Tree<'_>) {
     let lines = Lines { text: tree.text() };
     let (len, end) = (lines.text.len(), lines.end());
     let Some(last) = edits.last_mut() else { return };
@@ -107,6 +108,17 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
         if last.range.start == end {
             last.text = format!("{line_break}{text}");
             last.range = len..len;
+            if ends_open(tree, &lines)
+                && let Some(OpenBlockScalar { node, header }) = open_block_scalar(tree, &lines, len)
+            {
+                last.text.push_str(line_break);
+                let indicator = header.indicator.map(|columns| columns.to_string());
+                let header = Draft {
+                    range: node.start as usize + 1..header.end,
+                    text: indicator.unwrap_or_default() + "-",
+                };
+                edits.insert(edits.len() - 1, header);
+            }
         } else {
             last.text = text.to_owned();
             last.range.end = len;

@@ -1,25 +1,23 @@
 //! The names of a mapping's keys, as Kubernetes reads them.
 
-use super::error::{ErrorKind, SpliceError};
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Style, Tree};
-use crate::value::{ScalarValue, is_word, other_name, scalar_value};
+use crate::value::{is_word, other_name, scalar_value};
 
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
-pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
+pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> bool {
     match word(tree, key) {
-        Some(raw) => Ok(raw == name),
-        // A merge key is no member by itself.
-        None => Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name),
+        Some(raw) => raw == name,
+        None => name_of(tree, key).is_some_and(|found| found == name),
     }
 }
 
-/// The name that [`is_key`] compares with; none for a merge key.
-pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, SpliceError> {
+/// The name that [`is_key`] compares with. A merge key is no member by itself, and null, a collection and the like are no names.
+pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Option<String> {
     match word(tree, key) {
-        Some(raw) => Ok(Some(raw.to_owned())),
-        None if is_merge_key(tree, key) => Ok(None),
-        None => key_name(tree, key).map(Some),
+        Some(raw) => Some(raw.to_owned()),
+        None if is_merge_key(tree, key) => None,
+        None => scalar_value(tree, key).ok()?.into_name(),
     }
 }
 
@@ -38,11 +36,4 @@ pub(super) fn name_as_read(
     let name = other_name(written)?;
     keys.any(|key| tree.style(key) == Style::Plain && tree.raw(key) == written)
         .then_some(name)
-}
-
-fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
-    scalar_value(tree, key)
-        .ok()
-        .and_then(ScalarValue::into_name)
-        .ok_or_else(|| ErrorKind::OddKey.at(tree.span(key).start))
 }

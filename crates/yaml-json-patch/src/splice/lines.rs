@@ -174,18 +174,31 @@ impl<'t> Lines<'t> {
     /// after `#`, less the one that an editor may have put there; in column 0 only at the end of the text.
     pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, SpliceError> {
         let counts_left = column > 0 || self.next_content(from) == self.text.len();
+        self.comments_below(from, |mark| {
+            let indentation = mark - self.start(mark);
+            column
+                < if indentation == 0 && counts_left {
+                    commented_out_indentation(self.slice(mark, self.line_end(mark)))
+                } else {
+                    indentation
+                }
+        })
+    }
+
+    /// Moves a line start over the lines there that begin with a `#` which is part of the comment, and over blank lines in front of
+    /// such lines.
+    pub(crate) fn comments_below(
+        &self,
+        from: usize,
+        is_part: impl Fn(usize) -> bool,
+    ) -> Result<usize, SpliceError> {
         let mut place = from;
         let mut at = from;
         while at < self.text.len() {
             let first = self.skip_blanks(at);
             let end = self.line_end(first);
             let rest = self.slice(first, end);
-            let indentation = if first == at && counts_left {
-                commented_out_indentation(rest)
-            } else {
-                first - at
-            };
-            if rest.starts_with('#') && indentation > column {
+            if rest.starts_with('#') && is_part(first) {
                 if has_odd_break(rest) {
                     return Err(ErrorKind::LineBreaks.at(first));
                 }

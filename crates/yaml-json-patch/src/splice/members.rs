@@ -47,19 +47,13 @@ pub(crate) struct PatchedMember<V> {
 pub(crate) struct MemberList<V> {
     list: Vec<PatchedMember<V>>,
     scans: Cell<usize>,
-    index: OnceCell<Box<Index>>,
+    index: OnceCell<Index>,
     /// The last merge key, once it was looked for.
     merge: OnceCell<Option<usize>>,
 }
 
 /// Members by name.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Index {
-    /// Up to the first key that has no name.
-    places: HashMap<String, Occurrence>,
-    /// The error of that key.
-    odd: Option<SpliceError>,
-}
+type Index = HashMap<String, Occurrence>;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Occurrence {
@@ -147,7 +141,7 @@ impl<V: Default> MemberList<V> {
             None => {
                 if let Some(index) = self.index.get_mut() {
                     let at = Occurrence::Once(self.list.len());
-                    index.places.insert(name.clone(), at);
+                    index.insert(name.clone(), at);
                 }
             }
         }
@@ -170,7 +164,7 @@ impl<V: Default> MemberList<V> {
             return Ok(None);
         };
         // A merge key may bring a member of that name, which the removed one has hidden until now.
-        if self.merge(tree).is_some() && brings(tree, node, name)? {
+        if self.merge(tree).is_some() && brings(tree, node, name) {
             return Err(ErrorKind::MergeKey.at(tree.span(node).start));
         }
         let Some(member) = self.list.get_mut(at) else {
@@ -184,12 +178,8 @@ impl<V: Default> MemberList<V> {
         if let Some(index) = self.index.get_mut() {
             // `name` may be the key as it is written, and the index has it as it is read.
             match &member.key {
-                Key::Old(key) => {
-                    _ = index
-                        .places
-                        .remove(&name_of(tree, *key)?.unwrap_or_default())
-                }
-                _ => _ = index.places.remove(name),
+                Key::Old(key) => _ = index.remove(&name_of(tree, *key).unwrap_or_default()),
+                _ => _ = index.remove(name),
             }
         }
         Ok(Some(member))
@@ -207,7 +197,7 @@ impl<V: Default> MemberList<V> {
             return Ok(false);
         };
         // A merge key may bring a member of that name, which the renamed one has hidden until now.
-        let hides_another = self.merge(tree).is_some() && brings(tree, node, name)?;
+        let hides_another = self.merge(tree).is_some() && brings(tree, node, name);
         let is_free = self.position(tree, node, new)?.is_none() && !hides_another;
         if is_free
             && let Some(PatchedMember { key, .. }) = self.list.get_mut(at)
@@ -254,16 +244,14 @@ impl<V: Default> MemberList<V> {
             self.scans.set(self.scans.get() + 1);
             self.scan(tree, name)?
         } else {
-            let index = self.index.get_or_init(|| Box::new(self.index(tree)));
-            match (index.places.get(name), &index.odd) {
-                (Some(Occurrence::Twice(duplicate)), _) => return Err(duplicate.clone()),
-                (_, Some(odd)) => return Err(odd.clone()),
-                (Some(Occurrence::Once(at)), None) => Some(*at),
-                (None, None) => None,
+            match self.index.get_or_init(|| self.index(tree)).get(name) {
+                Some(Occurrence::Twice(duplicate)) => return Err(duplicate.clone()),
+                Some(Occurrence::Once(at)) => Some(*at),
+                None => None,
             }
         };
         match self.merge(tree) {
-            Some(at) if found.is_none_or(|found| found < at) && brings(tree, node, name)? => {
+            Some(at) if found.is_none_or(|found| found < at) && brings(tree, node, name) => {
                 Err(ErrorKind::MergeKey.at(tree.span(node).start))
             }
             _ => Ok(found),
@@ -284,7 +272,7 @@ impl<V: Default> MemberList<V> {
         for (at, member) in self.list.iter().enumerate() {
             let same = match &member.key {
                 Key::New(key) | Key::Renamed { name: key, .. } => key == name,
-                Key::Old(key) => is_key(tree, *key, name)?,
+                Key::Old(key) => is_key(tree, *key, name),
                 Key::Removed => false,
             };
             if same {
@@ -301,27 +289,20 @@ impl<V: Default> MemberList<V> {
         let mut index = Index::default();
         for (at, member) in self.list.iter().enumerate() {
             let name = match &member.key {
-                Key::New(name) | Key::Renamed { name, .. } => Ok(Some(name.clone())),
+                Key::New(name) | Key::Renamed { name, .. } => Some(name.clone()),
                 Key::Old(key) => name_of(tree, *key),
-                Key::Removed => continue,
+                Key::Removed => None,
             };
-            match name {
-                Ok(Some(name)) => match index.places.entry(name) {
-                    Entry::Vacant(vacant) => _ = vacant.insert(Occurrence::Once(at)),
-                    Entry::Occupied(mut known) => {
-                        if let Occurrence::Once(first) = *known.get() {
-                            let occurrence = self
-                                .duplicate(tree, first)
-                                .map_or(Occurrence::Once(at), Occurrence::Twice);
-                            known.insert(occurrence);
-                        }
+            let Some(name) = name else { continue };
+            match index.entry(name) {
+                Entry::Vacant(vacant) => _ = vacant.insert(Occurrence::Once(at)),
+                Entry::Occupied(mut known) => {
+                    if let Occurrence::Once(first) = *known.get() {
+                        let occurrence = self
+                            .duplicate(tree, first)
+                            .map_or(Occurrence::Once(at), Occurrence::Twice);
+                        known.insert(occurrence);
                     }
-                },
-                // A merge key is found by its kind.
-                Ok(None) => {}
-                Err(odd) => {
-                    index.odd = Some(odd);
-                    break;
                 }
             }
         }
@@ -338,15 +319,15 @@ impl<V: Default> MemberList<V> {
 }
 
 /// True if a merge key of the mapping brings a member of that name.
-fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Result<bool, SpliceError> {
+fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> bool {
     let mut seen = HashSet::new();
     let mut mappings = vec![mapping];
     while let Some(at) = mappings.pop() {
         for (key, value) in tree.entries(at) {
             if !is_merge_key(tree, key) {
                 // The members of the mapping itself are not merged.
-                if at != mapping && is_key(tree, key, name)? {
-                    return Ok(true);
+                if at != mapping && is_key(tree, key, name) {
+                    return true;
                 }
                 continue;
             }
@@ -358,7 +339,7 @@ fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Result<bool, SpliceEr
             mappings.extend(merged);
         }
     }
-    Ok(false)
+    false
 }
 
 /// The most items that move when one comes or goes.

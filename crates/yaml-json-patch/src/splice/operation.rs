@@ -11,8 +11,7 @@ use json_patch::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A [`PatchOperation`] whose value is shared, or one of two that RFC 6902 sees as `add` and `replace` but that say more
-/// about the text.
+/// A [`PatchOperation`] whose value is shared, or one that RFC 6902 sees as `add` or `replace` but that says more about the text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -23,7 +22,7 @@ pub enum Operation {
         /// The new value.
         value: Arc<Value>,
     },
-    /// Adds a member in front of the member `before` and its comments, or after all others if there is none.
+    /// Adds a member in front of the member `before` and the comment right above it, or after all others if there is none.
     ///
     /// ```text
     /// spec: 1     InsertBefore {path: /metadata, value: 2, before: "spec"}     metadata: 2
@@ -36,6 +35,15 @@ pub enum Operation {
         value: Arc<Value>,
         /// The key of the member that follows.
         before: String,
+    },
+    /// Adds a member right behind the member `after`, or after all others if there is none.
+    InsertAfter {
+        /// The place of the new member.
+        path: PointerBuf,
+        /// The new value.
+        value: Arc<Value>,
+        /// The key of the member before it.
+        after: String,
     },
     /// Removes a member or an item.
     Remove {
@@ -99,7 +107,8 @@ impl Operation {
             | Operation::Move { path, .. }
             | Operation::Copy { path, .. }
             | Operation::Test { path, .. }
-            | Operation::InsertBefore { path, .. } => path,
+            | Operation::InsertBefore { path, .. }
+            | Operation::InsertAfter { path, .. } => path,
             #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, .. } => path,
         }
@@ -133,10 +142,11 @@ impl NullSource {
 /// The way with a value to be changed that has an anchor, and aliases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AnchorPolicy {
-    /// Nothing: it is an error ([`ErrorKind::Anchor`](crate::ErrorKind::Anchor)).
+    /// Nothing: it is an error ([`ErrorKind::Anchor`](crate::ErrorKind::Anchor), [`ErrorKind::Alias`](crate::ErrorKind::Alias)).
     #[default]
     Refuse,
-    /// Change it, and with it what the aliases stand for. What aliases need is not removed.
+    /// Change it, and with it what the aliases stand for: a path leads through an alias to the value with the anchor. What aliases
+    /// need is not removed.
     Follow,
 }
 

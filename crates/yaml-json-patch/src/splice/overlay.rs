@@ -168,16 +168,4 @@ impl Overlay {
             _ => None,
         }
     }
-
-    /// Refuses to drop what aliases refer to.
-    pub(crate) fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
-        self.node().map_or(Ok(()), |node| may_go(tree, node))
-    }
-}
-
-pub(crate) fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
-    match tree.properties_in(node).find(|p| p.aliased) {
-        Some(properties) => Err(ErrorKind::Anchor.at(properties.start as usize)),
-        None => Ok(()),
-    }
 }

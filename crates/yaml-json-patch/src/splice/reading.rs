@@ -1,4 +1,4 @@
-//! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
+//! Finds nodes and values of the text by JSON Pointer.
 
 use super::error::{ErrorKind, SpliceError};
 use super::key::{is_key, name_as_read, name_of};
@@ -7,7 +7,7 @@ use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
 
-/// The place of a value that is moved or copied.
+/// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Source {
     pub(crate) node: NodeId,
@@ -21,7 +21,7 @@ pub(super) struct Found {
     pub(super) source: Option<Source>,
 }
 
-/// The value at a path; none if the path leads nowhere.
+/// The value at a path with its place; none if the path leads nowhere.
 pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, SpliceError> {
     let without_place = |value| Found {
         value,
@@ -43,16 +43,10 @@ pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, Spl
                 .cloned()
                 .map(without_place));
         }
-        let node = match tree.kind(at) {
-            Kind::Mapping => member_named(tree, at, &token.decoded())?,
-            _ => {
-                element(&token, tree.items(at).count()).and_then(|index| tree.items(at).nth(index))
-            }
+        let Some(found) = child(tree, source.node, &token) else {
+            return Ok(None);
         };
-        let Some(node) = node else { return Ok(None) };
-        let key = tree.key_of(at, node);
-        source = Source { node, key };
-        path = rest;
+        (source, path) = (found, rest);
     }
     Ok(Some(Found {
         value: json(tree, source.node)?,
@@ -60,31 +54,85 @@ pub(super) fn find(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Found>, Spl
     }))
 }
 
-/// The name of the member behind the one at a path.
-pub(crate) fn next_name(tree: &Tree<'_>, path: &Pointer) -> Result<Option<String>, SpliceError> {
-    find(tree, path)?
-        .and_then(|found| found.source)
-        .and_then(|source| tree.next(source.node))
-        .map_or(Ok(None), |key| name_of(tree, key))
+/// The value at a path; none if the path leads nowhere.
+pub(crate) fn value_at(tree: &Tree<'_>, path: &Pointer) -> Result<Option<Value>, SpliceError> {
+    Ok(find(tree, path)?.map(|found| found.value))
+}
+
+/// The place that a path leads to, through aliases. A merge key brings no place.
+pub(crate) fn source_at(tree: &Tree<'_>, path: &Pointer) -> Option<Source> {
+    let root = Source {
+        node: tree.root()?,
+        key: None,
+    };
+    path.tokens()
+        .try_fold(root, |at, token| child(tree, at.node, &token))
+}
+
+/// The node that a path leads to, through aliases and merge keys.
+pub(crate) fn node_at(tree: &Tree<'_>, path: &Pointer) -> Option<NodeId> {
+    path.tokens()
+        .try_fold(tree.root()?, |node, token| step(tree, node, &token))
+}
+
+/// The node one token further down, through aliases and merge keys.
+fn step(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Option<NodeId> {
+    child(tree, node, token)
+        .map(|child| child.node)
+        .or_else(|| tree.child(node, token.encoded()))
+}
+
+/// The path with anchored values in the place of the aliases on it; none without any.
+pub(super) fn followed(tree: &Tree<'_>, path: &Pointer) -> Option<PointerBuf> {
+    let (mut node, mut known, mut followed) = (tree.root(), PointerBuf::root(), false);
+    for token in path.tokens() {
+        node = node.and_then(|node| Some(child(tree, node, &token)?.node));
+        known.push_back(token);
+        if let Some(alias) = node.filter(|node| tree.kind(*node) == Kind::Alias) {
+            known = path_of(tree, tree.alias_target(alias))?;
+            followed = true;
+        }
+    }
+    followed.then_some(known)
+}
+
+fn path_of(tree: &Tree<'_>, node: NodeId) -> Option<PointerBuf> {
+    let (mut at, mut path) = (tree.root()?, PointerBuf::root());
+    while at != node {
+        let begun = |(_, value): &(usize, NodeId)| *value <= node;
+        let (index, value) = tree.values(at).enumerate().take_while(begun).last()?;
+        match tree.key_of(at, value) {
+            Some(key) => path.push_back(name_of(tree, key)?),
+            None => path.push_back(index),
+        }
+        at = value;
+    }
+    Some(path)
+}
+
+/// The place one token further down, through aliases.
+fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Option<Source> {
+    let at = tree.alias_target(node);
+    let node = match tree.kind(at) {
+        Kind::Mapping => member_named(tree, at, &token.decoded())?,
+        _ => tree
+            .items(at)
+            .nth(element(token, tree.items(at).count())?)?,
+    };
+    let key = tree.key_of(at, node);
+    Some(Source { node, key })
 }
 
 /// The last member of that name: as the key is read, else as it is written.
-fn member_named(
-    tree: &Tree<'_>,
-    mapping: NodeId,
-    name: &str,
-) -> Result<Option<NodeId>, SpliceError> {
-    let mut found = None;
-    for (key, value) in tree.entries(mapping) {
-        if is_key(tree, key, name)? {
-            found = Some(value);
-        }
-    }
-    let keys = tree.entries(mapping).map(|(key, _)| key);
-    match name_as_read(tree, keys, name).filter(|_| found.is_none()) {
-        Some(name) => member_named(tree, mapping, &name),
-        None => Ok(found),
-    }
+fn member_named(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Option<NodeId> {
+    let named = |name: &str| {
+        tree.entries(mapping)
+            .filter(|(key, _)| is_key(tree, *key, name))
+            .last()
+    };
+    let as_read = || name_as_read(tree, tree.entries(mapping).map(|(key, _)| key), name);
+    let (_, value) = named(name).or_else(|| named(&as_read()?))?;
+    Some(value)
 }
 
 /// The error of a path that leads nowhere: how far it leads, and what is there.
@@ -97,7 +145,7 @@ pub(crate) fn nowhere(tree: &Tree<'_>, path: &Pointer) -> SpliceError {
     let mut known = PointerBuf::root();
     let mut missing = String::new();
     for token in path.tokens() {
-        let Some(child) = tree.child(node, token.encoded()) else {
+        let Some(child) = step(tree, node, &token) else {
             missing = token.decoded().into_owned();
             break;
         };

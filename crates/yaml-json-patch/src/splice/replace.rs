@@ -315,7 +315,7 @@ impl Writer<'_, '_> {
         let Some(indentation) = self.lines.indentation(start) else {
             return Err(ErrorKind::Layout.at(start));
         };
-        let head = self.properties_end(old).filter(|_| !is_inline);
+        let head = self.tree.properties_end(old).filter(|_| !is_inline);
         Ok(ValuePlace {
             line: mark..head.unwrap_or(mark).max(mark),
             below: start - indentation.len()..below,

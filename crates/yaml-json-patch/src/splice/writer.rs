@@ -1,5 +1,6 @@
 //! Walks the overlay once, along the changes, and writes edits.
 
+use super::apply::Around;
 use super::cache::Cache;
 use super::content::Carrying;
 use super::edits::Edits;
@@ -11,7 +12,6 @@ use super::overlay::{MemberOverlay, Overlay};
 use super::plan::{self, Element, SplicePlan, SpliceStep};
 use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
-use std::ops::Range;
 
 pub(crate) struct Writer<'a, 't> {
     pub(super) tree: &'a Tree<'t>,
@@ -19,8 +19,7 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) out: Edits,
     pub(super) cache: &'a Cache,
     pub(super) carrying: Carrying,
-    /// The lines of a comment that go with the element below them.
-    pub(crate) comment: Option<Range<usize>>,
+    pub(crate) around: Around,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
@@ -42,7 +41,7 @@ impl<'a, 't> Writer<'a, 't> {
             tree,
             cache,
             carrying,
-            comment: None,
+            around: Around::default(),
             lines: Lines { text: tree.text() },
             out: Edits::default(),
             path: Vec::new(),

@@ -1,7 +1,9 @@
 //! The editor: comments that go along, places of new members, anchors, and errors that say what is there.
 
 use serde_json::json;
-use yaml_json_patch::{AnchorPolicy, CommentPlace, Editor, Position, Stream, apply};
+use yaml_json_patch::{
+    AnchorPolicy, CommentPlace, Editor, Error, Position, Stream, apply, apply_with,
+};
 
 #[track_caller]
 fn removed(text: &str, path: &str, expected: &str) {
@@ -225,17 +227,271 @@ fn a_comment_cannot_end_its_line() {
 }
 
 #[test]
-fn nothing_goes_behind_a_block_that_has_no_end() {
+fn a_block_that_ends_the_text_without_a_line_break_keeps_its_value() {
+    for (text, expected) in [
+        ("a: 1\nb: |\n  x", "a: 1\nb: |-\n  x\nc: 2\n"),
+        (
+            "a: 1\nb: >2 # why\n   x",
+            "a: 1\nb: >2- # why\n   x\nc: 2\n",
+        ),
+        (
+            "b: |+\r\n  x\r\n\r\n  y",
+            "b: |-\r\n  x\r\n\r\n  y\r\nc: 2\r\n",
+        ),
+        ("b: |-\n  x", "b: |-\n  x\nc: 2"),
+        ("b:\n- k: |\n    x", "b:\n- k: |-\n    x\nc: 2\n"),
+    ] {
+        let value = Editor::new(text).unwrap().get("/b").unwrap();
+        for edit in [
+            |editor: &mut Editor| editor.insert_after("/c", "b", 2).map(drop),
+            |editor: &mut Editor| editor.set("/c", 2).map(drop),
+        ] {
+            let mut editor = Editor::new(text).unwrap();
+            edit(&mut editor).unwrap();
+            assert_eq!(editor.finish().unwrap(), expected);
+            assert_eq!(editor.get("/b").unwrap(), value);
+        }
+    }
+    // A patch leaves the header as it is.
     let text = "a: 1\nb: |\n  x";
+    let patch = json!([{"op": "add", "path": "/c", "value": 2}]);
+    let patched = apply(text, &serde_json::from_value(patch).unwrap()).unwrap();
+    assert_eq!(patched, "c: 2\na: 1\nb: |\n  x");
     let mut editor = Editor::new(text).unwrap();
-    let error = editor.insert_after("/c", "b", 2).map(drop).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("the text ends inside a block scalar")
-    );
     editor.insert_after("/c", "a", 2).unwrap();
     assert_eq!(editor.finish().unwrap(), "a: 1\nc: 2\nb: |\n  x");
+}
+
+#[test]
+fn values_that_json_does_not_have_are_in_nobodys_way() {
+    for first in [
+        "m: .inf",
+        "m: [.nan]",
+        "~: 1",
+        "null: {a: 1}",
+        "? [x]\n: 1",
+        "m: {{ x }}",
+        "{a: 1}: 2",
+        "m: !!binary \"?\"",
+        "<<: 1",
+        "m: &m [*m]",
+        "1.5: x",
+        "18446744073709551616: x",
+    ] {
+        let text = format!(
+            "{first}\na: 1\nl:\n  {}\n  b: 2\n",
+            first.replace('\n', "\n  ")
+        );
+        let mut editor = Editor::new(&text).unwrap();
+        let edited = |editor: &mut Editor| -> Result<(), yaml_json_patch::Error> {
+            editor.set("/l/new", 1)?.insert("/l/other", 2)?;
+            editor
+                .insert_before("/l/before", "b", 3)?
+                .insert_after("/l/after", "b", 4)?;
+            editor.set_comment("/l/b", CommentPlace::Above, "b")?;
+            editor.set_comment("/l/new", CommentPlace::LineEnd, "new")?;
+            assert_eq!(
+                editor.comment("/l/b", CommentPlace::Above)?.as_deref(),
+                Some("b")
+            );
+            editor.set("/m2/new", 5)?.set("/a", 6)?.rename("/a", "c")?;
+            assert!(editor.remove("/l/after")?);
+            Ok(())
+        };
+        let result = edited(&mut editor);
+        if first.starts_with('?') {
+            // Keys with `? ` are not edited.
+            assert!(result.is_err());
+            continue;
+        }
+        result.unwrap_or_else(|error| panic!("{first}: {error}"));
+        let expected = text.replace("a: 1\nl:", "c: 6\nl:").replace(
+            "  b: 2\n",
+            "  before: 3\n  # b\n  b: 2\n  new: 1 # new\n  other: 2\nm2:\n  new: 5\n",
+        );
+        assert_eq!(editor.finish().unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_merged_field_gets_another_one_beside_it() {
+    let text = "x: &x {a: 1, m: {k: 1}}\nc:\n  <<: *x\n  b: 2\n";
+    for edit in [
+        |editor: &mut Editor| editor.set("/c/a", 5).map(drop),
+        |editor: &mut Editor| editor.insert("/c/a", 5).map(drop),
+        |editor: &mut Editor| editor.insert_after("/c/a", "b", 5).map(drop),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        edit(&mut editor).unwrap();
+        assert_eq!(editor.finish().unwrap(), [text, "  a: 5\n"].concat());
+    }
+    let mut editor = Editor::new(text).unwrap();
+    editor.insert_before("/c/m", "b", 5).unwrap();
+    editor
+        .set_comment("/c/b", CommentPlace::LineEnd, "own")
+        .unwrap();
+    assert_eq!(
+        editor.finish().unwrap(),
+        text.replace("  b: 2", "  m: 5\n  b: 2 # own")
+    );
+    // A part of it cannot be set without the others.
+    let mut editor = Editor::new(text).unwrap();
+    assert!(editor.set("/c/m/k", 2).is_err());
+    assert!(editor.insert_before("/c/n", "a", 2).is_err());
+    assert!(editor.rename("/c/b", "a").is_err());
+    assert_eq!(editor.finish().unwrap(), text);
+}
+
+#[test]
+fn a_dash_makes_a_list() {
+    for (text, path, expected) in [
+        ("r:\n\ni: []\n", "/r/-", "r:\n  - a\n\ni: []\n"),
+        ("r: ~\n", "/r/-", "r:\n  - a\n"),
+        ("i: 1\n", "/r/-", "i: 1\nr:\n  - a\n"),
+        ("i: 1\n", "/r/-/b/-", "i: 1\nr:\n  - b:\n      - a\n"),
+        ("r: [b]\n", "/r/-", "r: [b, a]\n"),
+        ("r: [b]\n", "/r/0", "r: [a]\n"),
+        ("r:\n- b\n", "/r/1", "r:\n- b\n- a\n"),
+        ("r:\n- b:\n", "/r/0/b/-", "r:\n- b:\n  - a\n"),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set(path, "a").unwrap();
+        assert_eq!(editor.finish().unwrap(), expected, "{text} {path}");
+    }
+    for (text, path) in [
+        ("r:\n", "/r/0"),
+        ("r: 1\n", "/r/-"),
+        ("i: 1\n", "/r/0"),
+        ("r: [b]\n", "/r/2"),
+    ] {
+        let error = Editor::new(text).unwrap().set(path, "a").map(drop);
+        assert!(error.is_err(), "{text} {path}");
+    }
+}
+
+#[test]
+fn a_member_beside_another_one_leaves_the_head_of_a_section_in_place() {
+    let text = "a: 1\n\n# section B\n\n# Of b.\nb: 2\n\nc: 3\n";
+    for (edited, expected) in [
+        (
+            Editor::new(text).unwrap().insert_before("/new", "b", 5),
+            text.replace("# Of b.", "new: 5\n\n# Of b."),
+        ),
+        (
+            Editor::new(text).unwrap().insert_after("/new", "a", 5),
+            text.replace("\n\n# section", "\n\nnew: 5\n\n# section"),
+        ),
+        (
+            Editor::new(text).unwrap().insert_before("/new", "c", 5),
+            text.replace("c: 3", "new: 5\n\nc: 3"),
+        ),
+        (
+            Editor::new(text).unwrap().insert_before("/new", "a", 5),
+            ["new: 5\n\n", text].concat(),
+        ),
+    ] {
+        let mut editor = edited.unwrap().clone();
+        assert_eq!(editor.finish().unwrap(), expected);
+        removed(&expected, "/new", text);
+        assert!(editor.remove("/new").unwrap());
+    }
+    for (text, expected) in [
+        (
+            "a:\n  b: 1\n# left\n  c: 2\n",
+            "a:\n  b: 1\n# left\n  new: 5\n  c: 2\n",
+        ),
+        (
+            "a:\n  b: 1\n    # deeper\n  c: 2\n",
+            "a:\n  b: 1\n    # deeper\n  new: 5\n  c: 2\n",
+        ),
+        (
+            "a:\n  b: 1\n  # head\n\n  c: 2\n",
+            "a:\n  b: 1\n  # head\n\n  new: 5\n\n  c: 2\n",
+        ),
+        ("a: {b: 1, c: 2}\n", "a: {b: 1, new: 5, c: 2}\n"),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.insert_before("/a/new", "c", 5).unwrap();
+        assert_eq!(editor.finish().unwrap(), expected);
+        removed(expected, "/a/new", text);
+    }
+}
+
+#[test]
+fn a_path_leads_through_aliases_where_that_is_asked_for() {
+    let text = "\
+x-web: &web
+  image: a:1
+  ports: &p [1]
+services:
+  a: *web
+  b:
+    ports: *p
+list:
+- &item {k: 1}
+- *item
+";
+    let follow = |edit: fn(&mut Editor) -> Result<(), Error>| {
+        let mut editor = Editor::new(text).unwrap();
+        assert!(edit(&mut editor).is_err());
+        edit(editor.anchors(AnchorPolicy::Follow)).unwrap();
+        editor.finish().unwrap()
+    };
+    let set = |path: &str, value, expected: &str| {
+        let error = Editor::new(text).unwrap().set(path, value).map(drop);
+        assert!(error.unwrap_err().help().contains("`AnchorPolicy::Follow`"));
+        let patch = json!([{"op": "add", "path": path, "value": value}]);
+        let patch = serde_json::from_value(patch).unwrap();
+        let patched = apply_with(text, &patch, AnchorPolicy::Follow).unwrap();
+        assert_eq!(patched, expected);
+        assert!(apply(text, &patch).is_err());
+        let mut editor = Editor::new(text).unwrap();
+        editor
+            .anchors(AnchorPolicy::Follow)
+            .set(path, value)
+            .unwrap();
+        assert_eq!(editor.finish().unwrap(), expected);
+    };
+    set("/services/a/image", 2, &text.replace("a:1", "2"));
+    set("/services/a/new", 2, &text.replace("[1]", "[1]\n  new: 2"));
+    set("/services/a/ports/-", 2, &text.replace("[1]", "[1, 2]"));
+    set("/services/b/ports/-", 2, &text.replace("[1]", "[1, 2]"));
+    set("/list/1/k", 2, &text.replace("{k: 1}", "{k: 2}"));
+    assert_eq!(
+        follow(|editor| editor.remove("/services/a/image").map(drop)),
+        text.replace("  image: a:1\n", "")
+    );
+    assert_eq!(
+        follow(|editor| editor.rename("/services/a/image", "i").map(drop)),
+        text.replace("image", "i")
+    );
+    assert_eq!(
+        follow(|editor| editor.insert_after("/services/a/new", "image", 2).map(drop)),
+        text.replace("a:1\n", "a:1\n  new: 2\n")
+    );
+    // An alias itself is replaced. An index may mean another item once one is gone, and a list may hold itself.
+    let mut editor = Editor::new(text).unwrap();
+    editor
+        .anchors(AnchorPolicy::Follow)
+        .set("/services/a", 1)
+        .unwrap();
+    assert_eq!(editor.finish().unwrap(), text.replace("a: *web", "a: 1"));
+    let patch = json!([{"op": "move", "from": "/x-web/image", "path": "/list/1/i"}]);
+    let moved = apply_with(
+        text,
+        &serde_json::from_value(patch).unwrap(),
+        AnchorPolicy::Follow,
+    );
+    assert!(moved.is_err());
+    let mut editor = Editor::new("a: &a [*a, 1]\n").unwrap();
+    editor
+        .anchors(AnchorPolicy::Follow)
+        .set("/a/0/0/0/1", 2)
+        .unwrap();
+    assert_eq!(editor.finish().unwrap(), "a: &a [*a, 2]\n");
+    // No policy mends this.
+    let error = editor.remove("/a").unwrap_err();
+    assert!(!error.help().contains("Follow"), "{}", error.help());
 }
 
 #[test]

@@ -8,6 +8,8 @@
 
 mod block_yaml;
 mod carried_text;
+mod comment_properties;
+mod comments;
 #[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod editor;
