@@ -80,25 +80,18 @@ impl Writer<'_, '_> {
             self.insert_first(shape, plan, at)?;
             return Ok(new.len());
         };
-        let below = self.lines.below(last.end)?;
         let place = match before.last() {
             // Lines that follow a replaced item are those of its list.
-            Some(SpliceStep::Replace(..)) if shape.kind == Kind::Sequence => below,
-            _ => self.lines.below_comments(below, shape.column)?,
+            Some(SpliceStep::Replace(..)) if shape.kind == Kind::Sequence => {
+                self.lines.below(last.end)?
+            }
+            _ => self.place_behind(shape, last)?,
         };
-        let next = match plan.steps.get(at + new.len()) {
-            Some(SpliceStep::Keep(next)) if shape.kind == Kind::Mapping => plan.elements.get(*next),
-            _ => None,
-        };
-        let own = next.map(|next| comment::own_lines_above(self.tree, next.start).start);
-        let place = match own.filter(|_| !self.around.is_behind) {
-            // Comments in between that are not the next member's may be the head of a section.
-            Some(own) if self.lines.next_line_with_content(place) < own => {
-                if shape.parted {
-                    self.lines.blank_lines_above(place, own)
-                } else {
-                    own
-                }
+        let place = match plan.steps.get(at + new.len()) {
+            Some(SpliceStep::Keep(next))
+                if shape.kind == Kind::Mapping && !self.around.is_behind =>
+            {
+                self.place_in_front(shape, plan.elements.get(*next), place)
             }
             _ => place,
         };
@@ -118,6 +111,31 @@ impl Writer<'_, '_> {
         let text = self.lines_of(shape, &new, lines)?;
         self.out.insert(place, text);
         Ok(new.len())
+    }
+
+    /// The place behind a member or item and the comments that are its own.
+    fn place_behind(&self, shape: BlockStyle, last: &Element) -> Result<usize, SpliceError> {
+        let lines = &self.lines;
+        let place = lines.below_comments(lines.below(last.end)?, shape.column)?;
+        let is_at_column = |mark: usize| mark - lines.start(mark) == shape.column;
+        let is_flush_list = shape.kind == Kind::Mapping
+            && self.tree.kind(last.value) == Kind::Sequence
+            && is_at_column(self.tree.span(last.value).start);
+        if !is_flush_list {
+            return Ok(place);
+        }
+        let comments = place..lines.comments_below(place, is_at_column)?;
+        lines.below_comments(comment::below_items(lines, comments), shape.column)
+    }
+
+    /// The place in front of a member that stays, where comments part it from the place behind the one before it: they may be the head of
+    /// a section.
+    fn place_in_front(&self, shape: BlockStyle, next: Option<&Element>, place: usize) -> usize {
+        let own = next.map(|next| comment::own_lines_above(self.tree, next.start).start);
+        match own.filter(|own| self.lines.next_line_with_content(place) < *own) {
+            Some(own) if shape.parted => self.lines.blank_lines_above(place, own),
+            own => own.unwrap_or(place),
+        }
     }
 
     /// New lines before the first element. That one may be after the dash of a list around it.

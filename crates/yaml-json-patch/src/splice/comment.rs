@@ -232,17 +232,32 @@ pub(super) fn own_lines_above(tree: &Tree<'_>, start: usize) -> Range<usize> {
     let first = lines.comments_above(line, |mark| {
         mark - lines.start(mark) == start - line && !tree.is_in_scalar(mark)
     });
-    let comment: Vec<&str> = lines.slice(first, line).split_inclusive('\n').collect();
-    let item = comment.iter().rposition(|line| reads_as_item(line));
-    match item.filter(|_| lines.is_at(start, b'-') || follows_flush_list(tree, start)) {
-        Some(item) => {
-            let depth = |at: usize| commented_out_indentation(comment[at].trim_start());
-            let is_inside = |at: &usize| depth(*at) > depth(item);
-            let inside = (item + 1..comment.len()).take_while(is_inside).count();
-            let of_list = comment[..=item + inside].concat();
-            first + of_list.len()..line
-        }
-        None => first..line,
+    if lines.is_at(start, b'-') || follows_flush_list(tree, start) {
+        below_items(&lines, first..line)..line
+    } else {
+        first..line
+    }
+}
+
+/// The place below the last of the comment lines that reads as an item, and below the lines that continue it.
+pub(super) fn below_items(lines: &Lines<'_>, comments: Range<usize>) -> usize {
+    let Range { start, end } = comments;
+    let comments = lines.slice(start, end).split_inclusive('\n');
+    let is_beside = |line: &&str| !line.trim().is_empty();
+    let comments: Vec<&str> = comments.take_while(is_beside).collect();
+    let depth = |comment: &str| commented_out_indentation(comment.trim_start());
+    let of_list = comments
+        .iter()
+        .rposition(|line| reads_as_item(line))
+        .map_or(0, |item| {
+            let is_inside = |line: &&&str| depth(line) > depth(comments[item]);
+            item + 1 + comments[item + 1..].iter().take_while(is_inside).count()
+        });
+    let place = start + comments[..of_list].concat().len();
+    if place == lines.text.len() {
+        lines.end()
+    } else {
+        place
     }
 }
 

@@ -110,6 +110,30 @@ fn an_item_that_is_commented_out_is_of_its_list() {
         );
         removed(&editor.finish().unwrap(), "/images", text);
     }
+    for (text, path, expected) in [
+        ("r:\n- a\n#- b\n", "/i", "r:\n- a\n#- b\ni: 1\n"),
+        ("r:\n- a\n#- b", "/i", "r:\n- a\n#- b\ni: 1"),
+        (
+            "r:\n- a\n# - b:\n#     c\n# end\n",
+            "/i",
+            "r:\n- a\n# - b:\n#     c\ni: 1\n# end\n",
+        ),
+        (
+            "x:\n  r:\n  - a\n  #- b\ny: 1\n",
+            "/x/i",
+            "x:\n  r:\n  - a\n  #- b\n  i: 1\ny: 1\n",
+        ),
+        (
+            "r:\n- a\n\n# One of\n# - b\n",
+            "/i",
+            "r:\n- a\ni: 1\n\n# One of\n# - b\n",
+        ),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set(path, 1).unwrap();
+        assert_eq!(editor.finish().unwrap(), expected);
+        removed(expected, path, text);
+    }
     // A list of words in the comment of a key that no such list is in front of.
     commented(
         "a: 1\n# One of\n# - x\n# - y\nb: x\n",
