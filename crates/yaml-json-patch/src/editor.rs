@@ -334,9 +334,7 @@ impl Editor {
         path: &Pointer,
         place: CommentPlace,
     ) -> Result<splice::Comment<'t>, Error> {
-        splice::comment_at(tree, path, place)
-            .map_err(|error| self.edited.in_original(error))?
-            .ok_or_else(|| self.nowhere(path))
+        splice::comment_at(tree, path, place).map_err(|error| self.edited.in_original(error))
     }
 
     fn pointer(&self, path: &impl Path) -> Result<PointerBuf, SpliceError> {

@@ -81,7 +81,7 @@ pub(crate) struct Patched {
 /// The way with the text around a change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Around {
-    /// Those that go with the element that goes: to its new place, if it has one.
+    /// They go with the element that goes: to its new place, if it has one.
     pub(crate) comments: Comments,
     /// A new member is right behind the one before it, and not right in front of the next one.
     pub(crate) is_behind: bool,

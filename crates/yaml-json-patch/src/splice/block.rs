@@ -117,13 +117,11 @@ impl Writer<'_, '_> {
     fn place_behind(&self, shape: BlockStyle, last: &Element) -> Result<usize, SpliceError> {
         let lines = &self.lines;
         let place = lines.below_comments(lines.below(last.end)?, shape.column)?;
-        let is_at_column = |mark: usize| mark - lines.start(mark) == shape.column;
-        let is_flush_list = shape.kind == Kind::Mapping
-            && self.tree.kind(last.value) == Kind::Sequence
-            && is_at_column(self.tree.span(last.value).start);
-        if !is_flush_list {
+        let is_flush_list = || comment::is_flush_list(self.tree, last.value, shape.column);
+        if shape.kind == Kind::Sequence || !is_flush_list() {
             return Ok(place);
         }
+        let is_at_column = |mark| mark - lines.start(mark) == shape.column;
         let comments = place..lines.comments_below(place, is_at_column)?;
         lines.below_comments(comment::below_items(lines, comments), shape.column)
     }

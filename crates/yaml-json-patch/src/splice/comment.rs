@@ -11,7 +11,7 @@ use super::plan::{self, Element};
 use super::reading;
 use crate::block_scalar;
 use crate::edit::Edit;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree, narrow};
 use json_patch::jsonptr::Pointer;
 use serde_json::Value;
 use std::ops::Range;
@@ -75,16 +75,14 @@ fn text_of(line: &str) -> &str {
     text.strip_prefix(' ').unwrap_or(text)
 }
 
-/// The comment of the value at a path, or its place; none if the path leads nowhere.
+/// The comment of the value at a path, or its place.
 pub(crate) fn comment_at<'t>(
     tree: &Tree<'t>,
     path: &Pointer,
     place: CommentPlace,
-) -> Result<Option<Comment<'t>>, SpliceError> {
+) -> Result<Comment<'t>, SpliceError> {
     let lines = Lines { text: tree.text() };
-    let Some((around, element)) = element_at(tree, path) else {
-        return Ok(None);
-    };
+    let (around, element) = element_at(tree, path).ok_or_else(|| reading::nowhere(tree, path))?;
     let before = lines.slice(lines.start(element.start), element.start);
     let in_brackets = tree.style(around) == Style::Flow;
     // JSON has no comments.
@@ -94,7 +92,7 @@ pub(crate) fn comment_at<'t>(
         CommentPlace::Above => comment_above(tree, element.start, before),
         CommentPlace::LineEnd => at_line_end(tree, element, in_brackets),
     };
-    comment.map(Some).ok_or_else(|| {
+    comment.ok_or_else(|| {
         let path = reading::named(path);
         let detail = format!("{path} has no line of its own for a comment");
         ErrorKind::Layout.at(element.start).saying(detail)
@@ -261,19 +259,24 @@ pub(super) fn below_items(lines: &Lines<'_>, comments: Range<usize>) -> usize {
     }
 }
 
-/// True for a key behind a list in its column.
+/// True for a key behind a value that may have items in the key's column.
 fn follows_flush_list(tree: &Tree<'_>, key: usize) -> bool {
-    let lines = Lines { text: tree.text() };
+    let column = key - Lines { text: tree.text() }.start(key);
     let begun = tree
         .nodes
         .partition_point(|node| (node.start as usize) < key);
-    let mut before = tree.nodes[..begun].iter();
-    let list = before.rfind(|node| node.next as usize == begun);
-    list.is_some_and(|list| {
-        list.kind == Kind::Sequence
-            && list.style == Style::Block
-            && lines.column(list.start as usize) == lines.column(key)
-    })
+    let before = tree.nodes[..begun]
+        .iter()
+        .rposition(|node| node.next as usize == begun);
+    before.is_some_and(|value| is_flush_list(tree, NodeId(narrow(value)), column))
+}
+
+/// True for the value of a key in a column if it is a list with its dashes there, or has nothing but such items commented out.
+pub(super) fn is_flush_list(tree: &Tree<'_>, value: NodeId, column: usize) -> bool {
+    let span = tree.span(value);
+    let line = Lines { text: tree.text() }.start(span.start);
+    let is_list = tree.kind(value) == Kind::Sequence && span.start - line == column;
+    is_list || span.is_empty()
 }
 
 fn reads_as_item(comment: &str) -> bool {

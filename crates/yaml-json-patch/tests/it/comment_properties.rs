@@ -53,7 +53,9 @@ fn elements(tree: &Tree<'_>, node: NodeId, path: &str, found: &mut Vec<Element>)
         }
         let is_list = tree.kind(value) == Kind::Sequence && tree.style(value) == Style::Block;
         list = is_list.then(|| column(tree.place(value).start));
-        elements(tree, value, &path, found);
+        if is_alone {
+            elements(tree, value, &path, found);
+        }
     }
     for (index, item) in tree.items(node).enumerate() {
         let path = format!("{path}/{index}");

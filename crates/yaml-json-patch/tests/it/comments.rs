@@ -112,6 +112,7 @@ fn an_item_that_is_commented_out_is_of_its_list() {
     }
     for (text, path, expected) in [
         ("r:\n- a\n#- b\n", "/i", "r:\n- a\n#- b\ni: 1\n"),
+        ("r:\n#- a\n#- b\n", "/i", "r:\n#- a\n#- b\ni: 1\n"),
         ("r:\n- a\n#- b", "/i", "r:\n- a\n#- b\ni: 1"),
         (
             "r:\n- a\n# - b:\n#     c\n# end\n",
@@ -134,6 +135,13 @@ fn an_item_that_is_commented_out_is_of_its_list() {
         assert_eq!(editor.finish().unwrap(), expected);
         removed(expected, path, text);
     }
+    commented(
+        "r:\n#- a\ni: 1\n",
+        "/i",
+        Above,
+        "Own.",
+        "r:\n#- a\n# Own.\ni: 1\n",
+    );
     // A list of words in the comment of a key that no such list is in front of.
     commented(
         "a: 1\n# One of\n# - x\n# - y\nb: x\n",
