@@ -47,7 +47,7 @@ impl Comment<'_> {
 
     /// The edit that gives the comment another text; none if it has it. Lines that stay, and the marker of others, are as written.
     pub(crate) fn edit(&self, tree: &Tree<'_>, text: &str) -> Option<Edit> {
-        if text == self.text() && !(text.is_empty() && self.written.contains('#')) {
+        if text == self.text() {
             return None;
         }
         let marked = self.lines().find(|line| !text_of(line).is_empty());
@@ -160,12 +160,11 @@ impl Comments {
     /// Those of the element at a path. The head of the text is none.
     pub(super) fn of(tree: &Tree<'_>, path: &Pointer) -> Self {
         let lines = Lines { text: tree.text() };
-        let Some((around, Element { start, end, .. })) = element_at(tree, path) else {
+        let is_in_lines = |found: &(NodeId, Element)| tree.style(found.0) == Style::Block;
+        let Some((_, element)) = element_at(tree, path).filter(is_in_lines) else {
             return Self::default();
         };
-        if tree.style(around) != Style::Block {
-            return Self::default();
-        }
+        let Element { start, end, .. } = element;
         let line = lines.start(start);
         let is_head = tree.root().map(|root| layout::first(tree, root)) == Some(start);
         let has_own_lines = lines.indentation(start).is_some() && !is_head;
@@ -244,13 +243,11 @@ pub(super) fn below_items(lines: &Lines<'_>, comments: Range<usize>) -> usize {
     let is_beside = |line: &&str| !line.trim().is_empty();
     let comments: Vec<&str> = comments.take_while(is_beside).collect();
     let depth = |comment: &str| commented_out_indentation(comment.trim_start());
-    let of_list = comments
-        .iter()
-        .rposition(|line| reads_as_item(line))
-        .map_or(0, |item| {
-            let is_inside = |line: &&&str| depth(line) > depth(comments[item]);
-            item + 1 + comments[item + 1..].iter().take_while(is_inside).count()
-        });
+    let item = comments.iter().rposition(|line| reads_as_item(line));
+    let of_list = item.map_or(0, |item| {
+        let is_inside = |line: &&&str| depth(line) > depth(comments[item]);
+        item + 1 + comments[item + 1..].iter().take_while(is_inside).count()
+    });
     let place = start + comments[..of_list].concat().len();
     if place == lines.text.len() {
         lines.end()

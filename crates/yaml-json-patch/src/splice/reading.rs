@@ -77,9 +77,8 @@ pub(crate) fn node_at(tree: &Tree<'_>, path: &Pointer) -> Option<NodeId> {
 
 /// The node one token further down, through aliases and merge keys.
 fn step(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Option<NodeId> {
-    child(tree, node, token)
-        .map(|child| child.node)
-        .or_else(|| tree.child(node, token.encoded()))
+    let own = child(tree, node, token).map(|child| child.node);
+    own.or_else(|| tree.child(node, token.encoded()))
 }
 
 /// The path with anchored values in the place of the aliases on it; none without any.

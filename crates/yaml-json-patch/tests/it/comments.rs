@@ -211,6 +211,7 @@ fn a_comment_that_is_written_back_changes_no_byte() {
         "######\n#\n# x\n#\na: |  # b\n  x\n",
         "#!/bin/sh\n# x\na: [1, # y\n  2] # z\n",
         "a: 1  \n",
+        "#\na: 1 #\n",
         "# b\n- a: 1 # c\n",
     ] {
         let mut editor = Editor::new(text).unwrap();
