@@ -115,7 +115,7 @@ impl Pair<'_, '_, '_> {
                     at,
                 )?;
                 let mut found = self.new.items(at);
-                for item in items.iter() {
+                for item in items {
                     self.node(item, found.next().ok_or_else(|| self.fail(at))?)?;
                 }
                 self.expect(found.next().is_none(), at)

@@ -1,5 +1,4 @@
-//! The members and items of a changed collection, so that a patch may change all of them. A member is found by an index. An item
-//! is found by going through pieces of some hundred items.
+//! The members of a changed mapping, so that a patch may change all of them: a member is found by an index.
 
 use super::error::{ErrorKind, SpliceError};
 use super::key::{is_key, name_as_read, name_of};
@@ -340,81 +339,4 @@ fn brings(tree: &Tree<'_>, mapping: NodeId, name: &str) -> bool {
         }
     }
     false
-}
-
-/// The most items that move when one comes or goes.
-pub(super) const PIECE: usize = 512;
-
-/// The items of a sequence, in pieces.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ItemList<T> {
-    pieces: Vec<Vec<T>>,
-    len: usize,
-}
-
-impl<T> ItemList<T> {
-    pub(super) fn new(mut items: Vec<T>) -> Self {
-        let len = items.len();
-        let mut pieces = Vec::with_capacity(len / PIECE + 1);
-        while items.len() > PIECE {
-            pieces.push(items.split_off(items.len() - PIECE));
-        }
-        pieces.push(items);
-        pieces.reverse();
-        Self { pieces, len }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.pieces.iter().flatten()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        let (piece, at) = self.place(at);
-        self.pieces.get_mut(piece)?.get_mut(at)
-    }
-
-    /// Inserts an item; after all others if `at` is their number.
-    pub(super) fn insert(&mut self, at: usize, item: T) {
-        let (index, at) = self.place(at);
-        let Some(piece) = self.pieces.get_mut(index) else {
-            return;
-        };
-        piece.insert(at, item);
-        self.len += 1;
-        if piece.len() > PIECE {
-            let rest = piece.split_off(PIECE / 2);
-            self.pieces.insert(index + 1, rest);
-        }
-    }
-
-    pub(super) fn remove(&mut self, at: usize) -> Option<T> {
-        let (index, at) = self.place(at);
-        let piece = self
-            .pieces
-            .get_mut(index)
-            .filter(|piece| at < piece.len())?;
-        let item = piece.remove(at);
-        self.len -= 1;
-        if piece.is_empty() && self.pieces.len() > 1 {
-            self.pieces.remove(index);
-        }
-        Some(item)
-    }
-
-    /// The piece that holds an item, and its place there. The end of the last piece is a place too.
-    fn place(&self, at: usize) -> (usize, usize) {
-        let mut at = at;
-        let last = self.pieces.len() - 1;
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if at < piece.len() || index == last {
-                return (index, at);
-            }
-            at -= piece.len();
-        }
-        (last, at)
-    }
 }

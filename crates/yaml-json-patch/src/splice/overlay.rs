@@ -1,7 +1,7 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::error::{ErrorKind, SpliceError};
-use super::members::{ItemList, Key, MemberList, PatchedMember};
+use super::members::{Key, MemberList, PatchedMember};
 use super::operation::AnchorPolicy;
 #[cfg(feature = "kubernetes")]
 use super::operation::NullSource;
@@ -9,6 +9,7 @@ use super::reading::{Source, element};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::Token;
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A node as it will be.
@@ -24,10 +25,10 @@ pub(crate) enum Overlay {
         node: NodeId,
         members: MemberList<Overlay>,
     },
-    /// A sequence of the text, something in it changed.
+    /// A sequence of the text, something in it changed. Of many items, each may come or go at the front.
     Seq {
         node: NodeId,
-        items: ItemList<Overlay>,
+        items: VecDeque<Overlay>,
     },
     /// A value of the patch.
     New(Arc<Value>),
@@ -105,7 +106,7 @@ impl Overlay {
             }
             Kind::Sequence => Overlay::Seq {
                 node,
-                items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
+                items: tree.items(node).map(Overlay::Old).collect(),
             },
         };
         // A change here would show at each alias, which no operation has named.

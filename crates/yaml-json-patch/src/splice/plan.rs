@@ -2,11 +2,12 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use super::members::{ItemList, Key, MemberList};
+use super::members::{Key, MemberList};
 use super::overlay::{MemberOverlay, Overlay};
 use super::reading::Source;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -170,13 +171,13 @@ pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    items: &'o ItemList<Overlay>,
+    items: &'o VecDeque<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = items_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
-    for item in items.iter() {
+    for item in items {
         let Some(old) = item.node() else {
             new.push(item);
             continue;
