@@ -7,9 +7,10 @@
 //! New text is put where a removal is the exact inverse of an addition:
 //! - items and members follow the last one, its comment, and the comments that are indented deeper, or were before they were
 //!   commented out at the very left;
-//!   `Operation::InsertBefore` alone puts it in front of a member and of the comment right above it
-//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
-//! - a removal takes whole lines, and no comment of its neighbours
+//!   `Operation::InsertBefore` alone puts it in front of a member and of the comment right above it, below the head of a section
+//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item.
+//!   Only `#- x` stays with the list above a key in its column
+//! - a removal takes whole lines, and no comment of its neighbours; that of an [`Editor`](crate::Editor) takes the element's own
 //! - lines below its key replace a null, and `{}` or `[]` after one blank in a block mapping; elsewhere these are filled in place
 //!
 //! ```text
