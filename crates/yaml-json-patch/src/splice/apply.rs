@@ -293,11 +293,8 @@ impl OperationApplier<'_, '_> {
                     None => None,
                 }
                 .map(|at| at + usize::from(is_behind));
-                let found = match manner {
-                    Manner::Together => members.find(tree, *node, &name)?,
-                    _ => members.find_own(tree, *node, &name)?,
-                };
-                if let Some(member) = found {
+                let may_hide = manner != Manner::Together;
+                if let Some(member) = members.replaced(tree, *node, &name, may_hide)? {
                     return put(tree, manner, &mut member.value, new);
                 }
                 members.insert(place, name.into_owned(), new);

@@ -102,31 +102,25 @@ impl<V: Default> MemberList<V> {
         self.list.get_mut(at)
     }
 
-    pub(super) fn find(
+    /// The member of that name that a new value replaces. Where only a merge key brings one, a new member that may hide it goes after
+    /// the merge key.
+    pub(super) fn replaced(
         &mut self,
         tree: &Tree<'_>,
         node: NodeId,
         name: &str,
+        may_hide: bool,
     ) -> Result<Option<&mut PatchedMember<V>>, SpliceError> {
-        let at = self.position(tree, node, name)?;
-        Ok(at.and_then(|at| self.get_mut(at)))
-    }
-
-    /// The member of that name that a new value replaces. Where only a merge key brings one, a new member goes after the merge key
-    /// and wins.
-    pub(super) fn find_own(
-        &mut self,
-        tree: &Tree<'_>,
-        node: NodeId,
-        name: &str,
-    ) -> Result<Option<&mut PatchedMember<V>>, SpliceError> {
-        match self.position(tree, node, name) {
-            Err(error) if error.kind == ErrorKind::MergeKey => match self.scan(tree, name)? {
-                None => Ok(None),
-                Some(_) => Err(error),
-            },
-            found => Ok(found?.and_then(|at| self.list.get_mut(at))),
-        }
+        let at = match self.position(tree, node, name) {
+            Err(error) if error.kind == ErrorKind::MergeKey && may_hide => {
+                match self.scan(tree, name)? {
+                    None => None,
+                    Some(_) => return Err(error),
+                }
+            }
+            found => found?,
+        };
+        Ok(at.and_then(|at| self.list.get_mut(at)))
     }
 
     /// Inserts a member in front of another one, or after all others.
