@@ -324,16 +324,14 @@ fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked
 /// may read otherwise beside the lines around them. Else values go without their text, and in quotes. A value with tags cannot
 /// go without its text, since that alone has them.
 fn compared(tree: &Tree<'_>, patched: Patched, cache: &Cache) -> Result<Checked, Error> {
+    if let Ok(checked) = written(tree, patched.clone(), Carrying::Text, cache) {
+        return Ok(checked);
+    }
     let carried = patched.overlay.carried();
     let not_carried = |node| Error::from(ErrorKind::Tag.at(tree.outer_start(node)).in_source(tree));
-    if !carried.is_empty() {
-        if let Ok(checked) = written(tree, patched.clone(), Carrying::Text, cache) {
-            return Ok(checked);
-        }
-        let mut nodes = carried.iter().map(|source| source.node);
-        if let Some(node) = nodes.find(|node| own_tags(tree, *node).next().is_some()) {
-            return Err(not_carried(node));
-        }
+    let mut nodes = carried.iter().map(|source| source.node);
+    if let Some(node) = nodes.find(|node| own_tags(tree, *node).next().is_some()) {
+        return Err(not_carried(node));
     }
     let result = match written(tree, patched.clone(), Carrying::Values, cache) {
         Err(Error::Mismatch(_)) => written(tree, patched, Carrying::QuotedValues, cache),

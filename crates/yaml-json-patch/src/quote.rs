@@ -130,6 +130,12 @@ fn is_numeric(bytes: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_hexdigit() || b"_.:+-xXoOtTzZ ".contains(byte))
 }
 
+/// True for a date, also with a time.
+pub(crate) fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    matches!(bytes, [_, _, _, _, b'-', _, _, b'-', _, ..]) && is_numeric(bytes)
+}
+
 /// True for `1.2.3` and `1f`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may have
 /// several points, but no reader's do. Go takes `0_x43_1` for a number, and so nothing with `_` counts.
 fn is_version_or_hash(bytes: &[u8]) -> bool {

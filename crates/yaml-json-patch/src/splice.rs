@@ -11,7 +11,8 @@
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item.
 //!   Only `#- x` stays with the list above a key in its column
 //! - a removal takes whole lines, and no comment of its neighbours; that of an [`Editor`](crate::Editor) takes the element's own
-//! - lines below its key replace a null, and `{}` or `[]` after one blank in a block mapping; elsewhere these are filled in place
+//! - lines below its key replace a null, and `{}` or `[]` after one blank in a block mapping; lines replace a document of `{}` that is
+//!   no JSON; elsewhere these are filled in place
 //!
 //! ```text
 //! a:            add /a/-      a:
@@ -51,17 +52,19 @@ mod null;
 mod operation;
 pub(crate) mod overlay;
 mod plan;
+mod quotes;
 mod reading;
 mod render;
 mod replace;
-mod siblings;
-mod spelling;
+mod style;
+mod words;
 mod writer;
 
 pub use cache::Cache;
 pub use comment::CommentPlace;
 pub(crate) use comment::{Comment, comment_at};
 pub use error::{ErrorKind, FailedOperation, SpliceError};
+pub(crate) use lines::Lines;
 #[cfg(feature = "kubernetes")]
 pub use null::null_source;
 #[cfg(feature = "kubernetes")]

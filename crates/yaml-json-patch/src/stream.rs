@@ -3,7 +3,7 @@
 use crate::documents::{documents, is_prefix};
 use crate::editor::Editor;
 use crate::patch::Error;
-use crate::splice::{ErrorKind, ends_in_open_block_scalar};
+use crate::splice::{ErrorKind, Lines, ends_in_open_block_scalar};
 use serde_json::Value;
 
 /// Several documents in one text, each with an [`Editor`] of its own: offsets and errors are those of the document.
@@ -64,15 +64,19 @@ impl Stream {
             last.set("", value)?;
             return Ok(self);
         }
-        let head = match self.documents.last() {
-            None => "",
-            Some(last) if last.text().ends_with(['\n', '\r']) => "---\n",
-            Some(last) if ends_in_open_block_scalar(&crate::read(last.text())?) => {
-                return Err(ErrorKind::OpenBlockScalar.at(last.text().len()).into());
-            }
-            Some(_) => "\n---\n",
+        let text = self.documents.last().map_or("", Editor::text);
+        let is_open = !text.is_empty() && !text.ends_with(['\n', '\r']);
+        if is_open && ends_in_open_block_scalar(&crate::read(text)?) {
+            return Err(ErrorKind::OpenBlockScalar.at(text.len()).into());
+        }
+        let line_break = Lines { text }.break_before(text.len());
+        let above = if is_open { line_break } else { "" };
+        let head = if text.is_empty() {
+            String::new()
+        } else {
+            [above, "---", line_break].concat()
         };
-        let mut document = Editor::new(head)?;
+        let mut document = Editor::new(&head)?;
         document.set("", value)?;
         self.documents.push(document);
         Ok(self)

@@ -17,23 +17,28 @@ pub(super) enum BlankLine {
 }
 
 impl Writer<'_, '_> {
-    /// True if two elements or more stay, each parted from the next by a blank line.
-    pub(super) fn are_parted(&self, plan: &SplicePlan<'_>) -> bool {
-        let kept: Vec<&Element> = plan
-            .steps
-            .iter()
-            .filter_map(plan::kept)
+    /// True if a new last element is parted from those that stay. In most files sections are parted, and short lines are not: the nearest
+    /// pair decides, and behind a short line the pair before, too.
+    pub(super) fn is_parted(&self, plan: &SplicePlan<'_>, column: usize) -> bool {
+        let kept = plan.steps.iter().rev().filter_map(plan::kept);
+        let last: Vec<&Element> = kept
             .filter_map(|at| plan.elements.get(at))
+            .take(3)
             .collect();
-        kept.len() > 1
-            && kept
-                .windows(2)
-                .all(|pair| self.has_blank_line(pair[0].end..pair[1].start))
+        let is_section = |last: &&Element| self.lines.line_end(last.start) < last.end;
+        let pairs = if last.first().is_some_and(is_section) {
+            1
+        } else {
+            2
+        };
+        let is_parted = |pair: &[&Element]| self.has_blank_line(pair[1].end..pair[0].start, column);
+        last.len() > 1 && last.windows(2).take(pairs).all(is_parted)
     }
 
-    /// True if a blank line is below content that ends at the beginning of the range.
-    fn has_blank_line(&self, between: Range<usize>) -> bool {
-        let Ok(below) = self.lines.below(between.start) else {
+    /// True if a blank line is below an element of the column, and below its comments, that ends at the beginning of the range.
+    pub(super) fn has_blank_line(&self, between: Range<usize>, column: usize) -> bool {
+        let below = self.lines.below(between.start);
+        let Ok(below) = below.and_then(|below| self.lines.below_comments(below, column)) else {
             return false;
         };
         self.lines
@@ -49,11 +54,15 @@ impl Writer<'_, '_> {
         shape: BlockStyle,
         is_last: bool,
     ) -> BlankLine {
-        let is_blank = self.lines.next_line_with_content(place) > self.lines.line_end(place);
+        let is_parted = if is_last {
+            shape.parted
+        } else {
+            self.lines.next_line_with_content(place) > self.lines.line_end(place)
+        };
         let is_text = block_scalar_before(self.tree, place).is_some_and(|before| {
             block_scalar::header(self.lines.text, before.start as usize).chomping == Chomping::Keep
         });
-        if shape.parted && (is_last || is_blank) && !is_text {
+        if is_parted && !is_text {
             BlankLine::Above
         } else {
             BlankLine::None

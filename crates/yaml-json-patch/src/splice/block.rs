@@ -8,10 +8,10 @@ use super::error::{ErrorKind, SpliceError};
 use super::layout::{self, BlockStyle, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
-use super::spelling::Siblings;
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
+use serde_json::Value;
 use std::ops::Range;
 
 impl Writer<'_, '_> {
@@ -33,15 +33,16 @@ impl Writer<'_, '_> {
         if plan.leaves_nothing() {
             return self.empty(node, plan, slot);
         }
+        let column = self.lines.column(first.start)?;
         let shape = BlockStyle {
             kind: self.tree.kind(node),
-            siblings: Some(Siblings { node, except: None }),
-            column: self.lines.column(first.start)?,
-            gap: layout::gap(self.tree, &self.lines, node),
-            parted: self.are_parted(plan),
+            node: Some(node),
+            goes: None,
+            column,
+            gap: layout::gap(self.tree, node),
+            parted: self.is_parted(plan, column),
         };
         let replaces_one = plan.replaces_one();
-        let siblings = shape.siblings.filter(|_| replaces_one);
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
@@ -51,7 +52,8 @@ impl Writer<'_, '_> {
                 }
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => {
-                    let shape = BlockStyle { siblings, ..shape };
+                    let node = shape.node.filter(|_| replaces_one);
+                    let shape = BlockStyle { node, ..shape };
                     self.replace(shape, plan.elements.get(index), overlay)?
                 }
                 SpliceStep::Remove(index) => self.remove(shape, plan, index)?,
@@ -158,7 +160,10 @@ impl Writer<'_, '_> {
                 (Kind::Sequence, _) | (_, None) => above,
                 _ => line,
             };
-            let is_parted = shape.parted && place == above;
+            let second = plan.elements.get(1);
+            let is_parted = second
+                .is_some_and(|second| self.has_blank_line(first.end..second.start, shape.column))
+                && place == above;
             let blank = if is_parted {
                 BlankLine::Below
             } else {
@@ -239,16 +244,11 @@ impl Writer<'_, '_> {
         {
             return block.carried(&place, &text);
         }
-        let spelled = self.as_siblings(shape.siblings, new);
-        if spelled.is_needed() {
-            let content = spelled.content(self.content(new));
-            return match new.name {
-                Some(name) => block.member(shape.column, spelled.name(name), content),
-                None => block.item(shape.column, shape.gap, content),
-            };
-        }
+        let styled = self.styled(shape, new);
+        let content = styled.content(self.content(new));
+        let shared = new.shared.filter(|_| !styled.is_needed());
         let layout = block.placement(shape.column, shape.gap);
-        if let Some(value) = new.shared
+        if let Some(value) = shared
             && let Some(text) = self.cache.text(new.name, value, &layout)
         {
             block.paste(&text);
@@ -256,10 +256,10 @@ impl Writer<'_, '_> {
         }
         let start = block.text.len();
         match new.name {
-            Some(name) => block.member(shape.column, Name::New(name), self.content(new))?,
-            None => block.item(shape.column, shape.gap, self.content(new))?,
+            Some(name) => block.member(shape.column, styled.name(name), content)?,
+            None => block.item(shape.column, shape.gap, content)?,
         }
-        if let Some(value) = new.shared {
+        if let Some(value) = shared {
             self.cache
                 .remember_text(new.name, value, layout, &block.text[start..]);
         }
@@ -277,7 +277,7 @@ impl Writer<'_, '_> {
             return Ok(());
         };
         let start = self.tree.outer_start(key);
-        let text = match self.in_style_of(key, name) {
+        let text = match self.in_quotes_of(key, name) {
             Some(text) => text,
             None => Name::New(name).text(place, start)?,
         };
@@ -424,38 +424,55 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again.
+    /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again. So does a document
+    /// of `{}`, unless it may be JSON.
     pub(super) fn open_into_lines(
         &mut self,
         node: NodeId,
         plan: &SplicePlan<'_>,
         slot: Slot,
     ) -> Result<bool, SpliceError> {
-        let (Slot::Behind(mark), [.., around, own]) = (slot, &*self.path) else {
+        let (kind, layout, end) = (
+            self.tree.kind(node),
+            self.layout(),
+            self.tree.span(node).end,
+        );
+        let Ok(below) = self.lines.below(end) else {
             return Ok(false);
         };
-        let is_in_lines = self.tree.kind(around.node) == Kind::Mapping
-            && self.tree.style(around.node) == Style::Block;
-        let end = self.tree.span(node).end;
-        if !is_in_lines || !matches!(self.lines.slice(mark, end), " {}" | " []") {
-            return Ok(false);
-        }
-        let key = own
-            .key
-            .and_then(|key| self.lines.column(self.tree.outer_start(key)).ok());
-        let (Some(key), Ok(below)) = (key, self.lines.below(end)) else {
+        let is_in_lines = |around: NodeId| {
+            self.tree.kind(around) == Kind::Mapping && self.tree.style(around) == Style::Block
+        };
+        let start = self.lines.start(end);
+        let place = match (slot, &*self.path) {
+            (Slot::Behind(mark), [.., around, own])
+                if is_in_lines(around.node)
+                    && matches!(self.lines.slice(mark, end), " {}" | " []") =>
+            {
+                let key = own
+                    .key
+                    .map(|key| self.lines.column(self.tree.outer_start(key)));
+                key.and_then(Result::ok)
+                    .map(|key| (key + layout.below_key(kind), mark..end))
+            }
+            (Slot::Root, _) => (self.lines.slice(start, below).trim_end() == "{}"
+                && serde_json::from_str::<Value>(self.lines.text).is_err())
+            .then_some((0, start..below)),
+            _ => None,
+        };
+        let Some((column, gone)) = place else {
             return Ok(false);
         };
-        let (kind, layout) = (self.tree.kind(node), self.layout());
         let shape = BlockStyle {
             kind,
-            siblings: None,
-            column: key + layout.below_key(kind),
+            node: None,
+            goes: None,
+            column,
             gap: layout.dash_gap,
             parted: false,
         };
         let text = self.lines_of(shape, &plan.insertions_from(0), NewLines::before(below))?;
-        self.out.delete(mark..end);
+        self.out.delete(gone);
         self.out.insert(below, text);
         Ok(true)
     }

@@ -1,14 +1,11 @@
 //! The style of a collection in brackets, as it and those around it show it.
 
 use super::layout::Example;
-use super::lines::Lines;
 use super::plan::Element;
 use super::render::{Brackets, OwnLines};
-use super::spelling::{Quotes, Siblings, Spelling};
 use super::writer::Writer;
 use crate::quote::Context;
-use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{ScalarValue, scalar_value};
+use crate::tree::{Kind, NodeId, Style};
 use std::cell::OnceCell;
 
 /// A collection whose lines are measured.
@@ -16,8 +13,8 @@ struct Collection<'e> {
     node: NodeId,
     /// Those that show the lines.
     elements: &'e [Element],
-    /// The way in which it opens over several lines.
-    place: Context,
+    /// It opens over several lines as JSON does.
+    is_json: bool,
     new_lists_cuddled: bool,
 }
 
@@ -30,37 +27,29 @@ impl<'t> Writer<'_, 't> {
         elements: &[Element],
         except: Option<NodeId>,
     ) -> Brackets {
-        let around: Vec<NodeId> = self
-            .path
-            .iter()
-            .rev()
-            .map(|level| level.node)
-            .skip_while(|id| *id == node)
-            .take_while(|id| self.tree.style(*id) == Style::Flow)
+        let tree = self.tree;
+        let around = self.path.iter().rev().map(|level| level.node);
+        let is_flow = |id: &NodeId| tree.style(*id) == Style::Flow;
+        let chain: Vec<NodeId> = std::iter::once(node)
+            .chain(around.skip_while(|id| *id == node).take_while(is_flow))
             .collect();
-        let own = [node];
-        let chain = || own.iter().chain(&around).copied();
-        let has_commas = self.has_trailing_commas(except).unwrap_or(false);
-        let (tree, known) = (self.tree, &mut self.examples.brackets);
-        let mut quoting_of =
-            |id: &NodeId| *known.entry(*id).or_insert_with(|| quoting(tree, *id, None));
+        let styles: Vec<_> = chain
+            .iter()
+            .map(|id| self.element_style(*id, except.filter(|_| *id == node)))
+            .collect();
+        let has_commas = self.has_trailing_commas(except);
         // In KYAML, only keys that need quotes have them.
-        let shown = around
-            .last()
-            .filter(|_| has_commas)
-            .and_then(&mut quoting_of)
-            .or_else(|| quoting(tree, node, except))
-            .or_else(|| around.iter().find_map(quoting_of));
+        let outermost = styles.last().filter(|_| has_commas);
+        let shown = outermost
+            .into_iter()
+            .chain(&styles)
+            .find_map(|style| style.place(tree));
         let place = shown.unwrap_or(match self.path.first() {
             Some(root) if tree.style(root.node) == Style::Block => Context::Flow,
             _ => Context::Json,
         });
-        let tight_colon = chain()
-            .find_map(|id| self.is_colon_tight(id))
-            .unwrap_or(false);
-        let tight_comma = chain()
-            .find_map(|id| self.is_comma_tight(id))
-            .unwrap_or(tight_colon);
+        let colon = chain.iter().find_map(|id| self.colon(*id)).unwrap_or(": ");
+        let comma = chain.iter().find_map(|id| self.comma(*id));
         let others: Vec<Element> = elements
             .iter()
             .filter(|own| Some(own.value) != except)
@@ -70,80 +59,89 @@ impl<'t> Writer<'_, 't> {
         // The brackets of an element that is replaced alone are those around it.
         let is_alone = except.is_some() && others.is_empty();
         let padded = || {
-            neighbour
-                .into_iter()
-                .chain(chain().skip(usize::from(is_alone)))
+            let chain = chain.iter().skip(usize::from(is_alone));
+            neighbour.iter().chain(chain)
         };
-        let pad = |kind| padded().find_map(|id| self.pad(id, kind)).unwrap_or("");
+        let pad = |kind| padded().find_map(|id| self.pad(*id, kind)).unwrap_or("");
         let pads = [pad(Kind::Sequence), pad(Kind::Mapping)];
-        let quotes = self.quotes_in_brackets(own.into_iter().chain(neighbour), &around, except);
+        let beside = neighbour.map(|node| self.element_style(node, None));
+        let (own, around) = styles.split_at(1);
+        // Those of the first collection that has some.
+        let quotes = own
+            .iter()
+            .chain(&beside)
+            .chain(around)
+            .map(|style| style.values)
+            .find(|quotes| quotes.are_shown())
+            .unwrap_or_default();
         let new_lists_cuddled = self.shows_cuddled_lists(except).unwrap_or(has_commas);
         // KYAML opens brackets as JSON does, and all its strings have quotes.
-        let open = if has_commas { Context::Json } else { place };
+        let is_json = has_commas || place == Context::Json;
         // Of an element that is replaced alone, only the place counts.
         let shown = if others.is_empty() { elements } else { &others };
         let lines = self.lines_in_brackets(&Collection {
             node,
             elements: shown,
-            place: open,
+            is_json,
             new_lists_cuddled,
         });
         let is_kyaml = has_commas && lines.is_some();
         Brackets {
             place,
             pads,
-            quotes: if is_kyaml {
-                quotes.everywhere()
-            } else {
-                quotes
-            },
-            comma: if tight_comma { "," } else { ", " },
-            colon: if tight_colon && place == Context::Json {
-                ":"
-            } else {
-                ": "
-            },
+            quotes: quotes.everywhere(is_kyaml),
+            comma: comma.unwrap_or(if colon == ":" { "," } else { ", " }),
+            colon: if place == Context::Json { colon } else { ": " },
             trailing_comma: if is_kyaml { "," } else { "" },
             new_lists_cuddled,
             lines,
         }
     }
 
-    /// The quotes of the first collection that has some.
-    fn quotes_in_brackets(
-        &mut self,
-        own: impl Iterator<Item = NodeId>,
-        around: &[NodeId],
-        except: Option<NodeId>,
-    ) -> Quotes {
-        let (tree, known) = (self.tree, &mut self.examples.spellings);
-        let own = own.map(|node| Quotes::of_values(tree, Siblings { node, except }));
-        let further = around.iter().map(|&node| {
-            let spelling = || Spelling::of(tree, Siblings { node, except: None });
-            known.entry(node).or_insert_with(spelling).values
-        });
-        own.chain(further)
-            .find(|quotes| quotes.are_shown())
-            .unwrap_or_default()
+    fn all_in_brackets(&self) -> impl Iterator<Item = NodeId> {
+        let nodes = self.tree.nodes();
+        nodes.filter(|node| self.tree.style(*node) == Style::Flow)
     }
 
     /// True if a comma is behind the last element of the first collection over several lines.
-    fn has_trailing_commas(&self, except: Option<NodeId>) -> Option<bool> {
-        let (tree, known) = (self.tree, &self.examples.trailing_comma);
-        let is_shown = |node| ends_in_comma(tree, &self.lines, node);
-        first_shown(tree, known, except, || in_brackets(tree), is_shown)
+    fn has_trailing_commas(&self, goes: Option<NodeId>) -> bool {
+        let shows = |node| self.ends_in_comma(node);
+        let known = &self.examples.trailing_comma;
+        self.first_shown(known, goes, || self.all_in_brackets(), shows)
+            .unwrap_or(false)
     }
 
     /// True if the first list of collections over several lines begins with `[{` or `[[`.
-    fn shows_cuddled_lists(&self, except: Option<NodeId>) -> Option<bool> {
-        let (tree, lines) = (self.tree, &self.lines);
-        let items = || in_brackets(tree).flat_map(|list| tree.items(list));
-        first_shown(tree, &self.examples.cuddled_list, except, items, |item| {
-            let cuddled = lines.indentation(tree.outer_start(item)).is_none();
-            (tree.style(item) == Style::Flow
-                && (!cuddled || is_deep(tree, lines, item) == Some(true)))
-            .then_some(cuddled)
-        })
+    fn shows_cuddled_lists(&self, goes: Option<NodeId>) -> Option<bool> {
+        let tree = self.tree;
+        let items = || self.all_in_brackets().flat_map(|list| tree.items(list));
+        let is_cuddled = |item| {
+            let cuddled = self.lines.indentation(tree.outer_start(item)).is_none();
+            let is_shown = !cuddled || self.is_deep(item) == Some(true);
+            (tree.style(item) == Style::Flow && is_shown).then_some(cuddled)
+        };
+        self.first_shown(&self.examples.cuddled_list, goes, items, is_cuddled)
+    }
+
+    /// The style of the first node that shows it, outside of a value that goes.
+    fn first_shown<I: Iterator<Item = NodeId>>(
+        &self,
+        known: &OnceCell<Option<Example>>,
+        goes: Option<NodeId>,
+        nodes: impl Fn() -> I,
+        shows: impl Fn(NodeId) -> Option<bool>,
+    ) -> Option<bool> {
+        let example = |node| shows(node).map(|shown| Example { node, shown });
+        let first = (*known.get_or_init(|| nodes().find_map(example)))?;
+        let goes = |node| {
+            let start = self.tree.span(node).start;
+            goes.is_some_and(|goes| self.tree.span(goes).contains(&start))
+        };
+        if goes(first.node) {
+            nodes().filter(|node| !goes(*node)).find_map(shows)
+        } else {
+            Some(first.shown)
+        }
     }
 
     /// The white space inside of the brackets of a collection of that kind.
@@ -155,19 +153,22 @@ impl<'t> Writer<'_, 't> {
             .then_some(if inside.starts_with(' ') { " " } else { "" })
     }
 
-    fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
+    /// `: ` or `:`
+    fn colon(&self, node: NodeId) -> Option<&'static str> {
         let (key, value) = self.tree.entries(node).next()?;
         let colon = self.lines.next_content(self.tree.span(key).end);
         let start = self.tree.outer_start(value);
-        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end)
-            .then_some(start == colon + 1)
+        let is_shown = self.lines.is_at(colon, b':') && start < self.tree.span(value).end;
+        is_shown.then_some(if start == colon + 1 { ":" } else { ": " })
     }
 
-    fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
+    /// `, ` or `,`
+    fn comma(&self, node: NodeId) -> Option<&'static str> {
         let first = self.tree.values(node).next()?;
         let next = self.tree.next(first)?;
         let comma = self.lines.next_content(self.tree.span(first).end);
-        Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
+        let is_tight = self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1;
+        Some(if is_tight { "," } else { ", " })
     }
 
     /// The lines of the elements; none if they are on one line.
@@ -177,7 +178,7 @@ impl<'t> Writer<'_, 't> {
             .or_else(|| self.lines_of_cuddled_list(of.elements))
             .or_else(|| self.lines_of_empty(of))?;
         // A tab cannot be below a word without quotes and comma.
-        let deep = lines.deep && (of.place == Context::Json || !lines.has_tabs());
+        let deep = lines.deep && (of.is_json || !lines.has_tabs());
         (deep || !lines.in_cuddled_list).then_some(OwnLines { deep, ..lines })
     }
 
@@ -192,7 +193,7 @@ impl<'t> Writer<'_, 't> {
             .elements
             .iter()
             .rev()
-            .find_map(|own| is_over_lines(self.tree, &self.lines, own.value));
+            .find_map(|own| self.is_over_lines(own.value));
         Some(OwnLines {
             prefix: prefix.to_owned(),
             step: step(
@@ -200,14 +201,14 @@ impl<'t> Writer<'_, 't> {
                 self.indentation_of_line(self.tree.span(of.node).start),
             ),
             line_break: self.lines.break_before(self.lines.start(last.start)),
-            deep: deep.unwrap_or(of.place == Context::Json),
+            deep: deep.unwrap_or(of.is_json),
             in_cuddled_list: false,
         })
     }
 
     /// The lines of a list that is written as `[{`, from the last of its items that shows them.
     fn lines_of_cuddled_list(&self, elements: &[Element]) -> Option<OwnLines> {
-        let is_shown = |item: &&Element| is_deep(self.tree, &self.lines, item.value) == Some(true);
+        let is_shown = |item: &&Element| self.is_deep(item.value) == Some(true);
         let last = elements.iter().rfind(is_shown)?;
         let member = self
             .tree
@@ -226,11 +227,13 @@ impl<'t> Writer<'_, 't> {
     fn lines_of_empty(&self, of: &Collection<'_>) -> Option<OwnLines> {
         let span = self.tree.span(of.node);
         let is_empty = |item: &Element| {
-            let is_alone = span.start + 1 == item.start && item.end + 1 == span.end;
-            is_alone && is_empty(self.tree, item.value)
+            span.start + 1 == item.start
+                && item.end + 1 == span.end
+                && self.tree.style(item.value) == Style::Flow
+                && self.tree.children(item.value).next().is_none()
         };
         let is_cuddled = of.new_lists_cuddled && of.elements.last().is_some_and(is_empty);
-        if of.place != Context::Json || !(span.len() == 2 || is_cuddled) {
+        if !of.is_json || !(span.len() == 2 || is_cuddled) {
             return None;
         }
         let [.., around, own] = &*self.path else {
@@ -258,58 +261,29 @@ impl<'t> Writer<'_, 't> {
         let start = self.lines.start(at);
         self.lines.slice(start, self.lines.skip_blanks(start))
     }
-}
 
-/// True if the elements of a collection in brackets begin on lines of their own.
-fn is_deep(tree: &Tree<'_>, lines: &Lines<'_>, value: NodeId) -> Option<bool> {
-    let first = tree.children(value).next()?;
-    let start = tree.outer_start(first);
-    (tree.style(value) == Style::Flow).then(|| lines.indentation(start).is_some())
-}
-
-/// True for a collection in brackets with a line for each element, also as `[{`.
-fn is_over_lines(tree: &Tree<'_>, lines: &Lines<'_>, value: NodeId) -> Option<bool> {
-    let is_cuddled = |item| is_deep(tree, lines, item) == Some(true);
-    Some(is_deep(tree, lines, value)? || tree.items(value).next().is_some_and(is_cuddled))
-}
-
-/// True for `{}` and `[]`.
-fn is_empty(tree: &Tree<'_>, value: NodeId) -> bool {
-    tree.style(value) == Style::Flow && tree.children(value).next().is_none()
-}
-
-fn in_brackets(tree: &Tree<'_>) -> impl Iterator<Item = NodeId> {
-    tree.nodes().filter(|node| tree.style(*node) == Style::Flow)
-}
-
-/// The style of the first node that shows it, outside of `except`.
-fn first_shown<I: Iterator<Item = NodeId>>(
-    tree: &Tree<'_>,
-    known: &OnceCell<Option<Example>>,
-    except: Option<NodeId>,
-    nodes: impl Fn() -> I,
-    shows: impl Fn(NodeId) -> Option<bool>,
-) -> Option<bool> {
-    let example = |node| shows(node).map(|shown| Example { node, shown });
-    let first = (*known.get_or_init(|| nodes().find_map(example)))?;
-    let goes = |node| {
-        let start = tree.span(node).start;
-        except.is_some_and(|except| tree.span(except).contains(&start))
-    };
-    if goes(first.node) {
-        nodes().filter(|node| !goes(*node)).find_map(shows)
-    } else {
-        Some(first.shown)
+    /// True if the elements of a collection in brackets begin on lines of their own.
+    fn is_deep(&self, value: NodeId) -> Option<bool> {
+        let first = self.tree.children(value).next()?;
+        let start = self.tree.outer_start(first);
+        (self.tree.style(value) == Style::Flow).then(|| self.lines.indentation(start).is_some())
     }
-}
 
-/// True if a comma is behind the last element of a collection over several lines.
-fn ends_in_comma(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Option<bool> {
-    if !is_deep(tree, lines, node)? {
-        return None;
+    /// True for a collection in brackets with a line for each element, also as `[{`.
+    fn is_over_lines(&self, value: NodeId) -> Option<bool> {
+        let is_cuddled = |item| self.is_deep(item) == Some(true);
+        Some(self.is_deep(value)? || self.tree.items(value).next().is_some_and(is_cuddled))
     }
-    let last = tree.children(node).last()?;
-    Some(lines.is_at(lines.next_content(tree.span(last).end), b','))
+
+    /// True if a comma is behind the last element of a collection over several lines.
+    fn ends_in_comma(&self, node: NodeId) -> Option<bool> {
+        if !self.is_deep(node)? {
+            return None;
+        }
+        let last = self.tree.children(node).last()?;
+        let comma = self.lines.next_content(self.tree.span(last).end);
+        Some(self.lines.is_at(comma, b','))
+    }
 }
 
 /// The white space that an indentation has beyond that of the brackets around it.
@@ -317,24 +291,5 @@ fn step(indentation: &str, around: &str) -> String {
     match indentation.strip_prefix(around) {
         Some("") | None => "  ".to_owned(),
         Some(step) => step.to_owned(),
-    }
-}
-
-/// JSON or YAML, as a string shows it.
-fn quoting(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<Context> {
-    let quoted = |id: NodeId| match tree.style(id) {
-        Style::DoubleQuoted => Some(Context::Json),
-        Style::SingleQuoted => Some(Context::Flow),
-        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => {
-            Some(Context::Flow)
-        }
-        _ => None,
-    };
-    match tree.kind(node) {
-        Kind::Mapping => tree.entries(node).find_map(|(key, _)| quoted(key)),
-        _ => tree
-            .items(node)
-            .filter(|item| Some(*item) != except)
-            .find_map(quoted),
     }
 }

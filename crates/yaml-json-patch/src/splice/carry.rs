@@ -22,7 +22,7 @@ impl Writer<'_, '_> {
             {
                 Content::Node(self.tree, source.node)
             }
-            _ => Content::Value(new.value),
+            _ => Content::Value(new.value, None),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::key::name_of;
+use super::quotes::Alike;
 use crate::json::{is_merge_key, to_json};
 use crate::quote::{Context, quote};
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -12,10 +13,11 @@ use std::borrow::Cow;
 /// YAML's bound on keys that are written without `? `.
 const MAX_KEY_CHARS: usize = 1024;
 
-/// The form in which values are moved and copied.
+/// The form in which values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carrying {
-    /// As their text, where it can stand at the new place.
+    /// As people would: a value that is moved or copied as its text, where it can stand at the new place; strings in the quotes of
+    /// those that are alike; of a string over several lines only the words that change.
     Text,
     /// As JSON has them.
     Values,
@@ -26,7 +28,8 @@ pub(crate) enum Carrying {
 /// A new value.
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'v> {
-    Value(&'v Value),
+    /// With the values that it is alike, if they show its quotes.
+    Value(&'v Value, Option<&'v Alike<'v>>),
     /// A scalar, or a collection in brackets, as it is to be written.
     Written(&'v str),
     /// A node, whose keys and scalars keep their spelling.
@@ -53,15 +56,18 @@ pub(crate) enum Name<'v> {
 impl<'v> Content<'v> {
     pub(crate) fn parts(self) -> Parts<'v> {
         match self {
-            Content::Value(Value::Array(items)) => {
-                Parts::Items(items.iter().map(Content::Value).collect())
+            Content::Value(Value::Array(items), alike) => {
+                let item = |item| Content::Value(item, alike);
+                Parts::Items(items.iter().map(item).collect())
             }
-            Content::Value(Value::Object(members)) => {
-                let member =
-                    |(name, value): (&'v String, _)| (Name::New(name), Content::Value(value));
+            Content::Value(Value::Object(members), alike) => {
+                let member = |(name, value): (&'v String, _)| {
+                    let alike = alike.and_then(|alike| alike.member(name));
+                    (Name::New(name), Content::Value(value, alike))
+                };
                 Parts::Members(members.iter().map(member).collect())
             }
-            Content::Value(_) | Content::Written(_) => Parts::Scalar,
+            Content::Value(..) | Content::Written(_) => Parts::Scalar,
             Content::Node(tree, node) => {
                 let node = tree.alias_target(node);
                 match tree.kind(node) {
@@ -83,15 +89,20 @@ impl<'v> Content<'v> {
     /// The tag of a collection.
     pub(crate) fn tag(self) -> Option<&'v str> {
         match self {
-            Content::Value(_) | Content::Written(_) => None,
             Content::Node(tree, node) => tree.tag(tree.alias_target(node)),
+            _ => None,
         }
+    }
+
+    /// True if a list that is alike is in lines.
+    pub(super) fn is_in_lines(self) -> bool {
+        matches!(self, Content::Value(_, Some(alike)) if alike.in_lines)
     }
 
     /// The characters of a string; none for other values.
     pub(crate) fn string(self) -> Option<Cow<'v, str>> {
         match self {
-            Content::Value(value) => value.as_str().map(Cow::Borrowed),
+            Content::Value(value, _) => value.as_str().map(Cow::Borrowed),
             Content::Written(_) => None,
             Content::Node(tree, node) => match scalar_value(tree, tree.alias_target(node)) {
                 Ok(ScalarValue::Str(text)) => Some(text),
@@ -103,16 +114,18 @@ impl<'v> Content<'v> {
     /// The text of a scalar; none for a collection.
     pub(crate) fn scalar(self, place: Context) -> Option<String> {
         match self {
-            Content::Value(Value::String(text)) => Some(quote(text, place).into_owned()),
-            Content::Value(Value::Array(_) | Value::Object(_)) => None,
-            Content::Value(Value::Number(value)) => Some(number(value)),
-            Content::Value(value) => Some(value.to_string()),
+            Content::Value(Value::String(text), alike) => alike
+                .and_then(|alike| alike.strings.write(text, place))
+                .or_else(|| Some(quote(text, place).into_owned())),
+            Content::Value(Value::Array(_) | Value::Object(_), _) => None,
+            Content::Value(Value::Number(value), _) => Some(number(value)),
+            Content::Value(value, _) => Some(value.to_string()),
             Content::Written(text) => Some(text.to_owned()),
             Content::Node(tree, node) => {
                 let node = tree.alias_target(node);
                 spelling(tree, node, place).or_else(|| {
                     let value = to_json(tree, node).ok()?;
-                    Content::Value(&value).scalar(place)
+                    Content::Value(&value, None).scalar(place)
                 })
             }
         }

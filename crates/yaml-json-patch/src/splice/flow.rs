@@ -309,11 +309,10 @@ impl<'t> Writer<'_, 't> {
             return self.restore_in_brackets(element, source);
         }
         let new = plan::new(None, new);
-        let in_old_style = new
-            .value
-            .as_str()
-            .and_then(|text| self.in_style_of(element.value, text));
-        let text = match in_old_style {
+        if self.replace_words(element.value, new.value).is_some() {
+            return Ok(());
+        }
+        let text = match self.in_style_of(element.value, new.value) {
             Some(text) => text,
             None => self
                 .beside(brackets, element)
@@ -368,7 +367,9 @@ impl<'t> Writer<'_, 't> {
             .as_ref()
             .filter(|_| elements.first().is_some_and(has_lines))
             .map(OwnLines::outer);
-        brackets.behind(outer).value(Content::Value(value), 0, at)
+        brackets
+            .behind(outer)
+            .value(Content::Value(value, None), 0, at)
     }
 
     fn tail(&self, end: usize) -> Tail {

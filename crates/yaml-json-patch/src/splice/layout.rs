@@ -1,11 +1,12 @@
 //! The layout of the surroundings, measured at the place of new text.
 
 use super::lines::Lines;
-use super::spelling::{Siblings, Spelling};
-use crate::quote::Context;
+use super::quotes::Alike;
+use super::style::ElementStyle;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The layout of new block collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,13 +35,15 @@ impl Layout {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockStyle {
     pub(crate) kind: Kind,
-    /// The elements beside a new one; none in a new collection.
-    pub(crate) siblings: Option<Siblings>,
+    /// The collection; none if it is new.
+    pub(crate) node: Option<NodeId>,
+    /// A value that goes, and whose style does not count.
+    pub(crate) goes: Option<NodeId>,
     /// The column of its keys or dashes.
     pub(crate) column: usize,
     /// The number of blanks after its dashes.
     pub(crate) gap: usize,
-    /// Blank lines part its elements.
+    /// A blank line parts a new last element from the others.
     pub(crate) parted: bool,
 }
 
@@ -54,13 +57,8 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    pub(crate) fn new(
-        tree: &Tree<'_>,
-        lines: &Lines<'_>,
-        node: NodeId,
-        key: Option<NodeId>,
-    ) -> Self {
-        let indent = key.and_then(|key| mapping(tree, lines, Some(key), node));
+    pub(crate) fn new(tree: &Tree<'_>, node: NodeId, key: Option<NodeId>) -> Self {
+        let indent = key.and_then(|key| mapping(tree, Some(key), node));
         Self { node, key, indent }
     }
 }
@@ -74,20 +72,19 @@ pub(super) struct Example {
 
 /// Layouts found below a collection, remembered so that many edits in it search it once.
 #[derive(Debug, Default)]
-pub(crate) struct Examples {
+pub(crate) struct Examples<'t> {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
     indents: BTreeMap<NodeId, Option<usize>>,
     bracketed_lists: BTreeMap<NodeId, bool>,
-    pub(super) spellings: BTreeMap<NodeId, Spelling>,
-    /// The quoting of strings in brackets; none where no string shows it.
-    pub(super) brackets: BTreeMap<NodeId, Option<Context>>,
+    pub(super) elements: BTreeMap<NodeId, ElementStyle>,
+    pub(super) alike: BTreeMap<NodeId, Rc<Alike<'t>>>,
     /// The first collection that shows whether a comma is behind the last element.
     pub(super) trailing_comma: OnceCell<Option<Example>>,
     /// The first item that shows whether lists are written as `[{`.
     pub(super) cuddled_list: OnceCell<Option<Example>>,
 }
 
-impl Examples {
+impl Examples<'_> {
     /// Measures for a place inside the last of `path`, the collections from the root down.
     ///
     /// - Mappings: as most of those on the path are indented; of two that are equal in number, the inner.
@@ -97,9 +94,8 @@ impl Examples {
     ///
     /// Without any example: 2, 1 and 2. In an empty document: brackets.
     pub(crate) fn measure(&mut self, tree: &Tree<'_>, path: &[Level]) -> Layout {
-        let lines = Lines { text: tree.text() };
-        let list = |key, value| sequence(tree, &lines, key, value);
-        let step = |key, value| mapping(tree, &lines, key, value);
+        let list = |key, value| sequence(tree, key, value);
+        let step = |key, value| mapping(tree, key, value);
         let steps = path
             .iter()
             .enumerate()
@@ -180,31 +176,20 @@ fn beside<T: Copy + Ord>(
     most(members.filter_map(|(key, value)| Some((weight(value), probe(Some(key), value)?))))
 }
 
-fn sequence(
-    tree: &Tree<'_>,
-    lines: &Lines<'_>,
-    key: Option<NodeId>,
-    value: NodeId,
-) -> Option<(usize, usize)> {
-    if tree.kind(value) != Kind::Sequence || tree.style(value) != Style::Block {
-        return None;
-    }
-    Some((offset(tree, lines, key, value)?, gap(tree, lines, value)))
+fn sequence(tree: &Tree<'_>, key: Option<NodeId>, value: NodeId) -> Option<(usize, usize)> {
+    Some((offset(tree, Kind::Sequence, key, value)?, gap(tree, value)))
 }
 
-fn mapping(
-    tree: &Tree<'_>,
-    lines: &Lines<'_>,
-    key: Option<NodeId>,
-    value: NodeId,
-) -> Option<usize> {
-    if tree.kind(value) != Kind::Mapping || tree.style(value) != Style::Block {
-        return None;
-    }
-    offset(tree, lines, key, value).filter(|step| *step > 0)
+fn mapping(tree: &Tree<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+    offset(tree, Kind::Mapping, key, value).filter(|step| *step > 0)
 }
 
-fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+/// Columns from a key to a block collection of that kind below it.
+fn offset(tree: &Tree<'_>, kind: Kind, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+    if tree.kind(value) != kind || tree.style(value) != Style::Block {
+        return None;
+    }
+    let lines = Lines { text: tree.text() };
     let indentation = lines.indentation(first(tree, value))?;
     let key = key
         .map_or(Ok(0), |key| lines.column(tree.outer_start(key)))
@@ -214,16 +199,14 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId
 
 /// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
 fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
-    let mut closed = 0;
-    tree.nodes_in(node).any(|node| {
-        let span = tree.span(node);
-        if tree.style(node) != Style::Flow || span.start < closed {
-            return false;
-        }
-        closed = span.end;
-        let mut items = tree.items(node).map(|item| tree.kind(item)).peekable();
-        items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)
-    })
+    tree.nodes_in(node)
+        .filter(|node| tree.style(*node) == Style::Block)
+        .flat_map(|node| tree.values(node))
+        .filter(|value| tree.style(*value) == Style::Flow)
+        .any(|list| {
+            let mut items = tree.items(list).map(|item| tree.kind(item)).peekable();
+            items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)
+        })
 }
 
 /// The beginning of the first key (its anchor and tag included) or dash of a block collection.
@@ -233,19 +216,15 @@ pub(crate) fn first(tree: &Tree<'_>, node: NodeId) -> usize {
         .map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
 }
 
-/// The number of blanks after a dash, in the first item that begins on the line of its dash.
-pub(crate) fn gap(tree: &Tree<'_>, lines: &Lines<'_>, sequence: NodeId) -> usize {
-    let gap = |item: NodeId| {
-        let span = tree.outer_start(item)..tree.span(item).end;
-        let start = if tree.kind(item) == Kind::Mapping {
-            first(tree, item).min(span.start)
-        } else {
-            span.start
-        };
-        let line = lines.slice(lines.start(start), start);
-        let spaces = line.len() - line.trim_end_matches(' ').len();
-        (!span.is_empty() && line.ends_with(' ') && line.trim_end_matches(' ').ends_with('-'))
-            .then_some(spaces)
-    };
-    tree.items(sequence).find_map(gap).unwrap_or(1)
+/// The number of blanks after the first dash of a sequence, if the item begins on its line.
+pub(crate) fn gap(tree: &Tree<'_>, sequence: NodeId) -> usize {
+    let lines = Lines { text: tree.text() };
+    let mark = tree.span(sequence).start + 1;
+    let content = lines.skip_blanks(mark);
+    let is_on_line = content < lines.line_end(mark) && !lines.is_at(content, b'#');
+    if tree.kind(sequence) == Kind::Sequence && is_on_line {
+        content - mark
+    } else {
+        1
+    }
 }

@@ -50,14 +50,13 @@ pub(crate) struct New<'o> {
 }
 
 impl New<'_> {
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.source.is_none() && !self.value.is_array() && !self.value.is_object()
+    }
+
     /// False for a value that is on one line in every layout.
     pub(crate) fn depends_on_layout(&self) -> bool {
-        self.source.is_some()
-            || match self.value {
-                Value::Array(_) | Value::Object(_) => true,
-                Value::String(text) => text.contains('\n'),
-                _ => false,
-            }
+        !self.is_scalar() || self.value.as_str().is_some_and(|text| text.contains('\n'))
     }
 }
 

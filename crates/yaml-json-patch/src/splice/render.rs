@@ -4,7 +4,7 @@ use super::block_text::{BlockText, BlockTextStyle};
 use super::content::{Content, Name, Parts, tagged};
 use super::error::SpliceError;
 use super::layout::Layout;
-use super::spelling::Quotes;
+use super::quotes::Quotes;
 use crate::quote::Context;
 
 /// A list of plain words up to this width is written `[in, brackets]`.
@@ -17,7 +17,7 @@ pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
         Parts::Scalar => content.scalar(Context::Block),
         Parts::Items(items) if items.is_empty() => Some("[]".to_owned()),
         Parts::Members(members) if members.is_empty() => Some("{}".to_owned()),
-        Parts::Items(items) if layout.bracketed_lists => {
+        Parts::Items(items) if layout.bracketed_lists && !content.is_in_lines() => {
             let words: Vec<String> = items
                 .iter()
                 .map(|item| item.scalar(Context::Flow))
@@ -142,15 +142,7 @@ impl Block {
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
         self.key(column, name)?;
-        if let Some(text) = self.block_text(value, column, self.layout.indent) {
-            self.text.push(' ');
-            self.push_block_text(&text);
-            return Ok(());
-        }
-        if let Some(inline) = inline(value, self.layout) {
-            self.text.push(' ');
-            self.text.push_str(&inline);
-            self.text.push_str(self.line_break);
+        if self.on_line(" ", value, column, self.layout.indent) {
             return Ok(());
         }
         self.text.push_str(self.line_break);
@@ -209,18 +201,29 @@ impl Block {
         value: Content<'_>,
     ) -> Result<(), SpliceError> {
         self.dash(column, gap);
-        if let Some(text) = self.block_text(value, column, 1 + gap) {
-            self.push_block_text(&text);
-            return Ok(());
-        }
-        if let Some(inline) = inline(value, self.layout) {
-            self.text.push_str(&inline);
-            self.text.push_str(self.line_break);
+        if self.on_line("", value, column, 1 + gap) {
             return Ok(());
         }
         self.indented = true;
         let column = column + 1 + gap;
         self.parts(column, column, value)
+    }
+
+    /// Writes a value that begins on the line of its key or dash; false for another one.
+    fn on_line(&mut self, blank: &str, value: Content<'_>, column: usize, step: usize) -> bool {
+        let block = self.block_text(value, column, step);
+        let (first, below) = match block.map(|text| (text.header, text.lines)) {
+            Some(text) => text,
+            None => match inline(value, self.layout) {
+                Some(text) => (text, String::new()),
+                None => return false,
+            },
+        };
+        let blank = if first.is_empty() { "" } else { blank };
+        for part in [blank, &first, self.line_break, &below] {
+            self.text.push_str(part);
+        }
+        true
     }
 
     /// A string of several lines as a block scalar that is indented by `step` from its key or dash.
@@ -236,12 +239,6 @@ impl Block {
             keep: false,
         }
         .write(&text, self.line_break)
-    }
-
-    fn push_block_text(&mut self, text: &BlockText) {
-        for part in [&text.header, self.line_break, &text.lines] {
-            self.text.push_str(part);
-        }
     }
 
     /// A dash and the blanks after it.

@@ -10,7 +10,6 @@ use super::overlay::Overlay;
 use super::plan::{self, Element, New};
 use super::reading::Source;
 use super::render::{self, BlockPlace};
-use super::spelling::Siblings;
 use super::writer::Writer;
 use crate::block_scalar;
 use crate::quote::{Context, quote, single_quoted};
@@ -51,14 +50,11 @@ impl Writer<'_, '_> {
             return Err(ErrorKind::Layout.at(element.start));
         };
         let old = element.value;
-        let siblings = shape.siblings.map(|siblings| Siblings {
-            except: Some(old),
-            ..siblings
-        });
+        let goes = Some(old);
         let replaced = Replaced {
             element: *element,
             mark,
-            shape: BlockStyle { siblings, ..shape },
+            shape: BlockStyle { goes, ..shape },
         };
         #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
@@ -76,25 +72,26 @@ impl Writer<'_, '_> {
                 return Ok(());
             }
         }
+        if self.replace_words(old, new.value).is_some() {
+            return Ok(());
+        }
         if let Some(text) = self.block_text(replaced, &new)
             && (is_inline || shape.kind == Kind::Mapping)
         {
             return self.replace_by_block_text(replaced, text);
         }
         let layout = self.layout();
-        let spelled = self.as_siblings(siblings, &new);
-        let inline = new
-            .value
-            .as_str()
-            .and_then(|text| self.in_style_of(old, text))
-            .or_else(|| render::inline(spelled.content(self.content(&new)), layout));
+        let inline = self.in_style_of(old, new.value).or_else(|| {
+            let styled = self.styled(replaced.shape, &new);
+            render::inline(styled.content(self.content(&new)), layout)
+        });
         match (is_inline, inline) {
             (true, Some(text)) => {
                 self.token(replaced, text);
                 Ok(())
             }
             _ if shape.kind == Kind::Sequence => self.replace_item(replaced, new),
-            (_, inline) => self.replace_lines(replaced, new, inline),
+            (_, inline) => self.replace_lines(replaced, &new, inline),
         }
     }
 
@@ -130,8 +127,17 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
+    /// The text of a value in the style of the scalar that it replaces: in its quotes, or as an octal number.
+    pub(super) fn in_style_of(&self, old: NodeId, new: &Value) -> Option<String> {
+        match new {
+            Value::String(text) => self.in_quotes_of(old, text),
+            Value::Number(new) => octal(self.tree.raw(old), new.as_u64()?),
+            _ => None,
+        }
+    }
+
     /// The text of a string in the quotes of the scalar that it replaces, if it has any.
-    pub(super) fn in_style_of(&self, old: NodeId, text: &str) -> Option<String> {
+    pub(super) fn in_quotes_of(&self, old: NodeId, text: &str) -> Option<String> {
         match self.tree.style(old) {
             Style::SingleQuoted => single_quoted(text),
             Style::DoubleQuoted => Some(quote(text, Context::Json).into_owned()),
@@ -177,7 +183,7 @@ impl Writer<'_, '_> {
         .write(&text, self.lines.break_before(below))
     }
 
-    fn header(&self, block_scalar: NodeId) -> block_scalar::Header {
+    pub(super) fn header(&self, block_scalar: NodeId) -> block_scalar::Header {
         block_scalar::header(self.lines.text, self.tree.span(block_scalar).start)
     }
 
@@ -204,7 +210,10 @@ impl Writer<'_, '_> {
     fn token(&mut self, replaced: Replaced, text: String) {
         let Replaced { element, mark, .. } = replaced;
         let start = self.value_start(element.value).max(mark);
-        if start < element.end {
+        if text.is_empty() {
+            let blanks = self.lines.before_blanks(start).max(mark);
+            self.replace_value(blanks, &element, text);
+        } else if start < element.end {
             // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
             let space = if start == mark { " " } else { "" };
             self.replace_value(start, &element, format!("{space}{text}"));
@@ -257,29 +266,22 @@ impl Writer<'_, '_> {
     fn replace_lines(
         &mut self,
         replaced: Replaced,
-        new: New<'_>,
+        new: &New<'_>,
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
-        let Replaced {
-            element,
-            mark,
-            shape,
-        } = replaced;
-        let ValuePlace { line, below } = self.value_place(&element, mark)?;
-        match inline {
-            Some(text) => {
-                self.out.replace(line, format!(" {text}"));
-                self.out.delete(below);
-            }
-            None => {
-                let place = NewLines::instead_of(below.clone());
-                let layout = self.layout();
-                let mut block = self.new_block(layout, shape.column, place);
-                block.children(shape.column, self.content(&new))?;
-                self.out.delete(line);
-                self.out.replace(below, block.text);
-            }
+        let ValuePlace { line, below } = self.value_place(&replaced.element, replaced.mark)?;
+        if let Some(text) = inline {
+            let blank = if text.is_empty() { "" } else { " " };
+            self.out.replace(line, [blank, &text].concat());
+            self.out.delete(below);
+            return Ok(());
         }
+        let column = replaced.shape.column;
+        let (layout, styled) = (self.layout(), self.styled(replaced.shape, new));
+        let mut block = self.new_block(layout, column, NewLines::instead_of(below.clone()));
+        block.children(column, styled.content(self.content(new)))?;
+        self.out.delete(line);
+        self.out.replace(below, block.text);
         Ok(())
     }
 
@@ -359,7 +361,7 @@ impl Writer<'_, '_> {
     }
 
     fn whole(&mut self, new: &Value, replaced: Range<usize>) -> Result<String, SpliceError> {
-        let new = Content::Value(new);
+        let new = Content::Value(new, None);
         let layout = self.layout();
         if let Some(text) = render::inline(new, layout) {
             return Ok([&text, self.lines.break_before(replaced.start)].concat());
@@ -368,4 +370,13 @@ impl Writer<'_, '_> {
         block.parts(0, 0, new)?;
         Ok(block.text)
     }
+}
+
+/// A number in the notation of an octal one: 384 is `0600` beside `0644`.
+fn octal(old: &str, new: u64) -> Option<String> {
+    let digits = old.strip_prefix('0')?;
+    let digits = digits.strip_prefix('o').unwrap_or(digits);
+    u64::from_str_radix(digits, 8).ok()?;
+    let (mark, width) = (old.strip_suffix(digits)?, digits.len());
+    Some(format!("{mark}{new:0width$o}"))
 }

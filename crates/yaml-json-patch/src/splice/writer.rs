@@ -22,7 +22,7 @@ pub(crate) struct Writer<'a, 't> {
     pub(crate) around: Around,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
-    pub(super) examples: Examples,
+    pub(super) examples: Examples<'t>,
     /// One for each collection that cannot be changed.
     errors: Vec<SpliceError>,
 }
@@ -124,8 +124,7 @@ impl<'a, 't> Writer<'a, 't> {
     }
 
     fn enter(&mut self, node: NodeId, key: Option<NodeId>) {
-        self.path
-            .push(Level::new(self.tree, &self.lines, node, key));
+        self.path.push(Level::new(self.tree, node, key));
     }
 
     /// Changes members inside, in a mapping to which none comes and of which none goes: most of those on the way to a change.

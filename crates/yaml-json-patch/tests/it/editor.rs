@@ -501,7 +501,7 @@ fn comments_without_a_document_become_the_head_of_the_first_one() {
         ("# Licence.\n", "# Licence.\na: 1\n---\nb: 2\n"),
         ("# Licence.\n\n", "# Licence.\n\na: 1\n---\nb: 2\n"),
         ("# Licence.", "# Licence.\na: 1\n---\nb: 2\n"),
-        ("# L.\r\n", "# L.\r\na: 1\r\n---\nb: 2\n"),
+        ("# L.\r\n", "# L.\r\na: 1\r\n---\r\nb: 2\r\n"),
         ("\u{feff}# L.\n", "\u{feff}# L.\na: 1\n---\nb: 2\n"),
         ("# L.\n---\n", "# L.\n---\n---\na: 1\n---\nb: 2\n"),
         ("c: 3\n...\n# L.\n", "c: 3\n...\n# L.\na: 1\n---\nb: 2\n"),

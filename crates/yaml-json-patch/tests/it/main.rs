@@ -26,4 +26,5 @@ mod reader_mutation;
 #[cfg(feature = "kubernetes")]
 mod restored_nulls;
 mod splice;
+mod style;
 mod yaml_test_suite;

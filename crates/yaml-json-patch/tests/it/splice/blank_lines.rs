@@ -24,6 +24,42 @@ fn a_new_element_is_parted_as_the_others_are() {
 }
 
 #[test]
+fn the_nearest_elements_decide() {
+    // Sections, below short lines that are glued to each other.
+    given("name: ci\non: push\n\njobs:\n  a:\n    runs-on: x\n")
+        .add("/env", json!({"A": "b"}))
+        .gives("name: ci\non: push\n\njobs:\n  a:\n    runs-on: x\n\nenv:\n  A: b\n")
+        .and_without(&["/env"]);
+    given("name: a\nversion: 1\n\nmaintainers:\n  - name: x\n\nkeywords:\n  - k\n")
+        .add("/dependencies", json!([{"name": "x"}]))
+        .gives("name: a\nversion: 1\n\nmaintainers:\n  - name: x\n\nkeywords:\n  - k\n\ndependencies:\n  - name: x\n")
+        .and_without(&["/dependencies"]);
+    // The last line is the first of a group.
+    given("m:\n  a: 1\n  b: 2\n\n  c: 3\nx: 1\n")
+        .add("/m/d", json!(4))
+        .gives("m:\n  a: 1\n  b: 2\n\n  c: 3\n  d: 4\nx: 1\n")
+        .and_without(&["/m/d"]);
+    // In between, the place itself decides.
+    given("- a\n- b\n\n- c\n- d\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/3", "value": "z"},
+            {"op": "add", "path": "/2", "value": "w"},
+            {"op": "add", "path": "/1", "value": "x"},
+        ]))
+        .gives("- a\n- x\n- b\n\n- w\n\n- c\n- z\n- d\n")
+        .and_without(&["/1", "/2", "/3"]);
+}
+
+#[test]
+fn a_blank_line_between_the_comments_of_an_element_is_none() {
+    let new = json!({"k": 1, "l": 2});
+    given("- a\n- b\n  # one\n\n  # two\n")
+        .patched_with(json!([{"op": "add", "path": "/-", "value": new}, {"op": "add", "path": "/-", "value": new}]))
+        .gives("- a\n- b\n  # one\n\n  # two\n- k: 1\n  l: 2\n- k: 1\n  l: 2\n")
+        .and_without(&["/3", "/2"]);
+}
+
+#[test]
 fn a_blank_line_of_a_text_is_no_blank_line() {
     given("a: 1\n\nb: |+\n  text\n")
         .add("/c", json!(1))
