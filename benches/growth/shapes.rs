@@ -400,6 +400,33 @@ pub(crate) const SHAPES: &[Shape] = &[
     other("editor: add keys", 1000, |n| {
         patched(keys(1), n, |i| added(&format!("/a{i}")))
     }),
+    // The same, carried out as one after the other.
+    other("patch: replace all keys", 1000, |n| {
+        applied(keys(n), n, |i| replaced(&format!("/k{i}")))
+    }),
+    other("patch: replace all keys of JSON", 1000, |n| {
+        applied(json!(of_keys(n)).to_string(), n, |i| {
+            replaced(&format!("/k{i}"))
+        })
+    }),
+    other("patch: replace a key of all mappings", 1000, |n| {
+        applied(each(n, |i| format!("k{i}:\n  a: 1\n")), n, |i| {
+            replaced(&format!("/k{i}/a"))
+        })
+    }),
+    other("patch: add keys", 1000, |n| {
+        applied(keys(n), n, |i| added(&format!("/a{i}")))
+    }),
+    other("patch: append items", 1000, |n| {
+        applied(items(n), n, |_| added("/-"))
+    }),
+    other("patch: test all keys", 1000, |n| {
+        applied(
+            keys(n),
+            n,
+            |i| json!({"op": "test", "path": format!("/k{i}"), "value": i}),
+        )
+    }),
     other("editor: copy aliases", 1000, |n| {
         let aliases = each(n, |i| format!("- *a{i}\n"));
         let text = format!(
@@ -629,14 +656,19 @@ fn copied(from: &str, path: &str) -> Value {
     json!({"op": "copy", "from": from, "path": path})
 }
 
+/// The text, with a patch of so many operations applied.
+fn applied(text: String, count: usize, one: impl Fn(usize) -> Value) -> Run {
+    let patch: Patch = serde_json::from_value((0..count).map(one).collect()).expect("a patch");
+    Box::new(move || drop(black_box(apply(&text, &patch).expect("a patch that fits"))))
+}
+
 /// The text, patched by so many operations at once. One alone may be any.
 fn patched(text: String, count: usize, one: impl Fn(usize) -> Value) -> Run {
+    if count == 1 {
+        return applied(text, count, one);
+    }
     let patch: Patch = serde_json::from_value((0..count).map(one).collect()).expect("a patch");
     Box::new(move || {
-        if count == 1 {
-            drop(black_box(apply(&text, &patch).expect("a patch that fits")));
-            return;
-        }
         let (tree, cache) = (read(&text).expect("YAML"), Cache::default());
         let spliced = splice(&tree, operations(&patch), &cache).expect("a patch that fits");
         let edited = edit::apply(&text, &spliced.edits);

@@ -3,7 +3,7 @@
 use crate::edit::Edit;
 use crate::patch::{Edited, Error};
 use crate::quote::needs_escape;
-use crate::read::read;
+use crate::splice::key::name_of;
 use crate::splice::{self, AnchorPolicy, CommentPlace, ErrorKind, Manner, Operation, SpliceError};
 use crate::tree::{Kind, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -11,30 +11,62 @@ use json_patch::jsonptr::{Pointer, PointerBuf};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The path of a value: a JSON Pointer (`"/metadata/name"`), or keys and indices (`["metadata", "name"]`).
-pub trait Path {
-    /// Returns the path as a JSON Pointer.
-    ///
-    /// # Errors
-    /// The text, if it is no JSON Pointer.
-    fn pointer(&self) -> Result<PointerBuf, String>;
-}
+/// The path of a value: a text is a JSON Pointer (`"/metadata/name"`); a slice, an array or a `Vec` holds keys
+/// (`["metadata", "name"]`) and indices (`["args", "0"]`).
+///
+/// ```
+/// let editor = yaml_json_patch::Editor::new("jobs:\n  test/unit:\n    steps: [a, b]\n")?;
+/// let job = String::from("test/unit");
+/// assert_eq!(editor.get(["jobs", &job, "steps", "1"])?, Some("b".into()));
+/// assert_eq!(editor.get(&format!("/jobs/{}/steps/1", job.replace('/', "~1")))?, Some("b".into()));
+/// # Ok::<(), yaml_json_patch::Error>(())
+/// ```
+pub trait Path: sealed::Pointer {}
 
-impl Path for &str {
-    fn pointer(&self) -> Result<PointerBuf, String> {
-        PointerBuf::parse(*self).map_err(|_| (*self).to_owned())
+impl<P: sealed::Pointer + ?Sized> Path for P {}
+
+mod sealed {
+    use json_patch::jsonptr::PointerBuf;
+
+    pub trait Pointer {
+        /// The path as a JSON Pointer, or else the text, if it is none.
+        fn pointer(&self) -> Result<PointerBuf, String>;
     }
-}
 
-impl Path for &[&str] {
-    fn pointer(&self) -> Result<PointerBuf, String> {
-        Ok(PointerBuf::from_tokens(self.iter().copied()))
+    impl Pointer for str {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            PointerBuf::parse(self).map_err(|_| self.to_owned())
+        }
     }
-}
 
-impl<const N: usize> Path for [&str; N] {
-    fn pointer(&self) -> Result<PointerBuf, String> {
-        self.as_slice().pointer()
+    impl Pointer for String {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            self.as_str().pointer()
+        }
+    }
+
+    impl<S: AsRef<str>> Pointer for [S] {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            Ok(PointerBuf::from_tokens(self.iter().map(AsRef::as_ref)))
+        }
+    }
+
+    impl<S: AsRef<str>, const N: usize> Pointer for [S; N] {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            self.as_slice().pointer()
+        }
+    }
+
+    impl<S: AsRef<str>> Pointer for Vec<S> {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            self.as_slice().pointer()
+        }
+    }
+
+    impl<P: Pointer + ?Sized> Pointer for &P {
+        fn pointer(&self) -> Result<PointerBuf, String> {
+            (**self).pointer()
+        }
     }
 }
 
@@ -60,7 +92,7 @@ impl<const N: usize> Path for [&str; N] {
 ///     .set_comment("/backup/hosts", CommentPlace::LineEnd, "in this order")?;
 /// assert!(editor.remove("/backup/keep")?);
 /// assert!(!editor.remove("/backup/once")?);
-/// assert_eq!(editor.finish()?, "\
+/// assert_eq!(editor.finish(), "\
 /// backup:
 ///   at: '04:30'
 ///   hosts: [db0, db1, db2] # in this order
@@ -82,10 +114,9 @@ impl Editor {
     /// # Errors
     /// [`Error::Yaml`] when the text is not valid YAML, or holds more than one document.
     pub fn new(text: &str) -> Result<Self, Error> {
-        read(text)?;
         Ok(Self {
             original: text.to_owned(),
-            edited: Edited::original(text),
+            edited: Edited::read(text)?,
             anchors: AnchorPolicy::default(),
         })
     }
@@ -98,7 +129,7 @@ impl Editor {
     /// let mut editor = Editor::new("web: &tag 1.2.3\nworker: *tag\n")?;
     /// assert!(editor.set("/web", "1.2.4").is_err());
     /// editor.anchors(AnchorPolicy::Follow).set("/web", "1.2.4")?;
-    /// assert_eq!(editor.finish()?, "web: &tag 1.2.4\nworker: *tag\n");
+    /// assert_eq!(editor.finish(), "web: &tag 1.2.4\nworker: *tag\n");
     /// # Ok::<(), yaml_json_patch::Error>(())
     /// ```
     pub fn anchors(&mut self, policy: AnchorPolicy) -> &mut Self {
@@ -119,8 +150,39 @@ impl Editor {
     /// [`Error::Splice`] when the value is none that JSON has.
     pub fn get(&self, path: impl Path) -> Result<Option<Value>, Error> {
         let path = self.pointer(&path)?;
-        splice::value_at(&read(&self.edited.text)?, &path)
+        splice::value_at(&self.edited.tree()?, &path)
             .map_err(|error| self.edited.in_original(error))
+    }
+
+    /// Returns true if there is a value at a path.
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when the path is none.
+    pub fn contains(&self, path: impl Path) -> Result<bool, Error> {
+        let path = self.pointer(&path)?;
+        Ok(splice::node_at(&self.edited.tree()?, &path).is_some())
+    }
+
+    /// Returns the keys of the mapping at a path, in their order and as they are read (`true` for `on`); nothing if there is no mapping.
+    /// Those that a merge key `<<` brings are not among them.
+    ///
+    /// ```
+    /// let mut editor = yaml_json_patch::Editor::new("services: {web: {}, db: {}}\n")?;
+    /// for service in editor.keys("/services")? {
+    ///     editor.set(["services", &service, "restart"], "always")?;
+    /// }
+    /// assert!(editor.contains("/services/db/restart")?);
+    /// # Ok::<(), yaml_json_patch::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when the path is none.
+    pub fn keys(&self, path: impl Path) -> Result<Vec<String>, Error> {
+        let path = self.pointer(&path)?;
+        let tree = self.edited.tree()?;
+        let mapping = splice::node_at(&tree, &path).map(|node| tree.alias_target(node));
+        let entries = mapping.into_iter().flat_map(|node| tree.entries(node));
+        Ok(entries.filter_map(|(key, _)| name_of(&tree, key)).collect())
     }
 
     /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
@@ -132,7 +194,7 @@ impl Editor {
     pub fn set(&mut self, path: impl Path, value: impl Into<Value>) -> Result<&mut Self, Error> {
         let mut path = self.pointer(&path)?;
         let mut value: Value = value.into();
-        let tree = read(&self.edited.text)?;
+        let tree = self.edited.tree()?;
         let is_there = |path: &Pointer| {
             splice::node_at(&tree, path)
                 .is_some_and(|node| scalar_value(&tree, node) != Ok(ScalarValue::Null))
@@ -171,7 +233,7 @@ impl Editor {
     /// editor.insert_before("/metadata", "spec", serde_json::json!({"name": "web"}))?;
     /// editor.insert_after("/apiVersion", "kind", "v1")?;
     /// assert_eq!(
-    ///     editor.finish()?,
+    ///     editor.finish(),
     ///     "kind: Pod\napiVersion: v1\nmetadata:\n  name: web\n# Many.\nspec: {}\n"
     /// );
     /// # Ok::<(), yaml_json_patch::Error>(())
@@ -215,7 +277,7 @@ impl Editor {
     ///
     /// ```
     /// let mut editor = yaml_json_patch::Editor::new("name: a # n\nruns: b\n")?;
-    /// assert_eq!(editor.rename("/name", "title")?.finish()?, "title: a # n\nruns: b\n");
+    /// assert_eq!(editor.rename("/name", "title")?.finish(), "title: a # n\nruns: b\n");
     /// # Ok::<(), yaml_json_patch::Error>(())
     /// ```
     ///
@@ -249,7 +311,7 @@ impl Editor {
     /// [`Error::Splice`] when there is no such value, other values share its lines, or the document is JSON.
     pub fn comment(&self, path: impl Path, place: CommentPlace) -> Result<Option<String>, Error> {
         let path = self.pointer(&path)?;
-        let tree = read(&self.edited.text)?;
+        let tree = self.edited.tree()?;
         let comment = self.at_comment(&tree, &path, place)?.text();
         Ok(Some(comment).filter(|comment| !comment.is_empty()))
     }
@@ -268,7 +330,7 @@ impl Editor {
     /// editor
     ///     .set_comment("/a/b", CommentPlace::Above, "one,\nand only")?
     ///     .set_comment("/a", CommentPlace::LineEnd, "of all")?;
-    /// assert_eq!(editor.finish()?, "a: # of all\n  # one,\n  # and only\n  b: 1\n");
+    /// assert_eq!(editor.finish(), "a: # of all\n  # one,\n  # and only\n  b: 1\n");
     /// assert_eq!(editor.comment("/a/b", CommentPlace::Above)?.as_deref(), Some("one,\nand only"));
     /// # Ok::<(), yaml_json_patch::Error>(())
     /// ```
@@ -289,7 +351,7 @@ impl Editor {
             let detail = format!("a comment cannot have the character {unfit:?}");
             return Err(ErrorKind::Layout.at(0).saying(detail).into());
         }
-        let tree = read(&self.edited.text)?;
+        let tree = self.edited.tree()?;
         let edit = match self.at_comment(&tree, &path, place) {
             // No comment can be there.
             Err(Error::Splice(error)) if error.kind == ErrorKind::Layout && text.is_empty() => None,
@@ -308,11 +370,9 @@ impl Editor {
     }
 
     /// Returns the edited text.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn finish(&self) -> Result<String, Error> {
-        Ok(self.text().to_owned())
+    #[must_use]
+    pub fn finish(&self) -> String {
+        self.text().to_owned()
     }
 
     /// The text as it is now.
@@ -357,7 +417,7 @@ impl Editor {
     /// The path of a new member that is to be beside another one.
     fn beside(&self, path: &impl Path, other: &str) -> Result<PointerBuf, Error> {
         let path = self.element(path)?;
-        let tree = read(&self.edited.text)?;
+        let tree = self.edited.tree()?;
         let parent = path
             .parent()
             .and_then(|parent| splice::node_at(&tree, parent));
@@ -377,7 +437,7 @@ impl Editor {
     }
 
     fn expect_absent(&self, path: &Pointer) -> Result<(), Error> {
-        match splice::source_at(&read(&self.edited.text)?, path) {
+        match splice::source_at(&self.edited.tree()?, path) {
             None => Ok(()),
             Some(_) => Err(ErrorKind::DuplicateKey
                 .at(0)
@@ -387,9 +447,9 @@ impl Editor {
     }
 
     fn nowhere(&self, path: &Pointer) -> Error {
-        match read(&self.edited.text) {
+        match self.edited.tree() {
             Ok(tree) => self.edited.in_original(splice::nowhere(&tree, path)),
-            Err(error) => error.into(),
+            Err(error) => error,
         }
     }
 }

@@ -29,7 +29,6 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
 }
 
 /// Returns false for a document that [`to_json`] may refuse, as far as the first bytes of its plain scalars tell: hardly any is.
-#[cfg(feature = "kubernetes")]
 #[must_use]
 pub fn is_plainly_json(tree: &Tree<'_>) -> bool {
     tree.properties.is_empty() && tree.nodes().all(|node| is_plain_node(tree, node))
@@ -37,7 +36,6 @@ pub fn is_plainly_json(tree: &Tree<'_>) -> bool {
 
 /// False for what may be infinite or not a number, and for a mapping with a key that may be null, a merge key, a collection, or too
 /// large a number.
-#[cfg(feature = "kubernetes")]
 fn is_plain_node(tree: &Tree<'_>, node: NodeId) -> bool {
     let written = |node: NodeId| {
         tree.text
@@ -352,7 +350,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "kubernetes")]
     #[test]
     fn what_is_plainly_json_is_not_refused() {
         let mut plain = 0;

@@ -55,18 +55,26 @@
 //! | one document, some values and comments | [`Editor`] |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | several documents | [`Stream`]; or [`documents()`], each with its range of bytes |
-//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
 //!
 //! # Features
 //!
-//! `kubernetes` has what tools for Kubernetes' manifests need beside: JSON that YAML would refuse, nulls that
-//! come back as they were written, and all errors of several patches.
+//! `kubernetes` has what this repository's program needs beside, and may change with a minor version: the tree of a document with its
+//! places, JSON that YAML would refuse, nulls that come back as they were written, and all errors of several patches.
 //!
 //! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
 
 #![warn(missing_docs, unreachable_pub)]
+#![cfg_attr(
+    not(feature = "kubernetes"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "that feature shows it"
+    )
+)]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -86,11 +94,17 @@ mod value;
 
 mod json;
 
+#[cfg(not(feature = "kubernetes"))]
+mod pointer;
+#[cfg(feature = "kubernetes")]
 pub mod pointer;
 
-pub mod lookup;
+mod lookup;
 
 mod documents;
+#[cfg(not(feature = "kubernetes"))]
+mod edit;
+#[cfg(feature = "kubernetes")]
 pub mod edit;
 mod position;
 
@@ -104,42 +118,22 @@ mod editor;
 
 mod stream;
 
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
+
 pub use documents::{Document, Documents, documents};
 pub use edit::Edit;
 pub use editor::{Editor, Path};
-pub use json::to_json;
-/// The crate of [`Patch`], in the major version that kube's crates use too.
-pub use json_patch;
+/// A JSON Patch, of the major version that kube's crates use too. serde reads it.
 pub use json_patch::Patch;
+#[cfg(feature = "kubernetes")]
+pub use kubernetes::*;
 pub use patch::{Error, apply, apply_with, edits};
 pub use position::Position;
-pub use quote::{Context, quote};
-pub use read::read;
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};
 pub use splice::{AnchorPolicy, CommentPlace, ErrorKind, FailedOperation, SpliceError};
 pub use stream::Stream;
-pub use tree::{Kind, NodeId, Style, Tree, YamlError};
-pub use value::{ScalarValue, scalar_value};
+pub use tree::YamlError;
 pub use verify::Mismatch;
-
-// For streams of thousands of documents that get one value: what this repository's program needs beside.
-#[doc(hidden)]
-pub use json::is_merge_key;
-#[cfg(feature = "kubernetes")]
-pub use json::is_plainly_json;
-#[doc(hidden)]
-pub use patch::{splice, splice_in};
-#[cfg(feature = "kubernetes")]
-pub use read::read_json;
-#[doc(hidden)]
-pub use read::{read_into, read_piece};
-#[doc(hidden)]
-pub use splice::{Cache, Operation, Spliced, ends_in_open_block_scalar, operations};
-#[cfg(feature = "kubernetes")]
-pub use splice::{NullSource, Uneditable, find_uneditable, null_source, place_of_new_member};
-#[doc(hidden)]
-pub use tree::Buffer;
-#[doc(hidden)]
-pub use verify::verify;

@@ -8,9 +8,10 @@ use crate::splice::{
     SpliceError, Spliced, operations,
 };
 use crate::tag::own_tags;
-use crate::tree::{NodeId, Tree, YamlError};
+use crate::tree::{NodeId, Nodes, Tree, YamlError};
 use crate::verify::{Mismatch, verify};
 use json_patch::Patch;
+use std::borrow::Cow;
 
 /// A reason why a text was not patched, with the place ([`Error::offset`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,11 @@ impl Error {
 /// Applies a patch to the text of one document.
 ///
 /// All operations are carried out, or none. They follow each other: the text is the one that they give one by one. It is read
-/// again after each of them and compared with what RFC 6902 says.
+/// again and compared with what RFC 6902 says.
+///
+/// Operations that follow each other share one reading where none needs what another one leaves: scalars on one line that are
+/// replaced, `test`, new last members or items of one form, and a removal in each collection. Each other operation takes
+/// time for the whole text: moves, copies, several removals in one collection, insertions in front, values over several lines.
 ///
 /// A path names keys as YAML 1.1 reads them, and else as they are written: both `/true` and `/on` name the member `on: push`.
 /// RFC 6902 knows only the first of them, so that its `add` at `/on` would add a member; here it replaces the value.
@@ -131,13 +136,14 @@ pub fn apply_with(text: &str, patch: &Patch, anchors: AnchorPolicy) -> Result<St
 /// not overlap; offsets are bytes of `text`.
 ///
 /// ```
-/// use yaml_json_patch::{Patch, edit, edits};
+/// use yaml_json_patch::{Patch, edits};
 ///
-/// let text = "keep: 7 days # as the contract says\n";
+/// let mut text = String::from("keep: 7 days # as the contract says\n");
 /// let patch: Patch = serde_json::from_str(r#"[{"op": "replace", "path": "/keep", "value": "14 days"}]"#)?;
-/// let edits = edits(text, &patch)?;
-/// assert_eq!((edits[0].range.clone(), &*edits[0].text), (6..12, "14 days"));
-/// assert_eq!(edit::apply(text, &edits), "keep: 14 days # as the contract says\n");
+/// for edit in edits(&text, &patch)?.iter().rev() {
+///     text.replace_range(edit.range.clone(), &edit.text);
+/// }
+/// assert_eq!(text, "keep: 14 days # as the contract says\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -148,7 +154,7 @@ pub fn edits(text: &str, patch: &Patch) -> Result<Vec<Edit>, Error> {
 }
 
 fn patched(text: &str, patch: &Patch, anchors: AnchorPolicy) -> Result<Edited, Error> {
-    Edited::original(text).patched(text, &operations(patch), Manner::OneByOne(anchors))
+    Edited::read(text)?.patched(text, &operations(patch), Manner::OneByOne(anchors))
 }
 
 /// The text of one document while it is edited.
@@ -159,14 +165,35 @@ pub(crate) struct Edited {
     pub(crate) edits: Vec<Edit>,
     /// The number of operations so far.
     operations: usize,
+    nodes: Option<Nodes>,
 }
 
 impl Edited {
-    pub(crate) fn original(text: &str) -> Self {
-        Self {
+    /// Reads the original.
+    pub(crate) fn read(text: &str) -> Result<Self, Error> {
+        Ok(Self {
             text: text.to_owned(),
             edits: Vec::new(),
             operations: 0,
+            nodes: read(text)?.into_nodes(),
+        })
+    }
+
+    /// The text as it was read when it was compared.
+    pub(crate) fn tree(&self) -> Result<Tree<'_>, Error> {
+        match &self.nodes {
+            Some(nodes) => Ok(Tree::of_nodes(&self.text, nodes.clone())),
+            None => Ok(read(&self.text)?),
+        }
+    }
+
+    /// The text with further edits.
+    fn edited(&self, original: &str, checked: Checked, operations: usize) -> Self {
+        Self {
+            edits: edit::compose(original, &self.edits, &checked.edits),
+            text: checked.text,
+            operations: self.operations + operations,
+            nodes: checked.nodes,
         }
     }
 
@@ -177,46 +204,43 @@ impl Edited {
         operations: &[Operation],
         manner: Manner,
     ) -> Result<Self, Error> {
-        let mut edited = self.clone();
-        let mut rest = operations;
+        let mut edited = Cow::Borrowed(self);
+        let (mut rest, mut most) = (operations, usize::MAX);
         loop {
-            // A test changes nothing, so that what follows it finds the same tree.
-            let is_test = |operation: &&Operation| matches!(operation, Operation::Test { .. });
-            let tests = rest.iter().take_while(is_test).count();
-            let (these, others) = rest.split_at(rest.len().min(tests + 1));
-            let tree = read(&edited.text)?;
             let step = Operations {
-                list: these,
+                list: &rest[..rest.len().min(most)],
                 first: edited.operations,
                 manner,
                 holders: &[],
             };
-            let checked = checked(&tree, step).map_err(|error| edited.in_original(error))?;
-            if let Some(Checked { edits, text }) = checked {
-                edited.edits = edit::compose(original, &edited.edits, &edits);
-                edited.text = text;
+            match checked(&edited.tree()?, step) {
+                // One of them is at fault: they are carried out again, fewer at a time.
+                Err(_) if step.list.len() > 1 => most = 1,
+                Err(error) => return Err(edited.in_original(error)),
+                Ok((count, checked)) => {
+                    match checked {
+                        Some(checked) => {
+                            edited = Cow::Owned(edited.edited(original, checked, count))
+                        }
+                        None => edited.to_mut().operations += count,
+                    }
+                    (rest, most) = (&rest[count..], most.saturating_mul(2));
+                    if rest.is_empty() {
+                        return Ok(edited.into_owned());
+                    }
+                }
             }
-            edited.operations += these.len();
-            if others.is_empty() {
-                return Ok(edited);
-            }
-            rest = others;
         }
     }
 
     /// Makes an edit that changes no value.
     pub(crate) fn commented(&self, original: &str, comment: Edit) -> Result<Self, Error> {
-        let tree = read(&self.text)?;
+        let tree = self.tree()?;
         let spliced = Spliced {
             edits: vec![comment],
             overlay: overlay::unchanged(&tree),
         };
-        let Checked { edits, text } = verified(&tree, spliced, &Cache::default())?;
-        Ok(Self {
-            text,
-            edits: edit::compose(original, &self.edits, &edits),
-            operations: self.operations,
-        })
+        Ok(self.edited(original, verified(&tree, spliced, &Cache::default())?, 0))
     }
 
     /// An error with its offset in the original.
@@ -301,22 +325,22 @@ pub fn splice_in(
 struct Checked {
     edits: Vec<Edit>,
     text: String,
+    nodes: Option<Nodes>,
 }
 
-/// Carries out operations of which the last alone may change the text. Writes, reads and compares the patched document; none if
-/// nothing changes.
-fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<Option<Checked>, Error> {
+/// Carries out as many of the operations as one reading is enough for, and gives their number. Writes, reads and compares the
+/// patched document; none if nothing changes.
+fn checked(tree: &Tree<'_>, operations: Operations<'_>) -> Result<(usize, Option<Checked>), Error> {
     let patched = splice::patched(tree, operations)?;
+    let count = patched.count;
     if patched.overlay == overlay::unchanged(tree) {
-        return Ok(None);
+        return Ok((count, None));
     }
-    let checked = compared(tree, patched, &Cache::default());
-    match (checked, operations.list.split_last()) {
-        (Err(Error::Splice(error)), Some((last, tests))) => {
-            let index = operations.first + tests.len();
-            Err(error.of_operation(index, "path", last.path()).into())
-        }
-        (checked, _) => checked.map(Some),
+    match (compared(tree, patched, &Cache::default()), operations.list) {
+        (Err(Error::Splice(error)), [operation]) => Err(error
+            .of_operation(operations.first, "path", operation.path())
+            .into()),
+        (checked, _) => checked.map(|checked| (count, Some(checked))),
     }
 }
 
@@ -362,6 +386,7 @@ fn verified(tree: &Tree<'_>, spliced: Spliced, cache: &Cache) -> Result<Checked,
     verify(tree, &spliced, &new, cache)?;
     Ok(Checked {
         edits: spliced.edits,
+        nodes: new.into_nodes(),
         text,
     })
 }

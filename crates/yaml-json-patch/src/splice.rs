@@ -32,6 +32,7 @@
 //! Comments inside a value that the patch replaces or removes are lost.
 
 mod apply;
+mod batch;
 mod blank_lines;
 mod block;
 mod block_text;
@@ -47,7 +48,6 @@ pub(crate) mod key;
 mod layout;
 mod lines;
 pub(crate) mod members;
-#[cfg(feature = "kubernetes")]
 mod null;
 mod operation;
 pub(crate) mod overlay;
@@ -65,16 +65,13 @@ pub use comment::CommentPlace;
 pub(crate) use comment::{Comment, comment_at};
 pub use error::{ErrorKind, FailedOperation, SpliceError};
 pub(crate) use lines::Lines;
-#[cfg(feature = "kubernetes")]
 pub use null::null_source;
-#[cfg(feature = "kubernetes")]
 pub use operation::NullSource;
 pub use operation::{AnchorPolicy, Operation, operations};
 pub(crate) use reading::{node_at, nowhere, source_at, value_at};
 
 use crate::edit::Edit;
 use crate::tree::Tree;
-#[cfg(feature = "kubernetes")]
 use crate::tree::{NodeId, Style};
 pub(crate) use apply::{Manner, Operations, Patched};
 pub(crate) use content::Carrying;
@@ -101,9 +98,14 @@ pub(crate) fn write(
     carrying: Carrying,
     cache: &Cache,
 ) -> Result<Spliced, SpliceError> {
-    let Patched { overlay, around } = patched;
+    let Patched {
+        overlay,
+        around,
+        alone,
+        ..
+    } = patched;
     let mut writer = Writer::new(tree, cache, carrying);
-    writer.around = around;
+    (writer.around, writer.alone) = (around, alone);
     let edits = writer.document(&overlay).map_err(|errors| {
         errors
             .into_iter()
@@ -115,7 +117,6 @@ pub(crate) fn write(
     Ok(Spliced { edits, overlay })
 }
 
-#[cfg(feature = "kubernetes")]
 /// One of several reasons why patches cannot be carried out together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -126,7 +127,6 @@ pub struct Uneditable {
     pub error: SpliceError,
 }
 
-#[cfg(feature = "kubernetes")]
 /// Returns the reasons why [`splice`](crate::splice()) fails for patches that touch different parts of a document, in about the time that it
 /// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
 #[must_use]
@@ -157,7 +157,6 @@ pub fn find_uneditable(
     found
 }
 
-#[cfg(feature = "kubernetes")]
 /// Returns the place for the lines of a new last member of a block mapping: after the last member and its comments.
 ///
 /// The place is the beginning of a line, or the end of a text that ends without a line break.

@@ -3,6 +3,7 @@
 use crate::documents::{documents, is_prefix};
 use crate::editor::Editor;
 use crate::patch::Error;
+use crate::read::read;
 use crate::splice::{ErrorKind, Lines, ends_in_open_block_scalar};
 use serde_json::Value;
 
@@ -15,10 +16,10 @@ use serde_json::Value;
 /// if let Some(pod) = stream.nth(1) {
 ///     pod.set("/metadata/name", "web")?;
 /// }
-/// assert!(stream.remove(2));
+/// assert!(stream.remove(2)?);
 /// stream.push(serde_json::json!({"kind": "ConfigMap"}))?;
 /// assert_eq!(
-///     stream.finish()?,
+///     stream.finish(),
 ///     "kind: Service\n---\n# The pod.\nkind: Pod\nmetadata:\n  name: web\n---\nkind: ConfigMap\n"
 /// );
 /// # Ok::<(), yaml_json_patch::Error>(())
@@ -48,7 +49,24 @@ impl Stream {
         self.documents.get_mut(index)
     }
 
+    /// Returns the number of documents.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Returns true if there is no document.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
     /// Returns the documents in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Editor> {
+        self.documents.iter()
+    }
+
+    /// Returns the documents in their order, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Editor> {
         self.documents.iter_mut()
     }
@@ -66,7 +84,7 @@ impl Stream {
         }
         let text = self.documents.last().map_or("", Editor::text);
         let is_open = !text.is_empty() && !text.ends_with(['\n', '\r']);
-        if is_open && ends_in_open_block_scalar(&crate::read(text)?) {
+        if is_open && ends_in_open_block_scalar(&read(text)?) {
             return Err(ErrorKind::OpenBlockScalar.at(text.len()).into());
         }
         let line_break = Lines { text }.break_before(text.len());
@@ -83,24 +101,28 @@ impl Stream {
     }
 
     /// Removes a document, with its `---` and the comments around it. Returns false if there is none of that index.
-    pub fn remove(&mut self, index: usize) -> bool {
-        let found = index < self.documents.len();
-        if found {
-            self.documents.remove(index);
+    ///
+    /// # Errors
+    /// [`Error::Splice`] when those beside it would become one, since no `---` is between them.
+    pub fn remove(&mut self, index: usize) -> Result<bool, Error> {
+        if index >= self.documents.len() {
+            return Ok(false);
         }
-        found
+        let before = index
+            .checked_sub(1)
+            .and_then(|before| self.documents.get(before));
+        if let (Some(before), Some(after)) = (before, self.documents.get(index + 1))
+            && documents(&[before.text(), after.text()].concat()).count() < 2
+        {
+            return Err(ErrorKind::Layout.at(0).into());
+        }
+        self.documents.remove(index);
+        Ok(true)
     }
 
     /// Returns the edited text.
-    ///
-    /// # Errors
-    /// [`Error::Splice`] when two documents have become one, since `---` is missing between them.
-    pub fn finish(&self) -> Result<String, Error> {
-        let text: String = self.documents.iter().map(Editor::text).collect();
-        if documents(&text).count() == self.documents.len() {
-            Ok(text)
-        } else {
-            Err(ErrorKind::Layout.at(0).into())
-        }
+    #[must_use]
+    pub fn finish(&self) -> String {
+        self.documents.iter().map(Editor::text).collect()
     }
 }

@@ -130,7 +130,21 @@ pub struct Tree<'t> {
     pub(crate) declared_tags: BTreeMap<&'t str, &'t str>,
 }
 
+/// A tree apart from its text.
+#[derive(Debug, Clone)]
+pub(crate) struct Nodes(Vec<Node>, Vec<Properties>);
+
 impl<'t> Tree<'t> {
+    pub(crate) fn of_nodes(text: &'t str, Nodes(nodes, properties): Nodes) -> Self {
+        Self::new(text, nodes, properties)
+    }
+
+    /// The tree apart from its text; none if the text declares tags.
+    pub(crate) fn into_nodes(self) -> Option<Nodes> {
+        let has_all = self.declared_tags.is_empty();
+        has_all.then_some(Nodes(self.nodes, self.properties))
+    }
+
     /// The tree of a text that is no piece of another one and declares no tags.
     pub(crate) fn new(text: &'t str, nodes: Vec<Node>, properties: Vec<Properties>) -> Self {
         Self {

@@ -49,7 +49,6 @@ pub fn verify(
     };
     match (overlay, new.root()) {
         (Overlay::Nothing, None) => Ok(()),
-        #[cfg(feature = "kubernetes")]
         (Overlay::Null(_), None) => Ok(()),
         (Overlay::New(value), None) if value.is_null() => Ok(()),
         (_, None) => Err(Mismatch { offset: 0 }),
@@ -96,7 +95,6 @@ impl Pair<'_, '_, '_> {
                 let same_tags = own_tags(self.old, source.node).eq(own_tags(self.new, at));
                 self.expect(same_value && same_tags && !self.new.is_aliased(at), at)
             }
-            #[cfg(feature = "kubernetes")]
             // A null comes back with the tag and anchor it had. An alias of that name would now mean the null.
             Overlay::Null(_) => {
                 let is_null = matches!(scalar_value(self.new, at), Ok(ScalarValue::Null));

@@ -1,15 +1,16 @@
 //! Carries out operations on the patched document, in their order.
 
+use super::batch::{Batch, Change};
 use super::comment::Comments;
 use super::error::{ErrorKind, SpliceError};
 use super::members::PatchedMember;
 use super::operation::{AnchorPolicy, Operation};
 use super::overlay::{Overlay, equal};
-use super::reading::{self, Found, element, named, shortened};
+use super::reading::{self, Found, Source, element, named, shortened};
 use crate::json::to_json;
 use crate::quote::{Context, quote};
 use crate::tag::own_tags;
-use crate::tree::{NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use json_patch::jsonptr::{Pointer, PointerBuf, Token};
 use serde_json::Value;
@@ -76,6 +77,10 @@ impl<'o> Operations<'o> {
 pub(crate) struct Patched {
     pub(crate) overlay: Overlay,
     pub(crate) around: Around,
+    /// Each replacement is written as if it were the only one.
+    pub(crate) alone: bool,
+    /// The number of operations that were carried out. The next one needs the text that these leave.
+    pub(crate) count: usize,
 }
 
 /// The way with the text around a change.
@@ -89,7 +94,7 @@ pub(crate) struct Around {
     pub(crate) closes_blocks: bool,
 }
 
-/// Applies the operations, one by one.
+/// Applies operations: all of them, or one after the other as many as one reading is enough for.
 pub(super) fn apply(
     tree: &Tree<'_>,
     overlay: Overlay,
@@ -104,16 +109,29 @@ pub(super) fn apply(
             ..Around::default()
         },
         holder: None,
+        way: Vec::new(),
     };
+    let alone = operations.manner != Manner::Together;
+    let (mut batch, mut count) = (Batch::default(), 0);
     for (index, operation) in operations.list.iter().enumerate() {
         // Anchors and merge keys are met on the path.
         let holder = operations.holders.get(index).copied().flatten();
         document.holder = holder.filter(|_| tree.properties.is_empty());
-        document.apply(operations.first + index, operation)?;
+        if alone && operations.list.len() > 1 && !document.joins(&mut batch, operation) {
+            break;
+        }
+        match document.apply(operations.first + index, operation) {
+            // The error is about the text that those before it leave.
+            Err(_) if alone && count > 0 => break,
+            applied => applied?,
+        }
+        count += 1;
     }
     Ok(Patched {
         overlay: document.root,
         around: document.around,
+        alone,
+        count,
     })
 }
 
@@ -125,9 +143,69 @@ struct OperationApplier<'d, 't> {
     around: Around,
     /// The collection that the operation in hand changes, where that is known.
     holder: Option<NodeId>,
+    /// The collections of the text that the last path led through.
+    way: Vec<NodeId>,
 }
 
 impl OperationApplier<'_, '_> {
+    /// True if an operation can be carried out on the text that those before it have found. The first change always can.
+    fn joins(&mut self, batch: &mut Batch, operation: &Operation) -> bool {
+        let is_first = !batch.has_changes();
+        if let Operation::Test { path, .. } = operation {
+            return is_first || !batch.closed && self.untouched(path).is_some();
+        }
+        // A change of what aliases stand for is one at several places.
+        let is_shared = self.manner.anchors() == AnchorPolicy::Follow && self.tree.has_aliases();
+        let joins = !batch.closed
+            && !is_shared
+            && self
+                .element(operation)
+                .is_some_and(|change| batch.takes(self.tree, &self.way, &change));
+        batch.closed |= !joins;
+        is_first || joins
+    }
+
+    /// The change that an operation makes, if that is one of an element that no operation has changed before.
+    fn element<'o>(&mut self, operation: &'o Operation) -> Option<Change<'o>> {
+        let (path, new) = match operation {
+            Operation::Add { path, value } | Operation::Replace { path, value } => {
+                (path, Some(&**value))
+            }
+            Operation::Remove { path } => (path, None),
+            _ => return None,
+        };
+        let tree = self.tree;
+        let (parent, last) = path.split_back()?;
+        let at = self.opened(parent).ok()?;
+        let collection = at.node()?;
+        let name = (tree.kind(collection) == Kind::Mapping).then(|| last.decoded().into_owned());
+        let is_addition = matches!(operation, Operation::Add { .. });
+        let old = match at.child(tree, &last, None).ok()? {
+            None if is_addition => None,
+            Some(Overlay::Old(old)) if name.is_some() || !is_addition => Some(*old),
+            _ => return None,
+        };
+        Some(Change {
+            collection,
+            name,
+            old,
+            new,
+        })
+    }
+
+    /// The node at a path, if no operation has changed it or anything in it.
+    fn untouched(&mut self, path: &Pointer) -> Option<NodeId> {
+        let tree = self.tree;
+        let at = match path.split_back() {
+            Some((parent, last)) => self.opened(parent).ok()?.child(tree, &last, None).ok()?,
+            None => Some(&mut self.root),
+        };
+        match at? {
+            Overlay::Old(node) => Some(*node),
+            _ => None,
+        }
+    }
+
     fn apply(&mut self, index: usize, operation: &Operation) -> Result<(), SpliceError> {
         let tree = self.tree;
         let failed = |error: SpliceError, member, path: &PointerBuf| {
@@ -224,7 +302,6 @@ impl OperationApplier<'_, '_> {
             Operation::Replace { path, value } => {
                 self.replace(path, Overlay::New(Arc::clone(value)))
             }
-            #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, source } => {
                 self.replace(path, Overlay::Null(source.clone()))
             }
@@ -240,8 +317,14 @@ impl OperationApplier<'_, '_> {
         }
     }
 
-    fn test(&self, path: &Pointer, expected: &Value) -> Result<(), SpliceError> {
-        let found = reading::find(self.tree, path)?.ok_or(NOWHERE)?;
+    fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), SpliceError> {
+        let found = match self.untouched(path) {
+            Some(node) => Found {
+                value: reading::json(self.tree, node)?,
+                source: Some(Source { node, key: None }),
+            },
+            None => reading::find(self.tree, path)?.ok_or(NOWHERE)?,
+        };
         if equal(&found.value, expected) {
             return Ok(());
         }
@@ -261,8 +344,12 @@ impl OperationApplier<'_, '_> {
             AnchorPolicy::Refuse => None,
         };
         let mut at = &mut self.root;
+        self.way.clear();
         for token in followed.as_deref().unwrap_or(path).tokens() {
             at.open(tree, policy)?;
+            if self.manner != Manner::Together {
+                self.way.extend(at.node());
+            }
             at = at.child(tree, &token, known)?.ok_or(NOWHERE)?;
         }
         // An operation before may have taken it away.
@@ -383,9 +470,8 @@ fn put(tree: &Tree<'_>, manner: Manner, at: &mut Overlay, new: Overlay) -> Resul
     if is_there(tree, manner, at, &new) {
         return Ok(());
     }
-    let is_scalar = matches!(&new, Overlay::New(value) if !value.is_object() && !value.is_array());
     let old = at.node();
-    match old.filter(|node| is_scalar && tree.keeps_anchor(*node)) {
+    match old.filter(|node| new.is_new_scalar() && tree.keeps_anchor(*node)) {
         Some(old) if manner.anchors() == AnchorPolicy::Follow || !tree.is_aliased(old) => {}
         Some(old) => return Err(ErrorKind::Anchor.at(tree.outer_start(old))),
         None => manner.may_go(tree, old)?,

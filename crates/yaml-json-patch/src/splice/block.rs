@@ -42,7 +42,7 @@ impl Writer<'_, '_> {
             gap: layout::gap(self.tree, node),
             parted: self.is_parted(plan, column),
         };
-        let replaces_one = plan.replaces_one();
+        let replaces_one = self.alone || plan.replaces_one();
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {

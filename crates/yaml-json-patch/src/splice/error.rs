@@ -1,7 +1,7 @@
 //! Reasons not to edit a text, as data.
 
 use crate::tree::Tree;
-use json_patch::jsonptr::PointerBuf;
+use json_patch::jsonptr::Pointer;
 use std::fmt;
 
 /// A text that is not edited: the place and the reason.
@@ -9,14 +9,14 @@ use std::fmt;
 #[error("{}", .detail.as_deref().unwrap_or(.kind.sentence()))]
 #[non_exhaustive]
 pub struct SpliceError {
-    /// Byte offset of the place that cannot be edited, in [`Tree::source`].
+    /// Byte offset of the place that cannot be edited, in the text that was given.
     pub offset: usize,
     /// The reason.
     pub kind: ErrorKind,
     /// A sentence about what is there instead: how far a path leads, or the value that a `test` found.
     pub detail: Option<String>,
-    /// The operation that cannot be carried out. [`splice`](crate::splice()) knows it unless the layout of the text is the
-    /// reason; [`apply`](crate::apply()), [`edits`](crate::edits()) always do. [`Editor`](crate::Editor) has none.
+    /// The operation of [`apply`](crate::apply()) or [`edits`](crate::edits()) that cannot be carried out. [`Editor`](crate::Editor) has
+    /// none.
     pub operation: Option<FailedOperation>,
 }
 
@@ -29,7 +29,7 @@ pub struct FailedOperation {
     /// The member of the operation that holds the path: `path` or `from`.
     pub member: &'static str,
     /// The path that the document does not have, or where it cannot be changed.
-    pub path: PointerBuf,
+    pub path: String,
 }
 
 impl fmt::Display for FailedOperation {
@@ -51,17 +51,12 @@ impl SpliceError {
         }
     }
 
-    pub(crate) fn of_operation(
-        self,
-        index: usize,
-        member: &'static str,
-        path: &PointerBuf,
-    ) -> Self {
+    pub(crate) fn of_operation(self, index: usize, member: &'static str, path: &Pointer) -> Self {
         Self {
             operation: Some(FailedOperation {
                 index,
                 member,
-                path: path.clone(),
+                path: path.to_string(),
             }),
             ..self
         }

@@ -42,7 +42,7 @@ impl<'t> Writer<'_, 't> {
             self.empty_brackets(node, &plan.elements);
             return Ok(());
         }
-        let replaces_one = plan.replaces_one();
+        let replaces_one = self.alone || plan.replaces_one();
         let mut last: Option<usize> = None;
         let mut front = Vec::new();
         let mut following: Vec<New<'_>> = Vec::new();
@@ -65,12 +65,15 @@ impl<'t> Writer<'_, 't> {
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, new) => {
                     if let Some(element) = plan.elements.get(index) {
-                        // The style of the old value does not count.
-                        let others = if replaces_one {
-                            &self.brackets(node, &plan.elements, Some(element.value))
-                        } else {
-                            &brackets
-                        };
+                        // The style of the old value does not count. Of a scalar among others it shows nothing that they do not.
+                        let is_among = 0 < index && index + 1 < plan.elements.len();
+                        let has_none = self.tree.children(element.value).next().is_none();
+                        let others =
+                            if replaces_one && !(is_among && has_none && new.is_new_scalar()) {
+                                &self.brackets(node, &plan.elements, Some(element.value))
+                            } else {
+                                &brackets
+                            };
                         if plan.steps.len() > 1 || !self.replace_list(node, element, others, new)? {
                             self.replace_element(others, element, new)?;
                         }
@@ -304,7 +307,6 @@ impl<'t> Writer<'_, 't> {
         new: &Overlay,
     ) -> Result<(), SpliceError> {
         let span = self.value_start(element.value)..element.end;
-        #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
             return self.restore_in_brackets(element, source);
         }

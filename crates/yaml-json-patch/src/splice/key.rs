@@ -13,7 +13,7 @@ pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> bool {
 }
 
 /// The name that [`is_key`] compares with. A merge key is no member by itself, and null, a collection and the like are no names.
-pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Option<String> {
+pub(crate) fn name_of(tree: &Tree<'_>, key: NodeId) -> Option<String> {
     match word(tree, key) {
         Some(raw) => Some(raw.to_owned()),
         None if is_merge_key(tree, key) => None,

@@ -1,7 +1,6 @@
 //! RFC 6902 operations with shared values: one container may go into every document of a stream, and copying it would cost
 //! more than splicing it.
 
-#[cfg(feature = "kubernetes")]
 use crate::tree::Style;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
@@ -57,7 +56,6 @@ pub enum Operation {
         /// The new value.
         value: Arc<Value>,
     },
-    #[cfg(feature = "kubernetes")]
     /// Replaces the value of a member by a null, as [`null_source`](super::null_source) found it in a mapping of the same style.
     RestoreNull {
         /// The place of the value.
@@ -109,13 +107,11 @@ impl Operation {
             | Operation::Test { path, .. }
             | Operation::InsertBefore { path, .. }
             | Operation::InsertAfter { path, .. } => path,
-            #[cfg(feature = "kubernetes")]
             Operation::RestoreNull { path, .. } => path,
         }
     }
 }
 
-#[cfg(feature = "kubernetes")]
 /// The text of a null in a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NullSource {
@@ -127,7 +123,6 @@ pub enum NullSource {
     FlowKey,
 }
 
-#[cfg(feature = "kubernetes")]
 impl NullSource {
     /// Returns the style of the mapping.
     #[must_use]

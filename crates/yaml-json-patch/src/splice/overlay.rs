@@ -3,7 +3,6 @@
 use super::error::{ErrorKind, SpliceError};
 use super::members::{Key, MemberList, PatchedMember};
 use super::operation::AnchorPolicy;
-#[cfg(feature = "kubernetes")]
 use super::operation::NullSource;
 use super::reading::{Source, element};
 use crate::tree::{Kind, NodeId, Tree};
@@ -34,7 +33,6 @@ pub(crate) enum Overlay {
     New(Arc<Value>),
     /// A value that `move` or `copy` brings from another place of the document. Its text comes along where it can stand.
     Carried { value: Arc<Value>, source: Source },
-    #[cfg(feature = "kubernetes")]
     /// A null with its text.
     Null(NullSource),
 }
@@ -168,5 +166,10 @@ impl Overlay {
             }
             _ => None,
         }
+    }
+
+    /// True for a scalar of the patch.
+    pub(super) fn is_new_scalar(&self) -> bool {
+        matches!(self, Overlay::New(value) if !value.is_object() && !value.is_array())
     }
 }

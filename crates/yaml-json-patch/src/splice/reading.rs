@@ -190,7 +190,7 @@ pub(super) fn shortened(value: &str) -> String {
 }
 
 /// The node as JSON.
-fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
+pub(super) fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
     to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
 }
 

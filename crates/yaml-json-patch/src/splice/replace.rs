@@ -56,7 +56,6 @@ impl Writer<'_, '_> {
             mark,
             shape: BlockStyle { goes, ..shape },
         };
-        #[cfg(feature = "kubernetes")]
         if let Overlay::Null(source) = new {
             return self.restore(element, mark, source);
         }

@@ -110,7 +110,10 @@ impl<'t> Writer<'_, 't> {
         let Some(node) = shape.node else {
             return Styled::default();
         };
-        let style = self.element_style(node, shape.goes);
+        // Where a word takes the place of a plain one, that one counts, too.
+        let is_word = new.is_scalar() && !new.value.is_null();
+        let counts = |old: &NodeId| is_word && tree.style(*old) == Style::Plain;
+        let style = self.element_style(node, shape.goes.filter(|old| !counts(old)));
         let is_integer = |name: &str| {
             name.parse::<u32>()
                 .is_ok_and(|number| number.to_string() == name)

@@ -20,6 +20,8 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) cache: &'a Cache,
     pub(super) carrying: Carrying,
     pub(crate) around: Around,
+    /// Each replacement is written as if it were the only one.
+    pub(crate) alone: bool,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples<'t>,
@@ -42,6 +44,7 @@ impl<'a, 't> Writer<'a, 't> {
             cache,
             carrying,
             around: Around::default(),
+            alone: false,
             lines: Lines { text: tree.text() },
             out: Edits::default(),
             path: Vec::new(),
@@ -70,7 +73,6 @@ impl<'a, 't> Writer<'a, 't> {
                 Ok(())
             }
             Overlay::New(value) | Overlay::Carried { value, .. } => self.replace_root(value),
-            #[cfg(feature = "kubernetes")]
             Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
         }
     }

@@ -1,4 +1,4 @@
-//! Whose a comment is: for reading and writing it, and for what moves and goes.
+//! The owner of a comment: for reading and writing it, and for what moves and goes.
 
 use serde_json::json;
 use yaml_json_patch::CommentPlace::{self, Above, LineEnd};
@@ -9,20 +9,20 @@ fn commented(text: &str, path: &str, place: CommentPlace, comment: &str, expecte
     let mut editor = Editor::new(text).unwrap();
     let before = editor.comment(path, place).unwrap();
     editor.set_comment(path, place, comment).unwrap();
-    assert_eq!(editor.finish().unwrap(), expected, "{text}");
+    assert_eq!(editor.finish(), expected, "{text}");
     editor.set_comment(path, place, comment).unwrap();
-    assert_eq!(editor.finish().unwrap(), expected, "again: {text}");
+    assert_eq!(editor.finish(), expected, "again: {text}");
     editor
         .set_comment(path, place, &before.unwrap_or_default())
         .unwrap();
-    assert_eq!(editor.finish().unwrap(), text, "and back");
+    assert_eq!(editor.finish(), text, "and back");
 }
 
 #[track_caller]
 fn removed(text: &str, path: &str, expected: &str) {
     let mut editor = Editor::new(text).unwrap();
     assert!(editor.remove(path).unwrap());
-    assert_eq!(editor.finish().unwrap(), expected, "{text}");
+    assert_eq!(editor.finish(), expected, "{text}");
 }
 
 #[track_caller]
@@ -105,10 +105,10 @@ fn an_item_that_is_commented_out_is_of_its_list() {
             .insert_before("/images", "patches", json!([]))
             .unwrap();
         assert_eq!(
-            editor.finish().unwrap(),
+            editor.finish(),
             with("images: []\n", &format!("{list}- b\n"))
         );
-        removed(&editor.finish().unwrap(), "/images", text);
+        removed(&editor.finish(), "/images", text);
     }
     for (text, path, expected) in [
         ("r:\n- a\n#- b\n", "/i", "r:\n- a\n#- b\ni: 1\n"),
@@ -132,7 +132,7 @@ fn an_item_that_is_commented_out_is_of_its_list() {
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.set(path, 1).unwrap();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
         removed(expected, path, text);
     }
     commented(
@@ -197,7 +197,7 @@ fn the_marker_of_a_comment_stays() {
         let [old, expected] = [old, new].map(|comment| format!("{comment}\na: 1\n"));
         let mut editor = Editor::new(&old).unwrap();
         editor.set_comment("/a", Above, text).unwrap();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
     }
     commented("a: 1   ## one\n", "/a", LineEnd, "two", "a: 1   ## two\n");
 }
@@ -223,7 +223,7 @@ fn a_comment_that_is_written_back_changes_no_byte() {
         for place in [Above, LineEnd] {
             let comment = editor.comment(path, place).unwrap().unwrap_or_default();
             editor.set_comment(path, place, &comment).unwrap();
-            assert_eq!(editor.finish().unwrap(), text);
+            assert_eq!(editor.finish(), text);
         }
     }
 }
@@ -240,7 +240,7 @@ fn no_comment_is_removed_where_none_can_be() {
         for place in [Above, LineEnd] {
             editor.set_comment(path, place, "").unwrap();
         }
-        assert_eq!(editor.finish().unwrap(), text);
+        assert_eq!(editor.finish(), text);
         assert!(editor.set_comment("/x", Above, "").is_err());
     }
     let mut editor = Editor::new("a: [b, c]\n").unwrap();

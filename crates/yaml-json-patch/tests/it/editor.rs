@@ -9,7 +9,7 @@ use yaml_json_patch::{
 fn removed(text: &str, path: &str, expected: &str) {
     let mut editor = Editor::new(text).unwrap();
     assert!(editor.remove(path).unwrap());
-    assert_eq!(editor.finish().unwrap(), expected, "{text}");
+    assert_eq!(editor.finish(), expected, "{text}");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_comments_at_the_end_stay_when_a_new_member_goes_again() {
             for text in [[&text, "\n"].concat(), text] {
                 let mut editor = Editor::new(&text).unwrap();
                 editor.insert("/b", 2).unwrap();
-                removed(&editor.finish().unwrap(), "/b", &text);
+                removed(&editor.finish(), "/b", &text);
             }
         }
     }
@@ -91,7 +91,7 @@ fn a_scalar_of_several_lines_has_no_comment_of_the_next_element() {
             editor
                 .set_comment("/new", CommentPlace::Above, comment)
                 .unwrap();
-            assert_eq!(editor.finish().unwrap(), above(line));
+            assert_eq!(editor.finish(), above(line));
         }
         removed(
             &above("# own\n"),
@@ -110,7 +110,7 @@ fn a_scalar_of_several_lines_has_no_comment_of_the_next_element() {
         let own = editor.comment(item, CommentPlace::Above).unwrap();
         assert_eq!(own.as_deref(), Some("own"));
         editor.set_comment(item, CommentPlace::Above, "").unwrap();
-        assert_eq!(editor.finish().unwrap(), items);
+        assert_eq!(editor.finish(), items);
     }
 }
 
@@ -122,10 +122,7 @@ fn a_member_is_put_before_or_behind_another_one() {
     editor.insert_after("/e", "a", 5).unwrap();
     assert!(editor.insert_before("/x", "z", 1).is_err());
     assert!(editor.insert_after("/a", "c", 1).is_err());
-    assert_eq!(
-        editor.finish().unwrap(),
-        "a: 1\ne: 5\nb: 2\n# Of c.\nc: 3\nd: 4\n"
-    );
+    assert_eq!(editor.finish(), "a: 1\ne: 5\nb: 2\n# Of c.\nc: 3\nd: 4\n");
 }
 
 #[test]
@@ -140,7 +137,7 @@ fn anchored_values_are_changed_where_that_is_asked_for() {
     assert!(editor.set("/x/deep", 1).is_err());
     assert!(editor.remove("/x").is_err());
     assert_eq!(
-        editor.finish().unwrap(),
+        editor.finish(),
         "x: &x # base\n  image: a:2\n  deep: &d [1, 2]\ny:\n  <<: *x\nz: *d\n"
     );
 }
@@ -191,7 +188,7 @@ fn an_error_of_a_path_says_how_far_it_leads() {
             );
         }
     }
-    assert_eq!(editor.finish().unwrap(), text);
+    assert_eq!(editor.finish(), text);
 }
 
 #[test]
@@ -219,11 +216,11 @@ fn a_comment_cannot_end_its_line() {
             );
         }
     }
-    assert_eq!(editor.finish().unwrap(), text);
+    assert_eq!(editor.finish(), text);
     editor
         .set_comment("/a", CommentPlace::Above, "x\r\ny: 2")
         .unwrap();
-    assert_eq!(editor.finish().unwrap(), "# x\n# y: 2\na: 1\n");
+    assert_eq!(editor.finish(), "# x\n# y: 2\na: 1\n");
 }
 
 #[test]
@@ -248,7 +245,7 @@ fn a_block_that_ends_the_text_without_a_line_break_keeps_its_value() {
         ] {
             let mut editor = Editor::new(text).unwrap();
             edit(&mut editor).unwrap();
-            assert_eq!(editor.finish().unwrap(), expected);
+            assert_eq!(editor.finish(), expected);
             assert_eq!(editor.get("/b").unwrap(), value);
         }
     }
@@ -259,7 +256,7 @@ fn a_block_that_ends_the_text_without_a_line_break_keeps_its_value() {
     assert_eq!(patched, "c: 2\na: 1\nb: |\n  x");
     let mut editor = Editor::new(text).unwrap();
     editor.insert_after("/c", "a", 2).unwrap();
-    assert_eq!(editor.finish().unwrap(), "a: 1\nc: 2\nb: |\n  x");
+    assert_eq!(editor.finish(), "a: 1\nc: 2\nb: |\n  x");
 }
 
 #[test]
@@ -309,7 +306,7 @@ fn values_that_json_does_not_have_are_in_nobodys_way() {
             "  b: 2\n",
             "  before: 3\n  # b\n  b: 2\n  new: 1 # new\n  other: 2\nm2:\n  new: 5\n",
         );
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
     }
 }
 
@@ -323,7 +320,7 @@ fn a_merged_field_gets_another_one_beside_it() {
     ] {
         let mut editor = Editor::new(text).unwrap();
         edit(&mut editor).unwrap();
-        assert_eq!(editor.finish().unwrap(), [text, "  a: 5\n"].concat());
+        assert_eq!(editor.finish(), [text, "  a: 5\n"].concat());
     }
     let mut editor = Editor::new(text).unwrap();
     editor.insert_before("/c/m", "b", 5).unwrap();
@@ -331,7 +328,7 @@ fn a_merged_field_gets_another_one_beside_it() {
         .set_comment("/c/b", CommentPlace::LineEnd, "own")
         .unwrap();
     assert_eq!(
-        editor.finish().unwrap(),
+        editor.finish(),
         text.replace("  b: 2", "  m: 5\n  b: 2 # own")
     );
     // A part of it cannot be set without the others.
@@ -339,7 +336,7 @@ fn a_merged_field_gets_another_one_beside_it() {
     assert!(editor.set("/c/m/k", 2).is_err());
     assert!(editor.insert_before("/c/n", "a", 2).is_err());
     assert!(editor.rename("/c/b", "a").is_err());
-    assert_eq!(editor.finish().unwrap(), text);
+    assert_eq!(editor.finish(), text);
 }
 
 #[test]
@@ -356,7 +353,7 @@ fn a_dash_makes_a_list() {
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.set(path, "a").unwrap();
-        assert_eq!(editor.finish().unwrap(), expected, "{text} {path}");
+        assert_eq!(editor.finish(), expected, "{text} {path}");
     }
     for (text, path) in [
         ("r:\n", "/r/0"),
@@ -391,7 +388,7 @@ fn a_member_beside_another_one_leaves_the_head_of_a_section_in_place() {
         ),
     ] {
         let mut editor = edited.unwrap().clone();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
         removed(&expected, "/new", text);
         assert!(editor.remove("/new").unwrap());
     }
@@ -412,7 +409,7 @@ fn a_member_beside_another_one_leaves_the_head_of_a_section_in_place() {
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.insert_before("/a/new", "c", 5).unwrap();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
         removed(expected, "/a/new", text);
     }
 }
@@ -435,7 +432,7 @@ list:
         let mut editor = Editor::new(text).unwrap();
         assert!(edit(&mut editor).is_err());
         edit(editor.anchors(AnchorPolicy::Follow)).unwrap();
-        editor.finish().unwrap()
+        editor.finish()
     };
     let set = |path: &str, value, expected: &str| {
         let error = Editor::new(text).unwrap().set(path, value).map(drop);
@@ -450,7 +447,7 @@ list:
             .anchors(AnchorPolicy::Follow)
             .set(path, value)
             .unwrap();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
     };
     set("/services/a/image", 2, &text.replace("a:1", "2"));
     set("/services/a/new", 2, &text.replace("[1]", "[1]\n  new: 2"));
@@ -475,7 +472,7 @@ list:
         .anchors(AnchorPolicy::Follow)
         .set("/services/a", 1)
         .unwrap();
-    assert_eq!(editor.finish().unwrap(), text.replace("a: *web", "a: 1"));
+    assert_eq!(editor.finish(), text.replace("a: *web", "a: 1"));
     let patch = json!([{"op": "move", "from": "/x-web/image", "path": "/list/1/i"}]);
     let moved = apply_with(
         text,
@@ -488,7 +485,7 @@ list:
         .anchors(AnchorPolicy::Follow)
         .set("/a/0/0/0/1", 2)
         .unwrap();
-    assert_eq!(editor.finish().unwrap(), "a: &a [*a, 2]\n");
+    assert_eq!(editor.finish(), "a: &a [*a, 2]\n");
     // No policy mends this.
     let error = editor.remove("/a").unwrap_err();
     assert!(!error.help().contains("Follow"), "{}", error.help());
@@ -509,7 +506,7 @@ fn comments_without_a_document_become_the_head_of_the_first_one() {
         let mut stream = Stream::new(text).unwrap();
         stream.push(json!({"a": 1})).unwrap();
         stream.push(json!({"b": 2})).unwrap();
-        assert_eq!(stream.finish().unwrap(), expected, "{text:?}");
+        assert_eq!(stream.finish(), expected, "{text:?}");
     }
 }
 
@@ -538,7 +535,7 @@ none:
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.set(path, value.clone()).unwrap();
-        assert_eq!(editor.finish().unwrap(), text, "{path}");
+        assert_eq!(editor.finish(), text, "{path}");
         for op in ["add", "replace"] {
             let patch = json!([{"op": op, "path": path, "value": value}]);
             let patch = serde_json::from_value(patch).unwrap();
@@ -556,7 +553,7 @@ none:
     ] {
         let mut editor = Editor::new(text).unwrap();
         editor.set("/a", value).unwrap();
-        assert_eq!(editor.finish().unwrap(), expected);
+        assert_eq!(editor.finish(), expected);
     }
 }
 
@@ -577,7 +574,7 @@ fn an_element_in_brackets_has_comments_on_its_own_lines() {
         );
     }
     assert_eq!(
-        editor.finish().unwrap(),
+        editor.finish(),
         "{\n  kind: \"Pod\", # kind\n  args: [\n    # first\n    \"a\",\n    \"b\" # last\n  ],\n  more: [{c: 1}] # more\n}\n"
     );
     // Other values share the line, and JSON has no comments.
@@ -591,4 +588,56 @@ fn an_element_in_brackets_has_comments_on_its_own_lines() {
         let refused = editor.set_comment(path, CommentPlace::LineEnd, "why");
         assert!(refused.is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_path_is_a_text_or_a_row_of_keys_and_indices() {
+    let mut editor = Editor::new("a/b:\n- x: 1\n").unwrap();
+    let (pointer, key, keys) = (String::from("/a~1b/0/x"), String::from("x"), ["a/b", "0"]);
+    editor.set(&pointer, 2).unwrap();
+    editor.set(pointer, 3).unwrap();
+    editor.set(["a/b", "0", &key], 4).unwrap();
+    editor.set([keys.as_slice(), &["x"]].concat(), 5).unwrap();
+    editor
+        .set(keys.map(String::from).to_vec(), json!([6]))
+        .unwrap();
+    assert_eq!(editor.get([""; 0]).unwrap(), Some(json!({"a/b": [[6]]})));
+    assert!(editor.contains(&keys[..]).unwrap());
+    assert!(!editor.contains("/a~1b/1").unwrap());
+    let error = editor.contains("a/b").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`a/b` is no JSON Pointer, which begins with `/`"
+    );
+}
+
+#[test]
+fn keys_are_those_of_a_mapping() {
+    let editor =
+        Editor::new("x: &x {b: 1}\nv: {<<: *x, on: 1, 2: 2, ~: 3}\nz: *x\nl: [a]\n").unwrap();
+    for (path, expected) in [
+        ("", &["x", "v", "z", "l"][..]),
+        ("/v", &["true", "2"]),
+        ("/z", &["b"]),
+        ("/l", &[]),
+        ("/none", &[]),
+    ] {
+        assert_eq!(editor.keys(path).unwrap(), expected, "{path}");
+    }
+}
+
+#[test]
+fn documents_do_not_become_one() {
+    let text = "a: 1\n---\nb: 2\n...\nc: 3\n";
+    let mut stream = Stream::new(text).unwrap();
+    assert_eq!(stream.len(), 3);
+    assert!(stream.remove(1).is_err());
+    assert_eq!(stream.finish(), text);
+    assert!(stream.remove(2).unwrap());
+    assert!(!stream.remove(2).unwrap());
+    let kinds: Vec<_> = stream
+        .iter()
+        .map(|document| document.keys("").unwrap())
+        .collect();
+    assert_eq!(kinds, [["a"], ["b"]]);
 }

@@ -10,20 +10,18 @@ mod block_yaml;
 mod carried_text;
 mod comment_properties;
 mod comments;
-#[cfg(feature = "kubernetes")]
 mod corpus_edits;
 mod editor;
 mod editor_properties;
 mod every_place;
 mod generator;
 mod independent_readers;
-#[cfg(feature = "kubernetes")]
 mod json;
 mod json_patch_suite;
 mod properties;
+mod public_names;
 mod random_patches;
 mod reader_mutation;
-#[cfg(feature = "kubernetes")]
 mod restored_nulls;
 mod splice;
 mod style;

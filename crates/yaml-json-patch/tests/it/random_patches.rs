@@ -1,11 +1,12 @@
 //! Random patches of real files: the text is the one that the operations give one after the other.
 
-use crate::generator::ChoiceTape;
-use crate::properties::{operation, patch, read_json};
+use crate::generator::{ChoiceTape, document};
+use crate::properties::{operation, patch, places, read_json, tape};
 use crate::splice::visible;
-use serde_json::Value;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 use support::corpus;
-use yaml_json_patch::{Error, apply, documents};
+use yaml_json_patch::{Error, SpliceError, apply, documents};
 
 /// A long document has too many places to be read for each patch.
 const MAX_BYTES: usize = 20_000;
@@ -43,29 +44,119 @@ fn operations(choices: &[u8], document: &Value) -> Vec<Value> {
     operations
 }
 
+/// A value, so that those of one number are written alike: as numbers, without quotes, in quotes, in lines.
+fn value(tape: &mut ChoiceTape<'_>, kind: usize) -> Value {
+    let serial = tape.pick(4);
+    match kind {
+        0 => json!(serial),
+        1 => json!(format!("word {serial}")),
+        2 => json!(["yes", "0644", "a: b", "2024-01-02"][serial]),
+        3 => json!(
+            [
+                format!("it's {serial}"),
+                "\"".into(),
+                "\u{1}".into(),
+                "a, b".into()
+            ][serial]
+        ),
+        4 => json!(serial > 1),
+        5 => Value::Null,
+        6 => json!([format!("item {serial}"), 1]),
+        _ => json!({"name": format!("n{serial}"), "value": format!("{}", serial + 8)}),
+    }
+}
+
+/// Operations at many places, most of them of one kind and beside each other.
+fn operations_beside(tape: &mut ChoiceTape<'_>, document: &Value) -> Vec<Value> {
+    let mut found = Vec::new();
+    places(document, "", &mut found);
+    let is_collection = |value: &Value| value.is_object() || value.is_array();
+    let (outer, inner): (Vec<_>, Vec<_>) =
+        found.iter().partition(|(_, value)| is_collection(value));
+    let mut at = tape.pick(found.len());
+    let (step, many) = (1 + tape.pick(2), 2 + tape.pick(12));
+    let mut kinds = (tape.pick(7), tape.pick(8));
+    let mut operations = Vec::new();
+    for serial in 0..many {
+        if tape.chance(4) {
+            kinds = (tape.pick(7), tape.pick(8));
+        }
+        let of = |found: &[&(String, Value)]| {
+            found
+                .get(at % found.len().max(1))
+                .map(|(path, old)| (path.clone(), old.clone()))
+        };
+        let value = value(tape, kinds.1);
+        operations.extend(match kinds.0 {
+            0..=2 => {
+                of(&inner).map(|(path, _)| json!({"op": "replace", "path": path, "value": value}))
+            }
+            3 | 4 => of(&outer).map(|(path, old)| {
+                let last = if old.is_array() {
+                    "-".to_owned()
+                } else {
+                    format!("new{serial}")
+                };
+                json!({"op": "add", "path": format!("{path}/{last}"), "value": value})
+            }),
+            5 => of(&inner).map(|(path, old)| json!({"op": "test", "path": path, "value": old})),
+            _ => of(&inner).map(|(path, _)| json!({"op": "remove", "path": path})),
+        });
+        at += step * tape.pick(4).min(1);
+    }
+    operations
+}
+
 fn one_by_one(text: &str, operations: &[Value]) -> Result<String, Error> {
     let mut text = text.to_owned();
-    for operation in operations {
-        text = apply(&text, &patch(vec![operation.clone()]))?;
+    for (index, operation) in operations.iter().enumerate() {
+        text = apply(&text, &patch(vec![operation.clone()])).map_err(|mut error| {
+            if let Error::Splice(SpliceError {
+                operation: Some(operation),
+                offset,
+                ..
+            }) = &mut error
+            {
+                operation.index += index;
+                *offset = 0;
+            }
+            error
+        })?;
     }
     Ok(text)
 }
 
-fn check(text: &str, operations: Vec<Value>, expected: &Value) {
+/// Compares a patch with one for each operation. Returns its text.
+fn check(text: &str, operations: Vec<Value>) -> Result<Option<String>, TestCaseError> {
     let alone = one_by_one(text, &operations);
     let patch = patch(operations);
-    match (apply(text, &patch), alone) {
-        (Ok(together), Ok(alone)) => {
-            let shown = || format!("{patch}\n{}", visible(text));
-            assert_eq!(visible(&together), visible(&alone), "{}", shown());
-            let mut expected = expected.clone();
-            json_patch::patch(&mut expected, &patch).unwrap();
-            assert_eq!(read_json(&together), Some(expected), "{}", shown());
+    let shown = || format!("{patch}\n{}", visible(text));
+    let together = apply(text, &patch).map_err(|mut error| {
+        if let Error::Splice(SpliceError { offset, .. }) = &mut error {
+            *offset = 0;
         }
-        (Err(Error::Splice(together)), Err(Error::Splice(alone))) => {
-            assert_eq!(together.kind, alone.kind, "{patch}\n{}", visible(text));
+        error
+    });
+    let [shown_together, shown_alone] =
+        [&together, &alone].map(|text| text.as_deref().map(visible));
+    prop_assert_eq!(shown_together, shown_alone, "{}", shown());
+    prop_assert!(
+        !matches!(together, Err(Error::Mismatch(_) | Error::Yaml(_))),
+        "{}",
+        shown()
+    );
+    Ok(together.ok())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn operations_beside_each_other_are_operations_one_by_one(layout in tape(), choices in tape()) {
+        let text = document(&mut ChoiceTape::new(&layout));
+        if let Some(value) = read_json(&text) {
+            check(&text, operations_beside(&mut ChoiceTape::new(&choices), &value))?;
         }
-        (together, alone) => panic!("{together:?}\n{alone:?}\n{patch}\n{}", visible(text)),
     }
 }
 
@@ -88,8 +179,15 @@ fn operations_together_are_operations_one_by_one() {
                 continue;
             };
             for _ in 0..2 {
-                check(text, operations(&random.bytes(), &value), &value);
-                patches += 1;
+                let operations = operations(&random.bytes(), &value);
+                if let Some(text) = check(text, operations.clone()).unwrap() {
+                    let mut expected = value.clone();
+                    json_patch::patch(&mut expected, &patch(operations)).unwrap();
+                    assert_eq!(read_json(&text), Some(expected), "{}", visible(&text));
+                }
+                let beside = operations_beside(&mut ChoiceTape::new(&random.bytes()), &value);
+                check(text, beside).unwrap();
+                patches += 2;
             }
         }
     }

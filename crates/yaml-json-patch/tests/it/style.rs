@@ -14,7 +14,7 @@ fn check(situations: &[Situation<'_>]) {
         // A path that ends in `-` names the new item.
         let is_new = path.ends_with('-') || editor.get(*path).unwrap().is_none();
         editor.set(*path, value.clone()).unwrap();
-        let edited = editor.finish().unwrap();
+        let edited = editor.finish();
         assert_eq!(
             visible(&edited),
             visible(expected),
@@ -28,7 +28,7 @@ fn check(situations: &[Situation<'_>]) {
                 format!("{list}/{}", items.as_array().unwrap().len() - 1)
             });
             assert!(editor.remove(path.as_str()).unwrap());
-            let back = editor.finish().unwrap();
+            let back = editor.finish();
             assert_eq!(visible(&back), visible(text), "without {path}");
         }
     }
@@ -79,8 +79,7 @@ fn sections_stand_apart() {
         .unwrap()
         .insert_before("/env", "jobs", json!({"A": "b"}))
         .unwrap()
-        .finish()
-        .unwrap();
+        .finish();
     assert_eq!(
         edited,
         "name: CI\non:\n  push:\n    branches: [main]\n\nenv:\n  A: b\n\njobs: {}\n"
@@ -321,6 +320,6 @@ fn a_document_that_is_pushed_has_the_line_ends_of_the_others() {
     ] {
         let mut stream = Stream::new(text).unwrap();
         stream.push(json!({"c": {"d": 2}})).unwrap();
-        assert_eq!(visible(&stream.finish().unwrap()), visible(expected));
+        assert_eq!(visible(&stream.finish()), visible(expected));
     }
 }

@@ -6,7 +6,6 @@ mod block_sequences;
 mod brackets;
 mod carried;
 mod ends_of_texts;
-#[cfg(feature = "kubernetes")]
 mod nulls;
 mod refusals;
 mod siblings;
