@@ -11,6 +11,7 @@ mod explain;
 mod rbac;
 
 mod diff;
+mod patches;
 
 // The front ends; `cli` alone does I/O.
 mod krm_fn;
@@ -21,3 +22,4 @@ mod cli;
 pub use cli::run;
 pub use diff::unified;
 pub use krm_fn::is_call;
+pub use patches::patches;

@@ -7,15 +7,14 @@ use crate::cli::mend::{next, rbac_command};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
 use crate::diff;
+use crate::patches::patches;
 use crate::rbac::Grants;
 use config::Origin;
 use injector::{
     BUILD, Direction, InjectedComponents, Injection, Outcome, ProcessedText, Requirement, Row,
     Unmatched, Warnings, check_inputs, idle_selection, unmatched_namespaces,
 };
-use manifest::Identity;
-use report::{Class, Finding, Position, Reason, Severity, visible, visible_json};
-use serde::Serialize;
+use report::{Class, Finding, Position, Reason, Severity, visible};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use yaml_json_patch::edit::Edit;
@@ -96,25 +95,9 @@ impl ProcessedFile {
         Ok(format!("{name}, no patch for files:\n{diff}"))
     }
 
-    /// Returns a line of JSON for each resource that changes. A resource may have several pod templates.
+    /// Returns the JSON Patches.
     pub(super) fn patches(&self) -> serde_json::Result<String> {
-        let mut lines = String::new();
-        for resource in self
-            .injection
-            .outcomes
-            .chunk_by(|one, next| one.offset == next.offset)
-        {
-            let patch: Vec<_> = resource
-                .iter()
-                .flat_map(|outcome| outcome.patch.iter())
-                .collect();
-            if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
-                let line = serde_json::to_string(&ResourcePatch { identity, patch })?;
-                lines.push_str(&visible_json(&line));
-                lines.push('\n');
-            }
-        }
-        Ok(lines)
+        patches(&self.injection)
     }
 
     pub(super) fn processed_text(&self) -> ProcessedText<'_> {
@@ -364,12 +347,4 @@ pub(super) fn has_no_resources(injection: &Injection) -> bool {
     injection.outcomes.is_empty()
         && injection.findings.is_empty()
         && injection.kinds_without_template.is_empty()
-}
-
-/// One line of `--output patch`.
-#[derive(Serialize)]
-struct ResourcePatch<'o> {
-    #[serde(flatten)]
-    identity: &'o Identity,
-    patch: Vec<&'o json_patch::PatchOperation>,
 }
