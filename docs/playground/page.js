@@ -1,141 +1,210 @@
-// The page "Try it" of both books: at each change of a text, the injector runs and its diff is shown.
+// The page "Try it" of both books: at each change of a text, the injector runs and its result is shown.
 // The injector is loaded once, from this folder. Nothing is sent.
-import load, { examples, inject, uninject } from "./playground.js";
+import load, { run } from "./playground.js";
+import { editor } from "./editor.js";
+import { button, choice, element, label, tabs } from "./elements.js";
+import { MAX_LINK, linkOf, linked, store, stored } from "./keep.js";
+import { loadSentences } from "./reasons.js";
+import { result } from "./result.js";
+import { settings } from "./settings.js";
+import { number, words } from "./words.js";
 
-const WORDS = {
-  en: {
-    example: "Example",
-    deployment: "Deployment",
-    cronjob: "CronJob",
-    list: "List",
-    refused: "one that is refused",
-    command: "Command",
-    take: "Use the result as the manifest",
-    manifest: "Manifest",
-    configuration: "Configuration (agent-injector.yaml)",
-    diff: "Diff",
-    unchanged: "No change.",
-    line: (line) => `line ${line}`,
-    broken: "The injector has stopped. This is a bug: please report it with the manifest, then load the page again.",
-  },
-  ja: {
-    example: "例",
-    deployment: "Deployment",
-    cronjob: "CronJob",
-    list: "List",
-    refused: "エラーになる例",
-    command: "コマンド",
-    take: "結果をマニフェストとして使う",
-    manifest: "マニフェスト",
-    configuration: "設定（agent-injector.yaml）",
-    diff: "diff",
-    unchanged: "変更はありません。",
-    line: (line) => `${line} 行目`,
-    broken: "インジェクターが停止しました。不具合ですので、マニフェストを添えてご報告のうえ、ページを再読み込みしてください。",
-  },
-};
-
-const CONFIGURATION = `apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+// Bytes of a file.
+const MAX_FILE = 1_000_000;
+const BEGINNING = {
+  configuration: `apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
 kind: AgentInjector
 spec:
   agent:
     roles: ["shop:web"]
-`;
+`,
+  command: "inject",
+  view: "diff",
+  tab: "manifest",
+  template: 0,
+};
 
-function element(name, properties, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
+const known = (words, word, usual) => (word in words ? word : usual);
 
-function choice(values, words) {
-  const options = values.map((value) => element("option", { value }, words[value] ?? value));
-  return element("select", {}, ...options);
-}
-
-// One element for each line, so that a long one wraps behind its sign.
-function diffLines(diff) {
-  const classes = { "+": "added", "-": "removed", "@": "hunk" };
-  // The first two lines name the file.
-  const lines = diff.split("\n").slice(2, -1);
-  return lines.map((line) => element("span", { className: classes[line[0]] ?? "" }, line));
-}
-
-function show(words, root) {
-  const manifests = JSON.parse(examples());
-  const example = choice(Object.keys(manifests), words);
-  const command = choice(["inject", "uninject"], words);
-  const take = element("button", { type: "button" }, words.take);
-  const manifest = element("textarea", { className: "manifest", spellcheck: false });
-  const configuration = element("textarea", { className: "configuration", spellcheck: false, value: CONFIGURATION });
-  const diff = element("div", { className: "diff", tabIndex: 0 });
-  const findings = element("ul", { className: "findings" });
-  let result = null;
-
-  function goTo(line) {
-    const lines = manifest.value.split("\n");
-    const start = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-    manifest.focus();
-    manifest.setSelectionRange(start, start + lines[line - 1].length);
-    manifest.scrollTop = (manifest.scrollHeight / lines.length) * (line - 4);
-  }
-
-  function finding({ severity, id, line, text }) {
-    const item = element("li", { className: severity });
-    if (!id) {
-      item.classList.add("of-configuration");
-      item.append(text);
-      return item;
-    }
-    item.append(element("a", { href: `reasons.html#${id}` }, `${severity}[${id}]`), " ");
-    if (line) {
-      item.append(element("button", { type: "button", onclick: () => goTo(line) }, words.line(line)), " ");
-    }
-    item.append(text);
-    return item;
-  }
-
-  function update() {
-    let report;
-    try {
-      const run = command.value === "inject" ? inject : uninject;
-      report = JSON.parse(run(manifest.value, configuration.value));
-    } catch (error) {
-      report = { result: null, diff: "", findings: [{ severity: "error", text: `${words.broken}\n${error}` }] };
-    }
-    result = report.result;
-    take.disabled = !report.diff;
-    const unchanged = result === null ? "" : words.unchanged;
-    diff.replaceChildren(...(report.diff ? diffLines(report.diff) : [unchanged]));
-    findings.replaceChildren(...report.findings.map(finding));
-  }
-
-  function begin() {
-    manifest.value = manifests[example.value];
-    command.value = "inject";
-    update();
-  }
-
-  example.onchange = begin;
-  command.onchange = update;
-  manifest.oninput = update;
-  configuration.oninput = update;
-  take.onclick = () => {
-    manifest.value = result;
-    update();
+function page(root, state, manifests) {
+  const texts = {
+    manifest: editor("manifest", words.manifest, () => update()),
+    configuration: editor("configuration", words.configuration, () => update()),
   };
-  const label = (text, control) => element("label", {}, text, " ", control);
-  const controls = element("div", { className: "controls" }, label(words.example, example), label(words.command, command), take);
-  root.replaceChildren(
-    controls,
-    label(words.manifest, manifest),
-    element("div", {}, words.diff, diff),
-    findings,
-    label(words.configuration, configuration),
+  const { manifest, configuration } = texts;
+  const command = choice(words.commands, () => update());
+  const switches = settings(configuration.field, (text) => {
+    tell(text === undefined ? words.notSet : "");
+    configuration.field.value = text ?? configuration.field.value;
+    update();
+  });
+  const note = element("p", { className: "note", role: "status" });
+  const tell = (...told) => note.replaceChildren(...told);
+  const shown = result({
+    onview: (view) => update({ view }),
+    ontemplate: (template) => update({ template }),
+    // Findings of the manifest have an id.
+    goTo(line, id) {
+      const tab = id ? "manifest" : "configuration";
+      select(tab);
+      texts[tab].goTo(line);
+    },
+  });
+  const panels = Object.fromEntries(
+    Object.entries(texts).map(([tab, { box }]) => [tab, element("div", { id: tab, role: "tabpanel" }, box)]),
   );
-  begin();
+  const tabWords = { manifest: words.manifest, configuration: words.configuration, result: words.result };
+  const sources = tabs(words.texts, tabWords, { ...panels, result: shown.box }, select);
+
+  function select(tab) {
+    state.tab = known(tabWords, tab, BEGINNING.tab);
+    root.dataset.tab = state.tab;
+    sources.select(state.tab);
+    if (state.tab in panels) {
+      Object.entries(panels).forEach(([name, panel]) => (panel.hidden = name !== state.tab));
+    }
+    store(state);
+  }
+
+  // Runs the injector on the texts, shows what it says, and stores them.
+  function update(chosen = {}) {
+    Object.assign(state, chosen, current());
+    store(state);
+    try {
+      const report = JSON.parse(run(state.command, state.manifest, state.configuration));
+      state.template = Math.max(0, Math.min(state.template, report.templates.length - 1));
+      shown.show({ ...state, report });
+      manifest.mark(report.findings.filter(({ id }) => id));
+      configuration.mark(report.findings.filter(({ id }) => !id));
+      switches.read();
+      take.onclick = () => replace({ manifest: report.result });
+      take.disabled = !report.diff;
+    } catch (error) {
+      tell(`${words.broken} ${error}`);
+    }
+  }
+
+  function current() {
+    return { manifest: manifest.field.value, configuration: configuration.field.value, command: command.value };
+  }
+
+  function fill(texts) {
+    manifest.field.value = texts.manifest;
+    configuration.field.value = texts.configuration;
+    command.value = known(words.commands, texts.command, BEGINNING.command);
+    undo.disabled = !state.before;
+    update({ view: known(words.views, texts.view, state.view) });
+  }
+
+  // Puts other texts in place of the present ones, which `Undo` brings back.
+  function replace(texts, told = "") {
+    state.before = current();
+    fill({ ...state.before, ...texts });
+    example.value = "";
+    tell(told);
+  }
+
+  async function read(file) {
+    if (file.size > MAX_FILE) {
+      tell(words.tooLarge(number(MAX_FILE)));
+      return;
+    }
+    const tab = /^agent-injector\.ya?ml$/.test(file.name) ? "configuration" : "manifest";
+    replace({ [tab]: await file.text() });
+    select(tab);
+  }
+
+  async function copy() {
+    const link = await linkOf({ ...current(), view: state.view });
+    if (link.length > MAX_LINK) {
+      tell(words.tooLong(number(link.length), number(MAX_LINK)));
+      return;
+    }
+    try {
+      await navigator.clipboard.writeText(link);
+      tell(words.copied(number(link.length)));
+    } catch {
+      const field = element("input", { type: "text", readOnly: true, value: link, ariaLabel: words.copy });
+      tell(words.notCopied, field);
+      field.select();
+    }
+  }
+
+  async function openLink() {
+    try {
+      const given = await linked();
+      if (given) {
+        replace(given);
+      }
+    } catch {
+      tell(words.badLink);
+    }
+  }
+
+  const example = choice({ "": words.choose, ...words.examples }, (name) => {
+    if (name) {
+      replace({ manifest: manifests[name], command: name === "by-hand" ? "adopt" : "inject" });
+      select("manifest");
+      example.value = name;
+    }
+  });
+  const take = button(words.take);
+  const undo = button(words.undo, () => replace(state.before, words.undone));
+  const file = element("input", { type: "file", hidden: true });
+  file.onchange = () => read(file.files[0]);
+  const open = button(words.open, () => file.click());
+  open.title = words.drop;
+
+  root.ondragover = (event) => event.preventDefault();
+  root.ondrop = (event) => {
+    const [dropped] = event.dataTransfer.files;
+    if (dropped) {
+      event.preventDefault();
+      read(dropped);
+    }
+  };
+  // The book's keys turn the page, or begin a search.
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  document.body.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      event.stopPropagation();
+    }
+  });
+  addEventListener("hashchange", openLink);
+
+  const actions = element("div", { className: "actions" }, open, file, take, undo, button(words.copy, copy));
+  root.replaceChildren(
+    element("div", { className: "controls" }, label(words.example, example), label(words.command, command), actions),
+    switches.bar,
+    note,
+    element(
+      "div",
+      { className: "bench" },
+      element("section", { className: "source", ariaLabel: words.texts }, sources.bar, ...Object.values(panels)),
+      shown.box,
+    ),
+  );
+  example.value = state.manifest === undefined ? "deployment" : "";
+  fill({ manifest: manifests.deployment, ...state });
+  select(state.tab);
+  openLink();
+  // The page works without them.
+  loadSentences().then(() => update(), () => {});
 }
 
+async function example(name) {
+  const file = await fetch(new URL(`examples/${name}.yaml`, import.meta.url));
+  return [name, await file.text()];
+}
+
+const root = document.getElementById("playground");
+root.replaceChildren(words.loading);
 document.head.append(element("link", { rel: "stylesheet", href: new URL("page.css", import.meta.url).href }));
-await load();
-show(WORDS[document.documentElement.lang] ?? WORDS.en, document.getElementById("playground"));
+try {
+  const names = Object.keys(words.examples);
+  const [manifests] = await Promise.all([Promise.all(names.map(example)), load()]);
+  page(root, { ...BEGINNING, ...stored() }, Object.fromEntries(manifests));
+} catch (error) {
+  root.replaceChildren(words.notLoaded);
+  throw error;
+}

@@ -88,6 +88,48 @@ impl Browser {
         }
     }
 
+    /// Gives the page the size of a window, or of a telephone.
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
+        self.command(
+            "goog/cdp/execute",
+            &json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": size}),
+        );
+    }
+
+    pub(crate) fn reload(&self) {
+        self.command("refresh", &json!({}));
+    }
+
+    pub(crate) fn back(&self) {
+        self.command("back", &json!({}));
+    }
+
+    /// Clicks at a place of the window, on whatever is there.
+    pub(crate) fn click_at(&self, x: i64, y: i64) {
+        let actions = json!([
+            {"type": "pointerMove", "duration": 0, "x": x, "y": y},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerUp", "button": 0},
+        ]);
+        self.command(
+            "actions",
+            &json!({"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]}),
+        );
+    }
+
+    /// Presses keys, for whatever has the focus.
+    pub(crate) fn press(&self, keys: &str) {
+        let actions: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key})))
+            .collect();
+        self.command(
+            "actions",
+            &json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}),
+        );
+    }
+
     /// Types keys into an element, at the end of its text.
     pub(crate) fn type_into(&self, selector: &str, keys: &str) {
         let element = self.command(
