@@ -26,7 +26,7 @@ export function editor(name, ariaLabel, oninput) {
     const marked = findings.filter(({ line }) => line).slice(0, MAX_MARKS);
     marks.replaceChildren(
       ...marked.reverse().map(({ line, severity }) => {
-        const bar = element("div", { className: severity });
+        const bar = element("div", { className: `severity-${severity}` });
         bar.style.setProperty("--line", line - 1);
         return bar;
       }),

@@ -31,6 +31,7 @@ export function choice(words, onchange) {
 export function tabs(name, words, panels, onselect) {
   const bar = element("div", { className: "tabs", role: "tablist", ariaLabel: name });
   const select = (chosen) => {
+    panels[chosen].setAttribute("aria-labelledby", `tab-${chosen}`);
     for (const tab of bar.children) {
       tab.ariaSelected = String(tab.dataset.tab === chosen);
       tab.tabIndex = tab.dataset.tab === chosen ? 0 : -1;

@@ -28,8 +28,11 @@ const known = (words, word, usual) => (word in words ? word : usual);
 
 function page(root, state, manifests) {
   const texts = {
-    manifest: editor("manifest", words.manifest, () => update()),
-    configuration: editor("configuration", words.configuration, () => update()),
+    manifest: editor("manifest", words.manifest, () => {
+      example.value = "";
+      typed();
+    }),
+    configuration: editor("configuration", words.configuration, typed),
   };
   const { manifest, configuration } = texts;
   const command = choice(words.commands, () => update());
@@ -64,6 +67,11 @@ function page(root, state, manifests) {
       Object.entries(panels).forEach(([name, panel]) => (panel.hidden = name !== state.tab));
     }
     store(state);
+  }
+
+  function typed() {
+    tell();
+    update();
   }
 
   // Runs the injector on the texts, shows what it says, and stores them.
@@ -199,7 +207,6 @@ async function example(name) {
 
 const root = document.getElementById("playground");
 root.replaceChildren(words.loading);
-document.head.append(element("link", { rel: "stylesheet", href: new URL("page.css", import.meta.url).href }));
 try {
   const names = Object.keys(words.examples);
   const [manifests] = await Promise.all([Promise.all(names.map(example)), load()]);

@@ -16,7 +16,7 @@ export function proof({ result, diff, edits, wayBack, templates, findings }, com
   }
   const decisions = templates.map(({ decision }) => decision);
   if (decisions.includes("adopted")) {
-    return [words.adopted(...counts)];
+    return [words.adopted(...counts), words.gone];
   }
   if (decisions.includes("updated") || decisions.includes("removed")) {
     return wayBack ? [words.updated(...counts), words.rest] : [words.updated(...counts)];

@@ -5,8 +5,9 @@ import { comparison, proof } from "./proof.js";
 import { sentenceOf } from "./reasons.js";
 import { words } from "./words.js";
 
-// More lines than these would only be slow.
+// More than these would only be slow.
 const MAX_LINES = 5000;
+const MAX_FINDINGS = 200;
 const CLASSES = { "+": "added", "-": "removed", "@": "hunk" };
 
 // One element for each line, so that a long one wraps behind its sign.
@@ -61,7 +62,7 @@ const VIEWS = {
 };
 
 function finding({ severity, id, line, text }, goTo) {
-  const item = element("li", { className: severity });
+  const item = element("li", { className: `severity-${severity}` });
   if (id) {
     item.append(element("a", { href: `reasons.html#${id}` }, `${severity}[${id}]`), " ");
   }
@@ -106,11 +107,13 @@ export function result({ onview, ontemplate, goTo }) {
   function show(inputs) {
     const { shown, sentences, findings: told } = VIEWS[inputs.view](inputs);
     select(inputs.view);
-    output.setAttribute("aria-labelledby", `tab-${inputs.view}`);
     const [first, ...others] = sentences;
     status.replaceChildren(element("strong", {}, ...prose(first)), ...others.flatMap((other) => [" ", ...prose(other)]));
     status.classList.toggle("failed", told.some(({ severity }) => severity === "error"));
-    findings.replaceChildren(...told.map((one) => finding(one, goTo)));
+    findings.replaceChildren(...told.slice(0, MAX_FINDINGS).map((one) => finding(one, goTo)));
+    if (told.length > MAX_FINDINGS) {
+      findings.append(element("li", {}, words.more(told.length - MAX_FINDINGS)));
+    }
     output.replaceChildren(...shown);
     output.hidden = !shown.length;
     output.scrollTop = 0;

@@ -8,13 +8,13 @@ const ENGLISH = {
   examples: {
     deployment: "Deployment",
     cronjob: "CronJob",
-    guaranteed: "Pod of the class Guaranteed",
+    guaranteed: "Guaranteed pod",
     "host-network": "hostNetwork",
     chart: "Output of a Helm chart",
     rollout: "Argo Rollout",
-    "by-hand": "Agent by hand, with --adopt",
+    "by-hand": "Agent by hand",
     list: "List",
-    refused: "Manifest that is refused",
+    refused: "Refused manifest",
   },
   choose: "Choose …",
   open: "Open a file",
@@ -48,7 +48,7 @@ const ENGLISH = {
   views: { diff: "Diff", patch: "JSON Patch", webhook: "Webhook", policy: "Policy" },
   template: "Pod of",
   line: (line) => `line ${line}`,
-  more: (count) => `… ${count} more lines`,
+  more: (count) => `… ${count} more`,
   findings: "Findings",
 
   unchanged: "No change.",
@@ -57,7 +57,8 @@ const ENGLISH = {
   back: "`uninject` gives your file back, byte for byte.",
   updated: (inserted, removed) => `Agent of an earlier run updated: ${inserted} bytes inserted, ${removed} removed.`,
   rest: "Without the agent, the file is the same before and after, byte for byte.",
-  adopted: (inserted, removed) => `Agent by hand replaced: ${inserted} bytes inserted, ${removed} removed. \`uninject\` does not bring it back.`,
+  adopted: (inserted, removed) => `Agent by hand replaced: ${inserted} bytes inserted, ${removed} removed.`,
+  gone: "`uninject` does not bring it back.",
   uninjected: (inserted, removed) => `${removed} bytes removed, ${inserted} put back.`,
   failed: (count) => `Nothing is changed: ${count === 1 ? "1 error" : `${count} errors`}.`,
 
@@ -81,7 +82,7 @@ const JAPANESE = {
     "host-network": "hostNetwork",
     chart: "Helm チャートの出力",
     rollout: "Argo Rollout",
-    "by-hand": "手書きのエージェント（--adopt）",
+    "by-hand": "手書きのエージェント",
     list: "List",
     refused: "エラーになるマニフェスト",
   },
@@ -99,7 +100,7 @@ const JAPANESE = {
 
   command: "コマンド",
   commands: ENGLISH.commands,
-  take: "結果をマニフェストとして使う",
+  take: "結果を入力にする",
 
   settings: "設定",
   role: "ロール",
@@ -117,7 +118,7 @@ const JAPANESE = {
   views: { diff: "diff", patch: "JSON Patch", webhook: "Webhook", policy: "ポリシー" },
   template: "Pod の元",
   line: (line) => `${line} 行目`,
-  more: (count) => `…ほか ${count} 行`,
+  more: (count) => `…ほか ${count} 件`,
   findings: "判定と警告",
 
   unchanged: "変更はありません。",
@@ -126,7 +127,8 @@ const JAPANESE = {
   back: "`uninject` で元のファイルに 1 バイトも違わず戻ります。",
   updated: (inserted, removed) => `以前に注入したエージェントを更新。${inserted} バイトを挿入、${removed} バイトを削除。`,
   rest: "エージェントを除けば、前後のファイルは 1 バイトも違いません。",
-  adopted: (inserted, removed) => `手書きのエージェントを置き換え。${inserted} バイトを挿入、${removed} バイトを削除。\`uninject\` では元に戻りません。`,
+  adopted: (inserted, removed) => `手書きのエージェントを置き換え。${inserted} バイトを挿入、${removed} バイトを削除。`,
+  gone: "`uninject` では元に戻りません。",
   uninjected: (inserted, removed) => `${removed} バイトを削除、${inserted} バイトを復元。`,
   failed: (count) => `何も変更しません。エラーが ${count} 件あります。`,
 

@@ -73,10 +73,13 @@ impl Browser {
     /// Waits until an element is there.
     pub(crate) fn wait_for(&self, selector: &str) {
         let started = Instant::now();
-        while self.run(
-            "return document.querySelector(arguments[0]) === null",
-            &json!([selector]),
-        ) == true
+        let script = json!({
+            "script": "return document.querySelector(arguments[0]) !== null",
+            "args": [selector],
+        });
+        // A script fails while the browser goes to another page.
+        while !post(&format!("{}/execute/sync", self.session), &script)
+            .is_ok_and(|found| found == true)
         {
             assert!(
                 started.elapsed() < Duration::from_secs(300),

@@ -1,165 +1,17 @@
 //! The page "Try it" of both books, built with the injector as WebAssembly and used in a real browser.
 
+mod page;
+
 use crate::admission::{answer, patched, review};
 use crate::browser::{Browser, Request};
-use crate::http_server::serve;
-use crate::program::Folder;
 use crate::tools;
 use admission::Hook;
 use config::{Sources, load};
+use page::{Playground, site};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use support::root;
 
-/// Both books, served.
-struct Site {
-    folder: PathBuf,
-    address: String,
-}
-
-impl Site {
-    /// True for the loading of one of its files, without a word beside the name.
-    fn is_a_file(&self, request: &Request) -> bool {
-        let name = request.address.strip_prefix(&self.address);
-        request.method == "GET"
-            && name.is_some_and(|name| self.folder.join(name.trim_start_matches('/')).is_file())
-    }
-}
-
-/// Builds both books.
-fn site() -> Option<Site> {
-    let target = Command::new("rustc")
-        .args([
-            "--print",
-            "target-libdir",
-            "--target",
-            "wasm32-unknown-unknown",
-        ])
-        .output()
-        .unwrap();
-    if !Path::new(String::from_utf8(target.stdout).unwrap().trim()).is_dir() {
-        tools::missing(
-            "Rust for WebAssembly",
-            "run rustup target add wasm32-unknown-unknown",
-        );
-        return None;
-    }
-    tools::find("mdbook", "")?;
-    tools::find("wasm-bindgen", "")?;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground");
-    let build = Command::new(root().join("docs/playground/build"))
-        .arg(&folder)
-        // To compile is what takes time here.
-        .envs([("PROFILE", "dev"), ("CARGO_PROFILE_DEV_DEBUG", "false")])
-        .output()
-        .unwrap();
-    assert!(
-        build.status.success(),
-        "{}",
-        String::from_utf8_lossy(&build.stderr)
-    );
-    let address = serve(&folder);
-    Some(Site { folder, address })
-}
-
-/// The keys of WebDriver.
+/// The right arrow, as WebDriver writes it.
 const RIGHT: &str = "\u{e014}";
-
-/// The page in the browser.
-struct Playground {
-    browser: Browser,
-    site: Site,
-    language: &'static str,
-}
-
-impl Playground {
-    fn open(&self) {
-        self.browser.open(&self.address("playground"));
-        self.wait();
-    }
-
-    fn address(&self, page: &str) -> String {
-        format!("{}/{}/{page}.html", self.site.address, self.language)
-    }
-
-    fn wait(&self) {
-        self.browser.wait_for("#playground .output");
-    }
-
-    fn run(&self, script: &str, arguments: &Value) -> Value {
-        self.browser.run(script, arguments)
-    }
-
-    /// Returns the text of an element, or the value of a field; empty if there is none.
-    fn text(&self, selector: &str) -> String {
-        let script = "const found = document.querySelector(arguments[0]);
-            return typeof found?.value === 'string' ? found.value : found?.textContent ?? ''";
-        let text = self.run(script, &json!([selector]));
-        text.as_str().unwrap().to_owned()
-    }
-
-    /// Returns the lines of the result.
-    fn shown(&self) -> String {
-        let script = "return [...document.querySelectorAll('.output > span')].map(line => `${line.textContent}\\n`).join('')";
-        let text = self.run(script, &json!([]));
-        text.as_str().unwrap().to_owned()
-    }
-
-    /// True for what a user sees.
-    fn is_visible(&self, selector: &str) -> bool {
-        let script = "return document.querySelector(arguments[0]).checkVisibility()";
-        self.run(script, &json!([selector])) == true
-    }
-
-    fn choose(&self, list: usize, value: &str) {
-        let script = "const list = document.querySelectorAll('.controls select')[arguments[0]];
-            list.value = arguments[1]; list.dispatchEvent(new Event('change'))";
-        self.run(script, &json!([list, value]));
-    }
-
-    fn paste(&self, field: &str, text: &str) {
-        let script = "const field = document.querySelector(arguments[0]);
-            field.value = arguments[1]; field.dispatchEvent(new Event('input'))";
-        self.run(script, &json!([field, text]));
-    }
-
-    fn click(&self, selector: &str) {
-        let script = "document.querySelector(arguments[0]).click()";
-        self.run(script, &json!([selector]));
-    }
-
-    /// Presses one of the buttons, which are counted from 0.
-    fn act(&self, button: usize) {
-        let script = "document.querySelectorAll('.actions button')[arguments[0]].click()";
-        self.run(script, &json!([button]));
-    }
-
-    /// Returns what the program prints for the texts of the page.
-    fn program(&self, arguments: &[&str]) -> String {
-        let texts = [
-            ("manifest.yaml", &*self.text(".manifest")),
-            ("agent-injector.yaml", &*self.text(".configuration")),
-        ];
-        Folder::with(&texts).run(arguments).stdout
-    }
-
-    /// Returns the diff that the program prints, below the names of the file.
-    fn diff_of_the_program(&self, command: &[&str]) -> String {
-        let printed = self.program(&[command, &["--diff", "manifest.yaml"]].concat());
-        printed.split_inclusive('\n').skip(2).collect()
-    }
-
-    fn says(&self, english: &str, japanese: &str) {
-        let expected = if self.language == "ja" {
-            japanese
-        } else {
-            english
-        };
-        let said = [".note", ".proof", ".findings"].map(|place| self.text(place));
-        assert!(said.concat().contains(expected), "{said:?}");
-    }
-}
 
 /// The lists above the texts.
 const EXAMPLE: usize = 0;
@@ -185,9 +37,8 @@ fn the_page_shows_what_the_program_prints_and_sends_nothing() {
     for (language, width, height) in [("en", 1440, 900), ("ja", 400, 800)] {
         page.language = language;
         page.browser.resize(width, height);
-        page.open();
-        // Of the other language, whose page had the same tab.
-        page.run("sessionStorage.clear()", &json!([]));
+        // The page of the other language had texts in the same tab.
+        page.forget();
         page.open();
 
         each_example_is_what_the_program_prints(&page);
@@ -247,13 +98,9 @@ fn each_example_is_what_the_program_prints(page: &Playground) {
     // The warning of one of them is in the language of the book.
     page.choose(EXAMPLE, "host-network");
     assert!(
-        page.text(".findings .warning a")
+        page.text(".findings .severity-warning a")
             .starts_with("warning[host-network]")
     );
-    page.browser.wait_for(match page.language {
-        "ja" => ".findings .warning strong",
-        _ => ".findings .warning",
-    });
     page.says("host network", "Pod がホストのネットワークを使って");
 }
 
@@ -263,17 +110,17 @@ fn an_error_has_its_place(page: &Playground) {
     assert_eq!(page.shown(), "");
     assert!(!page.is_visible(".output"));
     assert!(
-        page.text(".findings .error")
+        page.text(".findings .severity-error")
             .starts_with("error[uneditable]")
     );
     page.says("Nothing is changed: 1 error.", "エラーが 1 件あります。");
-    page.click(".findings .error button");
+    page.click(".findings .severity-error button");
     let selected = "const field = document.activeElement; return field.value.slice(field.selectionStart, field.selectionEnd)";
     assert_eq!(
         page.run(selected, &json!([])),
         "      containers: *containers"
     );
-    let marked = "const [mark, field] = ['.marks .error', '.manifest'].map(name => document.querySelector(`#manifest ${name}`));
+    let marked = "const [mark, field] = ['.marks .severity-error', '.manifest'].map(name => document.querySelector(`#manifest ${name}`));
         const line = field.value.slice(0, field.selectionStart).split('\\n').length;
         return Math.round((mark.getBoundingClientRect().top - field.getBoundingClientRect().top + field.scrollTop - 8) / 19) + 1 === line";
     assert_eq!(page.run(marked, &json!([])), true);
@@ -281,14 +128,14 @@ fn an_error_has_its_place(page: &Playground) {
     page.choose(EXAMPLE, "deployment");
     let valid = page.text(".configuration");
     page.paste(".configuration", &valid.replace("roles", "rolls"));
-    let error = page.text(".findings .error");
+    let error = page.text(".findings .severity-error");
     assert!(
         error.contains("unknown setting `agent.rolls`")
             && error.contains("agent-injector.yaml:5:5"),
         "{error}"
     );
     assert_eq!(page.shown(), "");
-    page.click(".findings .error button");
+    page.click(".findings .severity-error button");
     assert_eq!(page.run(selected, &json!([])), "    rolls: [\"shop:web\"]");
     page.paste(".configuration", &valid);
     assert!(page.shown().contains("shop:web"));
@@ -428,7 +275,7 @@ fn switches_write_the_configuration(page: &Playground) {
     ] {
         page.run(set, &json!([switch, value]));
     }
-    assert_eq!(page.text(".findings .error"), "");
+    assert_eq!(page.text(".findings .severity-error"), "");
     assert!(page.shown().contains("mackerel-container-agent"));
     page.paste(".configuration", "a: [");
     page.run(set, &json!([1, true]));
@@ -537,7 +384,6 @@ fn a_link_has_the_texts_on_demand(page: &Playground) {
     let script = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: text => { window.copied = text }}}); return history.length";
     let entries = page.run(script, &json!([]));
     page.act(COPY);
-    page.browser.wait_for(".note:not(:empty)");
     page.says(
         "everyone who has the link can read them",
         "リンクを知っている人は誰でも読めます",
@@ -551,8 +397,7 @@ fn a_link_has_the_texts_on_demand(page: &Playground) {
     );
 
     // For somebody who has other texts.
-    page.run("sessionStorage.clear()", &json!([]));
-    page.browser.open(&page.address("introduction"));
+    page.forget();
     page.browser.open(link);
     page.wait();
     page.browser
@@ -568,18 +413,12 @@ fn a_link_has_the_texts_on_demand(page: &Playground) {
 
     page.browser
         .open(&format!("{}#texts=broken", page.address("playground")));
-    page.browser.wait_for(".note:not(:empty)");
     page.says("The link is damaged", "リンクが壊れているため");
     // Text that cannot be compressed.
     let noise = "let state = 1; return Array.from({length: 20000}, () => String.fromCharCode(33 + (state = state * 48271 % 2147483647) % 90)).join('')";
     let noise = page.run(noise, &json!([]));
     page.paste(".manifest", noise.as_str().unwrap());
-    page.run(
-        "document.querySelector('.note').replaceChildren()",
-        &json!([]),
-    );
     page.act(COPY);
-    page.browser.wait_for(".note:not(:empty)");
     page.says("The limit is 8,000: shorten", "上限の 8,000 文字を超えます");
     page.choose(EXAMPLE, "deployment");
 }
@@ -590,14 +429,13 @@ fn a_file_is_dropped(page: &Playground) {
         document.querySelector('.manifest').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))";
     page.run(script, &json!(["agent-injector.yaml", "# dropped\n"]));
     page.run(script, &json!(["pod.yaml", "kind: Pod # dropped\n"]));
-    let both = "return document.querySelector('.manifest').value + document.querySelector('.configuration').value === 'kind: Pod # dropped\\n# dropped\\n'
-        ? document.body.classList.add('dropped') : 0";
-    for _ in 0..200 {
-        page.run(both, &json!([]));
-    }
+    let both = "setInterval(() => {
+            const texts = ['.manifest', '.configuration'].map(name => document.querySelector(name).value);
+            document.body.classList.toggle('dropped', texts.join('') === 'kind: Pod # dropped\\n# dropped\\n');
+        }, 20)";
+    page.run(both, &json!([]));
     page.browser.wait_for("body.dropped");
     page.run(script, &json!(["large.yaml", "#".repeat(1_000_001)]));
-    page.browser.wait_for(".note:not(:empty)");
     page.says(
         "The command line has none",
         "コマンドラインには上限はありません",
@@ -614,10 +452,10 @@ fn a_hostile_text_is_an_error_and_the_page_goes_on(page: &Playground) {
         "- ".repeat(100_000),
     ] {
         page.paste(".manifest", &format!("{head}{deep}"));
-        let error = page.text(".findings .error");
+        let error = page.text(".findings .severity-error");
         assert!(error.starts_with("error["), "{error}");
         page.paste(".configuration", &deep);
-        assert!(!page.text(".findings .error").is_empty());
+        assert!(!page.text(".findings .severity-error").is_empty());
         page.paste(".configuration", "");
     }
     // Text of a manifest is no HTML.
