@@ -74,7 +74,7 @@ function finding({ severity, id, line, text }, goTo) {
     item.append(element("strong", {}, told), " ");
   }
   // An excerpt of the configuration has lines.
-  item.append(element(id ? "span" : "pre", { lang: "en" }, text));
+  item.append(id ? element("span", { lang: "en" }, ...prose(text)) : element("pre", { lang: "en" }, text));
   return item;
 }
 
