@@ -4,8 +4,8 @@ import { element } from "./elements.js";
 // More marks than these would only be slow.
 const MAX_MARKS = 500;
 
-export function editor(name, ariaLabel, oninput) {
-  const field = element("textarea", { className: name, ariaLabel, oninput, wrap: "off", spellcheck: false });
+export function editor(name, ariaLabel, placeholder, oninput) {
+  const field = element("textarea", { className: name, ariaLabel, placeholder, oninput, wrap: "off", spellcheck: false });
   field.setAttribute("autocapitalize", "off");
   const numbers = element("pre", { className: "numbers" });
   const marks = element("div", { className: "marks" });

@@ -3,10 +3,12 @@
 import load, { run } from "./playground.js";
 import { editor } from "./editor.js";
 import { button, choice, element, label, tabs } from "./elements.js";
-import { MAX_LINK, linkOf, linked, store, stored } from "./keep.js";
+import { files } from "./files.js";
+import { copyLink, linked } from "./link.js";
 import { loadSentences } from "./reasons.js";
 import { result } from "./result.js";
 import { settings } from "./settings.js";
+import { store, stored } from "./storage.js";
 import { number, words } from "./words.js";
 
 // Bytes of a file.
@@ -24,15 +26,15 @@ spec:
   template: 0,
 };
 
-const known = (words, word, usual) => (word in words ? word : usual);
+const known = (words, word, usual) => (Object.hasOwn(words, word) ? word : usual);
 
 function page(root, state, manifests) {
   const texts = {
-    manifest: editor("manifest", words.manifest, () => {
+    manifest: editor("manifest", words.manifest, words.drop, () => {
       example.value = "";
       typed();
     }),
-    configuration: editor("configuration", words.configuration, typed),
+    configuration: editor("configuration", words.configuration, words.drop, typed),
   };
   const { manifest, configuration } = texts;
   const command = choice(words.commands, () => update());
@@ -122,22 +124,6 @@ function page(root, state, manifests) {
     select(tab);
   }
 
-  async function copy() {
-    const link = await linkOf({ ...current(), view: state.view });
-    if (link.length > MAX_LINK) {
-      tell(words.tooLong(number(link.length), number(MAX_LINK)));
-      return;
-    }
-    try {
-      await navigator.clipboard.writeText(link);
-      tell(words.copied(number(link.length)));
-    } catch {
-      const field = element("input", { type: "text", readOnly: true, value: link, ariaLabel: words.copy });
-      tell(words.notCopied, field);
-      field.select();
-    }
-  }
-
   async function openLink() {
     try {
       const given = await linked();
@@ -158,19 +144,6 @@ function page(root, state, manifests) {
   });
   const take = button(words.take);
   const undo = button(words.undo, () => replace(state.before, words.undone));
-  const file = element("input", { type: "file", hidden: true });
-  file.onchange = () => read(file.files[0]);
-  const open = button(words.open, () => file.click());
-  open.title = words.drop;
-
-  root.ondragover = (event) => event.preventDefault();
-  root.ondrop = (event) => {
-    const [dropped] = event.dataTransfer.files;
-    if (dropped) {
-      event.preventDefault();
-      read(dropped);
-    }
-  };
   // The book's keys turn the page, or begin a search.
   root.addEventListener("keydown", (event) => event.stopPropagation());
   document.body.addEventListener("keydown", (event) => {
@@ -180,7 +153,8 @@ function page(root, state, manifests) {
   });
   addEventListener("hashchange", openLink);
 
-  const actions = element("div", { className: "actions" }, open, file, take, undo, button(words.copy, copy));
+  const copy = button(words.copy, () => copyLink({ ...current(), view: state.view }, tell));
+  const actions = element("div", { className: "actions" }, ...files(root, read), take, undo, copy);
   root.replaceChildren(
     element("div", { className: "controls" }, label(words.example, example), label(words.command, command), actions),
     switches.bar,

@@ -1,29 +1,31 @@
-// The texts stay in the tab: after a reload, on the way back, and in the other language. A link has them only on demand, and behind `#`,
-// which no browser sends; the page that is opened by it takes them out of its address at once.
+// A link has the texts only on demand, and behind `#`, which no browser sends; the page that is opened by it takes them out of its address
+// at once.
+import { element } from "./elements.js";
+import { number, words } from "./words.js";
 
-const KEY = "mackerel-agent-injector";
 const MARK = "#texts=";
-export const MAX_LINK = 8000;
+const MAX_LINK = 8000;
 // Bytes of the texts of a link, which may be compressed a thousand times.
 const MAX_TEXTS = 2_000_000;
 
-export function stored() {
+// Copies a link with the texts, and tells what that means.
+export async function copyLink(texts, tell) {
+  const link = await linkOf(texts);
+  if (link.length > MAX_LINK) {
+    tell(words.tooLong(number(link.length), number(MAX_LINK)));
+    return;
+  }
   try {
-    return JSON.parse(sessionStorage.getItem(KEY));
+    await navigator.clipboard.writeText(link);
+    tell(words.copied(number(link.length)));
   } catch {
-    return null;
+    const field = element("input", { type: "text", readOnly: true, value: link, ariaLabel: words.copy });
+    tell(words.notCopied, field);
+    field.select();
   }
 }
 
-export function store(state) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(state));
-  } catch {
-    // Without storage, or with more text than it takes, the page works as well.
-  }
-}
-
-export async function linkOf(texts) {
+async function linkOf(texts) {
   const stream = new Blob([JSON.stringify(texts)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const packed = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
