@@ -28,6 +28,7 @@ spec:
 
 const known = (words, word, usual) => (Object.hasOwn(words, word) ? word : usual);
 
+// Makes the page of its parts. `state` is what the tab keeps.
 function page(root, state, manifests) {
   const texts = {
     manifest: editor("manifest", words.manifest, words.drop, () => {
@@ -179,13 +180,19 @@ async function example(name) {
   return [name, await file.text()];
 }
 
-const root = document.getElementById("playground");
-root.replaceChildren(words.loading);
-try {
-  const names = Object.keys(words.examples);
-  const [manifests] = await Promise.all([Promise.all(names.map(example)), load()]);
-  page(root, { ...BEGINNING, ...stored() }, Object.fromEntries(manifests));
-} catch (error) {
-  root.replaceChildren(words.notLoaded);
-  throw error;
+async function begin(root) {
+  root.replaceChildren(words.loading);
+  try {
+    const names = Object.keys(words.examples);
+    const [manifests] = await Promise.all([Promise.all(names.map(example)), load()]);
+    page(root, { ...BEGINNING, ...stored() }, Object.fromEntries(manifests));
+  } catch (error) {
+    root.replaceChildren(words.notLoaded);
+    throw error;
+  }
+}
+
+// The whole book on one page, for printing, has this page too.
+if (!location.pathname.endsWith("/print.html")) {
+  await begin(document.getElementById("playground"));
 }

@@ -53,6 +53,9 @@ fn the_page_shows_what_the_program_prints_and_sends_nothing() {
         a_file_is_dropped(&page);
         a_hostile_text_is_an_error_and_the_page_goes_on(&page);
     }
+    page.browser.open(&page.address("print"));
+    assert!(page.text("#playground").contains("docs/playground/build"));
+
     // Judged at the end: a font or an icon is loaded when the browser has time for it.
     let requests = page.browser.requests();
     let loaded = |suffix| {
