@@ -44,7 +44,7 @@ function page(root, state, manifests) {
     configuration.field.value = text ?? configuration.field.value;
     update();
   });
-  const note = element("p", { className: "note", role: "status" });
+  const note = element("div", { className: "note", role: "status" });
   const tell = (...told) => note.replaceChildren(...told);
   const shown = result({
     onview: (view) => update({ view }),
