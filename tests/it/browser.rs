@@ -70,11 +70,11 @@ impl Browser {
         )
     }
 
-    /// Waits until an element is there.
+    /// Waits until an element is there, and the page loaded: a link that is followed earlier takes the page's place in the history.
     pub(crate) fn wait_for(&self, selector: &str) {
         let started = Instant::now();
         let script = json!({
-            "script": "return document.querySelector(arguments[0]) !== null",
+            "script": "return document.readyState === 'complete' && document.querySelector(arguments[0]) !== null",
             "args": [selector],
         });
         // A script fails while the browser goes to another page.
@@ -82,10 +82,13 @@ impl Browser {
             .is_ok_and(|found| found == true)
         {
             assert!(
-                started.elapsed() < Duration::from_secs(300),
+                started.elapsed() < Duration::from_secs(120),
                 "no {selector}; the browser says {:#?}, the page {}",
                 self.log("browser"),
-                self.run("return document.body.innerText", &json!([])),
+                self.run(
+                    "return [location.href, history.length, document.body.innerText]",
+                    &json!([])
+                ),
             );
             std::thread::sleep(Duration::from_millis(50));
         }
