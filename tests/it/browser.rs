@@ -74,7 +74,7 @@ impl Browser {
     pub(crate) fn wait_for(&self, selector: &str) {
         let started = Instant::now();
         let script = json!({
-            "script": "return document.readyState === 'complete' && document.querySelector(arguments[0]) !== null",
+            "script": "return performance.getEntriesByType('navigation')[0]?.loadEventEnd > 0 && document.querySelector(arguments[0]) !== null",
             "args": [selector],
         });
         // A script fails while the browser goes to another page.
