@@ -70,7 +70,7 @@ impl Browser {
         )
     }
 
-    /// Waits until an element is there, and the page loaded: a link that is followed earlier takes the page's place in the history.
+    /// Waits until an element is there, and the page loaded.
     pub(crate) fn wait_for(&self, selector: &str) {
         let started = Instant::now();
         let script = json!({
@@ -138,13 +138,21 @@ impl Browser {
 
     /// Types keys into an element, at the end of its text.
     pub(crate) fn type_into(&self, selector: &str, keys: &str) {
+        self.of_element(selector, "value", &json!({"text": keys}));
+    }
+
+    /// Clicks on an element as a person does: a link that a script follows may take the page's place in the history.
+    pub(crate) fn click_on(&self, selector: &str) {
+        self.of_element(selector, "click", &json!({}));
+    }
+
+    fn of_element(&self, selector: &str, command: &str, body: &Value) {
         let element = self.command(
             "element",
             &json!({"using": "css selector", "value": selector}),
         );
         let id = element.as_object().unwrap().values().next().unwrap();
-        let path = format!("element/{}/value", id.as_str().unwrap());
-        self.command(&path, &json!({"text": keys}));
+        self.command(&format!("element/{}/{command}", id.as_str().unwrap()), body);
     }
 
     /// Returns what the page has requested since the last call.

@@ -35,10 +35,10 @@ impl Book {
     }
 
     /// Does what leads to another page, and waits for the hits there.
-    fn leave(&self, script: &str) {
+    fn leave(&self, leave: fn(&Browser)) {
         self.0
             .run("document.documentElement.className += ' left'", &json!([]));
-        self.0.run(script, &json!([]));
+        leave(&self.0);
         self.0
             .wait_for("html:not(.left) #mdbook-searchresults > li");
     }
@@ -85,15 +85,12 @@ fn the_japanese_search_finds_the_same_after_a_reload_back_and_by_a_link() {
     let hits = book.hits(term);
     assert!(hits > 5, "{hits}");
     for _ in 0..4 {
-        book.leave("location.reload()");
+        book.leave(Browser::reload);
         assert_eq!(book.hits(term), hits, "after a reload");
         // The page of the hit shows no results, so the text is waited for.
-        book.0.run(
-            "document.querySelector('#mdbook-searchresults a').click()",
-            &json!([]),
-        );
+        book.0.click_on("#mdbook-searchresults a");
         book.0.wait_for("mark");
-        book.leave("history.back()");
+        book.leave(Browser::back);
         assert_eq!(book.hits(term), hits, "after Back");
     }
     // A link that a reader sends to a colleague.
