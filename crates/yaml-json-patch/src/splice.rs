@@ -57,6 +57,7 @@ mod reading;
 mod render;
 mod replace;
 mod style;
+mod styled;
 mod words;
 mod writer;
 

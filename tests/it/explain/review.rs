@@ -342,7 +342,7 @@ fn a_reason_is_explained_in_the_language_of_the_user() {
     assert!(
         page("injected", "ja_JP.UTF-8")
             .stdout
-            .contains("エージェントを追加した")
+            .contains("エージェントを注入した")
     );
     let unknown = page("hand-editted", "C");
     assert_eq!(unknown.code, Some(2));

@@ -1,7 +1,7 @@
 //! Carries out operations on the patched document, in their order.
 
 use super::batch::{Batch, Change};
-use super::comment::Comments;
+use super::comment::{Around, Comments};
 use super::error::{ErrorKind, SpliceError};
 use super::members::PatchedMember;
 use super::operation::{AnchorPolicy, Operation};
@@ -81,17 +81,6 @@ pub(crate) struct Patched {
     pub(crate) alone: bool,
     /// The number of operations that were carried out. The next one needs the text that these leave.
     pub(crate) count: usize,
-}
-
-/// The way with the text around a change.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Around {
-    /// They go with the element that goes: to its new place, if it has one.
-    pub(crate) comments: Comments,
-    /// A new member is right behind the one before it, and not right in front of the next one.
-    pub(crate) is_behind: bool,
-    /// A block scalar that ends the text without a line break may get another header, so that text can follow it.
-    pub(crate) closes_blocks: bool,
 }
 
 /// Applies operations: all of them, or one after the other as many as one reading is enough for.

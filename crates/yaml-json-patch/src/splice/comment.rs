@@ -147,6 +147,17 @@ fn at_line_end<'t>(tree: &Tree<'t>, element: Element, in_brackets: bool) -> Opti
     })
 }
 
+/// The way with the text around a change.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Around {
+    /// They go with the element that goes: to its new place, if it has one.
+    pub(crate) comments: Comments,
+    /// A new member is right behind the one before it, and not right in front of the next one.
+    pub(crate) is_behind: bool,
+    /// A block scalar that ends the text without a line break may get another header, so that text can follow it.
+    pub(crate) closes_blocks: bool,
+}
+
 /// The lines of comments that go with an element that goes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comments {

@@ -1,7 +1,7 @@
 //! Walks the overlay once, along the changes, and writes edits.
 
-use super::apply::Around;
 use super::cache::Cache;
+use super::comment::Around;
 use super::content::Carrying;
 use super::edits::Edits;
 use super::error::{ErrorKind, SpliceError};
