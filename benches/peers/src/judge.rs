@@ -64,6 +64,8 @@ pub(crate) fn verdict(edit: &Edit, text: &str) -> (Verdict, String) {
         None => true,
         Some(Change::Insertion) => is_inserted(&edit.text, text),
         Some(Change::Removal) => is_inserted(text, &edit.text),
+        // A string over several lines is not in the text as it is read.
+        Some(Change::Replacement { .. }) if is_inserted(&edit.text, text) => true,
         Some(Change::Replacement { old, new }) => edit.text.match_indices(old).any(|(at, _)| {
             let (before, after) = (&edit.text[..at], &edit.text[at + old.len()..]);
             let middle = text
