@@ -24,10 +24,21 @@ impl Writer<'_, '_> {
         let written = |text: &str| self.in_quotes_of(old, text).unwrap_or(text.to_owned());
         let new = written(new.as_str()?);
         let (gone, new) = change(raw, &written(&self.tree.scalar(old)?), &new)?;
+        if leaves_blanks(raw, &gone, new) {
+            return None;
+        }
         self.out
             .replace(start + gone.start..start + gone.end, new.to_owned());
         Some(())
     }
+}
+
+/// True if the line of a change would end in blanks, such as one whose words all go.
+fn leaves_blanks(raw: &str, gone: &Range<usize>, new: &str) -> bool {
+    let (before, after) = (&raw[..gone.start], &raw[gone.end..]);
+    let front = before.rsplit('\n').next().unwrap_or_default();
+    let back = after.split(['\r', '\n']).next().unwrap_or_default();
+    format!("{front}{new}{back}").ends_with([' ', '\t'])
 }
 
 /// The place of what goes, and what comes there, where the text is written as it was before but for white space.

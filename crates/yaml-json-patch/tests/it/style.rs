@@ -212,6 +212,13 @@ fn a_word_changes_and_not_the_paragraph() {
             "run: >-\n  docker run\n  --rm\n  image:1.2.4\n  --flag\nb: 1\n",
         ),
         // A word comes or goes: in front, in between, at the end.
+        // No line is left that has blanks alone.
+        (
+            "d: >\n  a\n  b\n\n  c\n",
+            "/d",
+            json!("a b\n"),
+            "d: >\n  a b\n",
+        ),
         (
             "run: > # why\r\n  a b\r\n  c d\r\n",
             "/run",
