@@ -186,8 +186,8 @@ impl Editor {
     }
 
     /// Replaces the value at a path, or adds it to the mapping or list that ends the path. `-` adds an item at the end of a list.
-    /// What is missing on the way is added, also in place of a null, or in a file of comments: mappings, and a list for `-`. A value
-    /// that is there already keeps its text; one that a merge key `<<` brings gets another one beside it.
+    /// Adds the mappings that are missing on the way, and the list for `-`, also in place of a null or in a file of comments. A value
+    /// that is there already keeps its text. Beside a value that a merge key `<<` brings, another one is added.
     ///
     /// # Errors
     /// [`Error::Splice`] when something else is on the way, the list of an index is missing, or the text cannot be edited safely.

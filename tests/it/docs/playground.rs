@@ -399,7 +399,7 @@ fn a_link_has_the_texts_on_demand(page: &Playground) {
         json!([page.address("playground"), entries])
     );
 
-    // For somebody who has other texts.
+    // The link replaces the texts that the page begins with.
     page.forget();
     page.browser.open(link);
     page.wait();

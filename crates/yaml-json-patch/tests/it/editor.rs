@@ -260,7 +260,7 @@ fn a_block_that_ends_the_text_without_a_line_break_keeps_its_value() {
 }
 
 #[test]
-fn values_that_json_does_not_have_are_in_nobodys_way() {
+fn a_value_that_json_does_not_have_does_not_hinder_edits_beside_it() {
     for first in [
         "m: .inf",
         "m: [.nan]",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The most names that somebody has to look through.
+/// The most names in the public interface.
 const MOST: usize = 20;
 
 #[test]
