@@ -109,11 +109,7 @@ pub(super) fn apply(
         if alone && operations.list.len() > 1 && !document.joins(&mut batch, operation) {
             break;
         }
-        match document.apply(operations.first + index, operation) {
-            // The error is about the text that those before it leave.
-            Err(_) if alone && count > 0 => break,
-            applied => applied?,
-        }
+        document.apply(operations.first + index, operation)?;
         count += 1;
     }
     Ok(Patched {

@@ -193,3 +193,18 @@ fn operations_together_are_operations_one_by_one() {
     }
     assert!(patches > least, "{patches} patches");
 }
+
+/// A move that fails at its second path has taken the value out already.
+#[test]
+fn an_operation_that_fails_behind_a_test_leaves_nothing_half_done() {
+    let patch: yaml_json_patch::Patch = serde_json::from_str(
+        r#"[{"op": "test", "path": "/a", "value": 1}, {"op": "move", "from": "/a", "path": "/b/c"}]"#,
+    )
+    .unwrap();
+    let error = yaml_json_patch::apply("a: 1\nb: {c: 1}\nb: {c: 2}\n", &patch).unwrap_err();
+    let yaml_json_patch::Error::Splice(error) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(error.kind, yaml_json_patch::ErrorKind::DuplicateKey);
+    assert_eq!(error.operation.map(|operation| operation.index), Some(1));
+}
