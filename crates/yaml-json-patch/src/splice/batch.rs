@@ -147,7 +147,7 @@ impl Batch {
         // Brackets follow those around them as long as they show nothing of their own.
         let is_firm = match tree.kind(change.collection) {
             _ if tree.style(change.collection) == Style::Block => true,
-            Kind::Mapping => first == Some(Style::DoubleQuoted),
+            Kind::Mapping => change.old.is_none() && first == Some(Style::DoubleQuoted),
             _ if change.new.is_some_and(is_collection) => first == Some(Style::Flow),
             _ => change.old.is_none() && first == Some(Style::DoubleQuoted),
         };
