@@ -28,6 +28,11 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
     .value(id)
 }
 
+/// True for JSON as other programs read it.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok()
+}
+
 /// Returns false for a document that [`to_json`] may refuse, as far as the first bytes of its plain scalars tell: hardly any is.
 #[must_use]
 pub fn is_plainly_json(tree: &Tree<'_>) -> bool {

@@ -5,7 +5,7 @@
 //! got the look that it is to have: what follows an example makes the same example again.
 
 use super::edits::block_scalar_before;
-use crate::json::to_json;
+use crate::json::{is_json, to_json};
 use crate::quote::{Context, quote, single_quoted};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::{Value, json};
@@ -36,6 +36,8 @@ pub(super) struct Batch {
     fates: BTreeMap<NodeId, Fate>,
     /// The look of all elements that do not look as before; empty where it is not one.
     look: Option<Value>,
+    /// The text is JSON, in which all strings are written alike.
+    is_json: Option<bool>,
     /// No further operation can follow.
     pub(super) closed: bool,
 }
@@ -97,7 +99,10 @@ impl Batch {
         let before = to_json(tree, old).ok().and_then(|old| self::look(&old));
         let in_block = tree.style(change.collection) == Style::Block;
         let is_plain = |text| in_block && quote(text, Context::Block) == text;
-        if new.is_number() || new.is_boolean() || keeps_quotes {
+        let is_json = *self
+            .is_json
+            .get_or_insert_with(|| !in_block && is_json(tree.text()));
+        if new.is_number() || new.is_boolean() || keeps_quotes || is_json {
             before == Some(look) || self.changes("".into())
         } else {
             self.follows(tree, change, &look)

@@ -11,9 +11,9 @@ use super::plan::{self, Element};
 use super::reading;
 use crate::block_scalar;
 use crate::edit::Edit;
+use crate::json::is_json;
 use crate::tree::{Kind, NodeId, Style, Tree, narrow};
 use json_patch::jsonptr::Pointer;
-use serde_json::Value;
 use std::ops::Range;
 
 /// The place of a comment.
@@ -85,10 +85,9 @@ pub(crate) fn comment_at<'t>(
     let (around, element) = element_at(tree, path).ok_or_else(|| reading::nowhere(tree, path))?;
     let before = lines.slice(lines.start(element.start), element.start);
     let in_brackets = tree.style(around) == Style::Flow;
-    // JSON has no comments.
-    let is_json = || serde_json::from_str::<Value>(tree.text()).is_ok();
     let comment = match place {
-        _ if in_brackets && (!before.trim().is_empty() || is_json()) => None,
+        // JSON has no comments.
+        _ if in_brackets && (!before.trim().is_empty() || is_json(tree.text())) => None,
         CommentPlace::Above => comment_above(tree, element.start, before),
         CommentPlace::LineEnd => at_line_end(tree, element, in_brackets),
     };

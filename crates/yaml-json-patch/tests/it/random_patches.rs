@@ -155,7 +155,9 @@ proptest! {
     fn operations_beside_each_other_are_operations_one_by_one(layout in tape(), choices in tape()) {
         let text = document(&mut ChoiceTape::new(&layout));
         if let Some(value) = read_json(&text) {
-            check(&text, operations_beside(&mut ChoiceTape::new(&choices), &value))?;
+            let operations = operations_beside(&mut ChoiceTape::new(&choices), &value);
+            check(&value.to_string(), operations.clone())?;
+            check(&text, operations)?;
         }
     }
 }
