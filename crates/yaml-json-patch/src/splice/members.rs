@@ -46,7 +46,8 @@ pub(crate) struct PatchedMember<V> {
 pub(crate) struct MemberList<V> {
     list: Vec<PatchedMember<V>>,
     scans: Cell<usize>,
-    index: OnceCell<Index>,
+    /// On the heap, since hardly any mapping has one.
+    index: OnceCell<Box<Index>>,
     /// The last merge key, once it was looked for.
     merge: OnceCell<Option<usize>>,
 }
@@ -237,7 +238,11 @@ impl<V: Default> MemberList<V> {
             self.scans.set(self.scans.get() + 1);
             self.scan(tree, name)?
         } else {
-            match self.index.get_or_init(|| self.index(tree)).get(name) {
+            match self
+                .index
+                .get_or_init(|| Box::new(self.index(tree)))
+                .get(name)
+            {
                 Some(Occurrence::Twice(duplicate)) => return Err(duplicate.clone()),
                 Some(Occurrence::Once(at)) => Some(*at),
                 None => None,
