@@ -173,7 +173,11 @@ fn beside<T: Copy + Ord>(
         ),
         _ => (0, 0),
     };
-    most(members.filter_map(|(key, value)| Some((weight(value), probe(Some(key), value)?))))
+    most(
+        members.filter_map(|(key, value)| {
+            probe(Some(key), value).map(|layout| (weight(value), layout))
+        }),
+    )
 }
 
 fn sequence(tree: &Tree<'_>, key: Option<NodeId>, value: NodeId) -> Option<(usize, usize)> {
