@@ -94,9 +94,12 @@ impl<'v> Content<'v> {
         }
     }
 
-    /// True if a list that is alike is in lines.
-    pub(super) fn is_in_lines(self) -> bool {
-        matches!(self, Content::Value(_, Some(alike)) if alike.in_lines)
+    /// The style of the lists that are alike.
+    pub(super) fn lists(self) -> Option<Style> {
+        match self {
+            Content::Value(_, alike) => alike?.lists,
+            _ => None,
+        }
     }
 
     /// The characters of a string; none for other values.

@@ -107,8 +107,8 @@ impl Quotes {
 #[derive(Debug, Default)]
 pub(super) struct Alike<'t> {
     pub(super) strings: Quotes,
-    /// One of them is a list in lines.
-    pub(super) in_lines: bool,
+    /// The style of their lists, if one is in lines, or the members of a name are in brackets.
+    pub(super) lists: Option<Style>,
     members: HashMap<Cow<'t, str>, Self>,
 }
 
@@ -127,14 +127,19 @@ impl<'t> Alike<'t> {
         self.strings.add(tree, node, false);
         // Two in quotes are a habit, whether they need them or not.
         self.strings.needless = true;
-        let is_list = tree.kind(node) == Kind::Sequence;
-        self.in_lines |= is_list && tree.style(node) == Style::Block;
+        if tree.kind(node) == Kind::Sequence && tree.style(node) == Style::Block {
+            self.lists = Some(Style::Block);
+        }
         for item in tree.items(node) {
             self.add(tree, item);
         }
         for (key, value) in tree.entries(node) {
             let name = tree.scalar(key).unwrap_or_default();
-            self.members.entry(name).or_default().add(tree, value);
+            let member = self.members.entry(name).or_default();
+            member.add(tree, value);
+            if tree.items(value).next().is_some() {
+                member.lists.get_or_insert(Style::Flow);
+            }
         }
     }
 

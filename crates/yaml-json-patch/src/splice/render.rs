@@ -6,9 +6,10 @@ use super::error::SpliceError;
 use super::layout::Layout;
 use super::quotes::Quotes;
 use crate::quote::Context;
+use crate::tree::Style;
 
-/// A list of plain words up to this width is written `[in, brackets]`.
-const MAX_INLINE_WIDTH: usize = 60;
+/// A list of words up to this width is written `[in, brackets]`.
+const MAX_INLINE_WIDTH: usize = 80;
 
 /// The text of a value that a block collection holds on one line: scalars, empty collections, and in some layouts short lists of
 /// plain words.
@@ -17,15 +18,20 @@ pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
         Parts::Scalar => content.scalar(Context::Block),
         Parts::Items(items) if items.is_empty() => Some("[]".to_owned()),
         Parts::Members(members) if members.is_empty() => Some("{}".to_owned()),
-        Parts::Items(items) if layout.bracketed_lists && !content.is_in_lines() => {
+        Parts::Items(items)
+            if content
+                .lists()
+                .map_or(layout.bracketed_lists, |style| style == Style::Flow) =>
+        {
             let words: Vec<String> = items
                 .iter()
                 .map(|item| item.scalar(Context::Flow))
                 .collect::<Option<_>>()?;
             // People write `apiGroups: [""]`.
-            let plain = words
-                .iter()
-                .all(|word| !word.starts_with(['"', '\'']) || word == "\"\"");
+            let plain = content.lists().is_some()
+                || words
+                    .iter()
+                    .all(|word| !word.starts_with(['"', '\'']) || word == "\"\"");
             let list = format!("[{}]", words.join(", "));
             (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
         }

@@ -105,7 +105,7 @@ fn the_strings_of_an_item_have_the_quotes_of_those_beside_it() {
             "repos:\n- repo: 'a'\n  hooks:\n  - id: 'b'\n- repo: 'c'\n  hooks:\n  - id: 'd'\n    args: ['--e', '--f']\n",
             "/repos/-",
             json!({"repo": "g", "hooks": [{"id": "h", "args": ["--i"]}]}),
-            "repos:\n- repo: 'a'\n  hooks:\n  - id: 'b'\n- repo: 'c'\n  hooks:\n  - id: 'd'\n    args: ['--e', '--f']\n- repo: 'g'\n  hooks:\n  - id: 'h'\n    args:\n    - '--i'\n",
+            "repos:\n- repo: 'a'\n  hooks:\n  - id: 'b'\n- repo: 'c'\n  hooks:\n  - id: 'd'\n    args: ['--e', '--f']\n- repo: 'g'\n  hooks:\n  - id: 'h'\n    args: ['--i']\n",
         ),
         // One has none, or there is but one: they stand where they are needed.
         (
@@ -136,13 +136,21 @@ fn the_strings_of_an_item_have_the_quotes_of_those_beside_it() {
 }
 
 #[test]
-fn a_list_is_in_lines_where_those_of_its_key_are() {
-    check(&[(
-        "stages: [build, test]\n\nbuild:\n  script:\n    - make\n\ntest:\n  needs: [build]\n  script:\n    - make test\n",
-        "/deploy",
-        json!({"needs": ["test"], "script": ["make deploy"]}),
-        "stages: [build, test]\n\nbuild:\n  script:\n    - make\n\ntest:\n  needs: [build]\n  script:\n    - make test\n\ndeploy:\n  needs: [test]\n  script:\n    - make deploy\n",
-    )]);
+fn a_list_is_in_lines_or_brackets_as_those_of_its_key_are() {
+    check(&[
+        (
+            "rules:\n- apiGroups: [\"\"]\n  verbs: [\"get\", \"list\"]\n- apiGroups: [\"apps\"]\n  verbs: [\"get\"]\n",
+            "/rules/-",
+            json!({"apiGroups": ["batch"], "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"]}),
+            "rules:\n- apiGroups: [\"\"]\n  verbs: [\"get\", \"list\"]\n- apiGroups: [\"apps\"]\n  verbs: [\"get\"]\n- apiGroups: [\"batch\"]\n  verbs: [\"get\", \"list\", \"watch\", \"create\", \"update\", \"patch\", \"delete\"]\n",
+        ),
+        (
+            "stages: [build, test]\n\nbuild:\n  script:\n    - make\n\ntest:\n  needs: [build]\n  script:\n    - make test\n",
+            "/deploy",
+            json!({"needs": ["test"], "script": ["make deploy"]}),
+            "stages: [build, test]\n\nbuild:\n  script:\n    - make\n\ntest:\n  needs: [build]\n  script:\n    - make test\n\ndeploy:\n  needs: [test]\n  script:\n    - make deploy\n",
+        ),
+    ]);
 }
 
 #[test]
