@@ -80,7 +80,7 @@ fn is_plain(text: &str) -> bool {
         b'-' => bytes.get(1).is_some_and(|next| {
             next.is_ascii_alphanumeric() || matches!(next, b'-' | b'_' | b'/' | b'$')
         }),
-        first => !b" ?:,[]{}#&*!|>'\"%@`=<".contains(first),
+        first => !b" ?:,[]{}#&*!|>'\"%@`=".contains(first),
     };
     // Without branches, so that they are compiled to vector instructions.
     let is_printable = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..);
@@ -106,11 +106,11 @@ fn is_visible(character: char) -> bool {
     character == ' ' || !(needs_escape(character) || character.is_whitespace() || is_format)
 }
 
-/// Words that some reader takes for a boolean, a null or a float.
+/// Words that some reader takes for a boolean, a null, a float or a merge key.
 fn is_reserved(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan", "inf", "infinity",
-        "nil",
+        "nil", "<<",
     ];
     let word = text.strip_prefix(['+', '-']).unwrap_or(text);
     let word = word.strip_prefix('.').unwrap_or(word);
@@ -136,13 +136,16 @@ pub(crate) fn is_date(text: &str) -> bool {
     matches!(bytes, [_, _, _, _, b'-', _, _, b'-', _, ..]) && is_numeric(bytes)
 }
 
-/// True for `1.2.3` and `1f`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may have
-/// several points, but no reader's do. Go takes `0_x43_1` for a number, and so nothing with `_` counts.
+/// True for `1.2.3`, `1f` and `24.x`, which look like numbers and which no reader takes for one: floats by the letter of YAML 1.1 may
+/// have several points, but no reader's do. Go takes `0_x43_1` for a number, and so nothing with `_` counts.
 fn is_version_or_hash(bytes: &[u8]) -> bool {
-    let is_hex_letter = |byte: &u8| matches!(byte, b'a'..=b'd' | b'f' | b'A'..=b'D' | b'F');
-    let is_prefix = |pair: &[u8]| matches!(pair, [b'0', b'x' | b'X' | b'b' | b'B']);
+    let is_word_letter =
+        |byte: &u8| matches!(byte.to_ascii_lowercase(), b'a'..=b'd' | b'f' | b'o' | b'x');
+    let unsigned = bytes.strip_prefix(b"+").or(bytes.strip_prefix(b"-"));
+    let has_base =
+        matches!(unsigned.unwrap_or(bytes), [b'0', base, ..] if b"boxBOX".contains(base));
     let several_points = bytes.iter().filter(|byte| **byte == b'.').count() > 1;
-    let hash = bytes.iter().any(is_hex_letter) && !bytes.windows(2).any(is_prefix);
+    let hash = bytes.iter().any(is_word_letter) && !has_base;
     (several_points || hash) && !bytes.contains(&b'_')
 }
 
@@ -179,6 +182,11 @@ mod tests {
             "1.2.3-beta",
             "1.2.4+5",
             "1f5e00aa",
+            "4a1bc0b4df68e583",
+            "24.x",
+            "2x4",
+            "0c1d",
+            "<none>",
         ] {
             assert_eq!(quote(text, Context::Block), text);
         }
@@ -228,6 +236,8 @@ mod tests {
             "1.2.3_4",
             "0_x43_1",
             "0b1.1",
+            "-0x1F",
+            "0o17",
             "4225332e04",
             "<<",
             "=",
