@@ -6,7 +6,7 @@
 use super::content::{Carrying, Content, has_plain_members, spelling};
 use super::edits::ends_open;
 use super::layout::{self, Layout};
-use super::plan::New;
+use super::plan::{self, New};
 use super::reading::Source;
 use super::render::{BlockPlace, CarriedText};
 use super::writer::Writer;
@@ -84,15 +84,15 @@ impl Writer<'_, '_> {
         let to = place.column + further;
         let body = reindented(&self.whole_lines(start, tree.span(node).end)?, from, to)?;
         let indentation = " ".repeat(to);
-        // Comments, and a tag, between the key and the first line of the collection.
-        let head = match source.key {
-            Some(key) => {
-                let colon = lines.next_content(tree.span(key).end);
-                lines.slice(colon + 1, start)
-            }
-            None if tree.has_properties(node) => {
-                let dash = lines.dash_before(tree.outer_start(node))?;
-                lines.slice(dash + 1, start)
+        // Comments, and a tag, between the key or dash and the first line of the collection.
+        let around = tree
+            .nodes()
+            .find(|around| tree.values(*around).any(|value| value == node));
+        let head = match around {
+            Some(around) => {
+                let elements = plan::elements_of(tree, lines, around).ok()?;
+                let element = elements.iter().find(|element| element.value == node)?;
+                lines.slice(element.mark?, start)
             }
             None => "",
         };
@@ -120,26 +120,22 @@ impl Writer<'_, '_> {
         if tree.is_flow_pair(source.node) {
             return None;
         }
-        let line_end = lines.line_end(span.end);
-        let rest = lines.slice(span.end, line_end).trim_end();
-        let is_comment = rest.trim_start().starts_with('#');
-        let comment = if is_comment { rest } else { "" };
-        let Some(end) = raw.find('\n') else {
-            return Some(CarriedText {
-                first: [raw, comment].concat().trim_start().to_owned(),
-                below: String::new(),
-            });
-        };
+        let text = self
+            .whole_lines(span.start, span.end)
+            .unwrap_or_else(|| format!("{raw}\n"));
+        let (first, below) = text.split_once('\n')?;
+        let first = first.trim().to_owned();
+        if below.is_empty() {
+            let below = String::new();
+            return Some(CarriedText { first, below });
+        }
         let from = match source.key {
             Some(key) => lines.column(tree.outer_start(key)).ok()?,
             None => lines.column(lines.dash_before(span.start)?).ok()?,
         };
-        let text = reindented(&format!("{raw}{comment}\n"), from, place.column)?;
-        let (first, below) = text.split_at_checked(end)?;
-        Some(CarriedText {
-            first: first.trim_end_matches('\r').to_owned(),
-            below: below.strip_prefix('\n')?.to_owned(),
-        })
+        // Behind a line break, since a first line is not moved.
+        let below = reindented(&format!("\n{below}"), from, place.column)?.split_off(1);
+        Some(CarriedText { first, below })
     }
 
     /// The text from an offset to the end of the line on which content ends.

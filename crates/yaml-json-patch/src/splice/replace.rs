@@ -242,7 +242,7 @@ impl Writer<'_, '_> {
         self.out.delete(line_end..element.end.max(line_end));
     }
 
-    /// The whole item: its lines, its comment at the end.
+    /// The whole item: its lines. The comment after an old value on one line is that of the first.
     fn replace_item(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
         let Replaced { element, shape, .. } = replaced;
         let below = self.lines.below(element.end)?;
@@ -256,7 +256,15 @@ impl Writer<'_, '_> {
             first,
             blank: BlankLine::None,
         };
-        let text = self.lines_of(shape, &[new], place)?;
+        let mut text = self.lines_of(shape, &[new], place)?;
+        let style = self.tree.style(element.value);
+        if style != Style::Block && !style.is_block_scalar() {
+            let comment = self
+                .lines
+                .slice(element.end, self.lines.line_end(element.end));
+            let first = text.find(['\r', '\n']).unwrap_or(text.len());
+            text.insert_str(first, comment.trim_end());
+        }
         self.out.replace(start..below, text);
         Ok(())
     }

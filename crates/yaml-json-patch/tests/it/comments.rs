@@ -255,6 +255,32 @@ fn no_comment_is_removed_where_none_can_be() {
 }
 
 #[test]
+fn the_comment_of_an_item_stays_when_it_becomes_a_collection() {
+    for (text, value, expected) in [
+        (
+            "- search # why\n- tags\n",
+            json!({"search": {"lang": "en"}}),
+            "- search: # why\n    lang: en\n- tags\n",
+        ),
+        (
+            "- \"80:80\" # http\r\n",
+            json!({"target": 80, "published": 80}),
+            "- target: 80 # http\r\n  published: 80\r\n",
+        ),
+        ("- a # why", json!([1]), "- - 1 # why"),
+        (
+            "- | # head\n  a\n# next\n- b\n",
+            json!([1]),
+            "- - 1\n# next\n- b\n",
+        ),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set("/0", value).unwrap();
+        assert_eq!(editor.finish(), expected);
+    }
+}
+
+#[test]
 fn what_is_deeper_than_an_element_goes_with_it() {
     for (text, path, expected) in [
         (
@@ -305,6 +331,18 @@ fn what_is_deeper_than_an_element_goes_with_it() {
         "/l/0",
         "/m/0",
         "l:\n- 2\nm:\n  - k: 1\n    # tail\n  - 3\n",
+    );
+    moved(
+        "a: 1 # why\n  # still\nb:\n  c: 2\n",
+        "/a",
+        "/b/a",
+        "b:\n  c: 2\n  a: 1 # why\n    # still\n",
+    );
+    moved(
+        "l:\n- # about x\n  x: 1\n- 2\nm:\n  - 3\n",
+        "/l/0",
+        "/m/0",
+        "l:\n- 2\nm:\n  - # about x\n    x: 1\n  - 3\n",
     );
     // In brackets there is no place for it.
     moved(
