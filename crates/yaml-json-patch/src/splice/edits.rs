@@ -99,7 +99,9 @@ impl Edits {
 fn close(edits: &mut Vec<Draft>, tree: &Tree<'_>) {
     let lines = Lines { text: tree.text() };
     let (len, end) = (lines.text.len(), lines.end());
-    let Some(last) = edits.last_mut() else { return };
+    let Some((last, before)) = edits.split_last_mut() else {
+        return;
+    };
     if end == len || last.range.end < end {
         return;
     }
@@ -110,6 +112,9 @@ fn close(edits: &mut Vec<Draft>, tree: &Tree<'_>) {
             last.range = len..len;
             if ends_open(tree, &lines)
                 && let Some(OpenBlockScalar { node, header }) = open_block_scalar(tree, &lines, len)
+                && !before
+                    .iter()
+                    .any(|edit| edit.range.contains(&(node.start as usize)))
             {
                 last.text.push_str(line_break);
                 let indicator = header.indicator.map(|columns| columns.to_string());

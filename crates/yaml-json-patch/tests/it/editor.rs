@@ -249,6 +249,16 @@ fn a_block_that_ends_the_text_without_a_line_break_keeps_its_value() {
             assert_eq!(editor.get("/b").unwrap(), value);
         }
     }
+    // One that goes has no header left that could be another one.
+    for (text, expected) in [
+        ("b: |+", "b:\n  c: 1"),
+        ("a: 1\nb: > # why", "a: 1\nb: # why\n  c: 1"),
+        ("a:\n- 1\nb: |", "a:\n- 1\nb:\n  c: 1"),
+    ] {
+        let mut editor = Editor::new(text).unwrap();
+        editor.set("/b", json!({"c": 1})).unwrap();
+        assert_eq!(editor.finish(), expected);
+    }
     // A patch leaves the header as it is.
     let text = "a: 1\nb: |\n  x";
     let patch = json!([{"op": "add", "path": "/c", "value": 2}]);
