@@ -289,6 +289,24 @@ pub(crate) const SHAPES: &[Shape] = &[
             format!("{secret}---\napiVersion: apps/v1\nkind: Deployment\n{metadata}\n{POD}")
         })
     }),
+    // JSON on one line.
+    text("one line: `#` in a text", 4000, |n| {
+        format!(
+            "{DEPLOYMENT}  labels: {{a: \"{}\"}}\n{POD}",
+            " #@/".repeat(n)
+        )
+    }),
+    text("one line: errors", 100, |n| {
+        let metadata = r#""metadata": {"annotations": ["x"]}"#;
+        let template = format!(r#"{{{metadata}, "spec": {{"containers": [{{"name": "a"}}]}}}}"#);
+        let item = format!(
+            r#"{{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {{"template": {template}}}}}"#
+        );
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "List", "items": [{item}{}]}}"#,
+            format!(", {item}").repeat(n)
+        )
+    }),
     // What is looked at in search of templates.
     text("search: white space", 20_000, |n| {
         format!("{DEPLOYMENT}    {}\n{POD}", "\t".repeat(n))

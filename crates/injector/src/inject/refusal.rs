@@ -83,11 +83,14 @@ pub fn sealed(tree: &Tree<'_>, mac: NodeId) -> Finding {
 pub fn template(tree: &Tree<'_>) -> Option<UneditableChange> {
     const OCTOPUS: [&str; 4] = ["#{if ", "#{unless ", "#{each ", "#{/"];
     let text = tree.text();
+    let mut last = None;
     let is_code = |at: &usize| {
         let (before, comment) = text.split_at(*at);
-        let line = before.rsplit('\n').next().unwrap_or_default();
         // ytt reads no `#@` within a comment.
-        let is_ytt = comment.strip_prefix("#@").is_some_and(is_ytt_code) && !line.contains('#');
+        let is_first = last
+            .replace(*at)
+            .is_none_or(|last| before[last..].contains('\n'));
+        let is_ytt = is_first && comment.strip_prefix("#@").is_some_and(is_ytt_code);
         (is_ytt || OCTOPUS.iter().any(|code| comment.starts_with(code)))
             && !before.ends_with(|c: char| c.is_ascii_graphic())
             && !tree.is_in_scalar(*at)

@@ -213,14 +213,10 @@ impl PatchTarget<'_, '_> {
 fn wrong_kind(tree: &Tree<'_>, node: NodeId, wanted: Kind, name: &str) -> UneditableChange {
     let offset = tree.place(node).start;
     // A mapping with `key:value` as its only line is a string to YAML.
-    let lacks_blank = tree
-        .source()
-        .get(offset..)
-        .and_then(|rest| rest.lines().next()?.split_once(':'))
-        .is_some_and(|(key, value)| {
-            !key.contains(['"', '\'', ' '])
-                && value.starts_with(|next: char| !next.is_ascii_whitespace())
-        });
+    let lacks_blank = tree.raw(node).split_once(':').is_some_and(|(key, value)| {
+        !key.contains(['"', '\'', ' ', '\n'])
+            && value.starts_with(|next: char| !next.is_ascii_whitespace())
+    });
     let help = match wanted {
         Kind::Mapping if lacks_blank => "write a blank after the `:`",
         _ => "correct the field; the API server rejects it as well",
