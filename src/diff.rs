@@ -21,14 +21,40 @@ struct LineChange {
     new: String,
 }
 
-/// Returns the diff of one file, for `git apply` and `patch -p1`; empty if nothing changes.
+/// The lines that diffs change: `+57 -1 lines in 2 files`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChangedLines {
+    added: usize,
+    removed: usize,
+    files: usize,
+}
+
+impl ChangedLines {
+    /// Returns them in words; none without a change.
+    #[must_use]
+    pub fn words(self) -> Option<String> {
+        let lines: String = [('+', self.added), ('-', self.removed)]
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(sign, count)| format!("{sign}{count} "))
+            .collect();
+        (self.files > 0).then(|| format!("{lines}lines in {}", plural(self.files, "file")))
+    }
+}
+
+/// Returns the diff of one file, for `git apply` and `patch -p1`, and counts its lines; empty if nothing changes.
 #[must_use]
-pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
+pub fn unified(path: &Path, text: &str, edits: &[Edit], lines: &mut ChangedLines) -> String {
     let changes = changes(text, edits);
     let mut diff = String::new();
     if !changes.is_empty() {
+        lines.files += 1;
         let _ = writeln!(diff, "--- {}", header('a', path));
         let _ = writeln!(diff, "+++ {}", header('b', path));
+    }
+    for LineChange { old, new, .. } in &changes {
+        lines.added += new.lines().count();
+        lines.removed += text[old.clone()].lines().count();
     }
     // Number of lines that earlier hunks added.
     let mut growth = 0;
@@ -36,26 +62,6 @@ pub fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
         growth += write_hunk(&mut diff, text, hunk, growth);
     }
     diff
-}
-
-/// Returns `+57 -1 lines in 2 files` of texts with their edits; none without a change.
-#[must_use]
-pub fn changed_lines<'t>(texts: impl Iterator<Item = (&'t str, &'t [Edit])>) -> Option<String> {
-    let [mut added, mut removed, mut files] = [0; 3];
-    for (text, edits) in texts {
-        let changes = changes(text, edits);
-        files += usize::from(!changes.is_empty());
-        for LineChange { old, new, .. } in changes {
-            added += new.lines().count();
-            removed += text[old].lines().count();
-        }
-    }
-    let lines: String = [('+', added), ('-', removed)]
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(sign, count)| format!("{sign}{count} "))
-        .collect();
-    (files > 0).then(|| format!("{lines}lines in {}", plural(files, "file")))
 }
 
 /// Returns true if the context of two changes meets, so that they belong to one hunk.
@@ -226,7 +232,12 @@ mod tests {
             .iter()
             .map(|(start, end, text)| Edit::replace(*start..*end, *text))
             .collect();
-        unified(Path::new("w.yaml"), text, &edits)
+        unified(
+            Path::new("w.yaml"),
+            text,
+            &edits,
+            &mut ChangedLines::default(),
+        )
     }
 
     #[test]
@@ -234,17 +245,21 @@ mod tests {
         let inserted = [Edit::insert(4, "\n++ x: 9\ny: 8")];
         let replaced = [Edit::replace(4..5, "7")];
         let texts: [(&str, &[Edit]); 3] = [
+            ("c: 3\n", &[]),
             ("a: 1\nb: 2\n", &inserted),
             ("a: [1, 2]\n", &replaced),
-            ("c: 3\n", &[]),
         ];
-        let counted =
-            |texts: &[(&'static str, &'static [Edit])]| changed_lines(texts.iter().copied());
-        assert_eq!(
-            changed_lines(texts.into_iter()).as_deref(),
-            Some("+3 -1 lines in 2 files")
-        );
-        assert_eq!(counted(&[("c: 3\n", &[])]), None);
+        let mut lines = ChangedLines::default();
+        let counted = texts.map(|(text, edits)| {
+            let _ = unified(Path::new("w.yaml"), text, edits, &mut lines);
+            lines.words()
+        });
+        let [none, two, all] = [
+            None,
+            Some("+2 lines in 1 file"),
+            Some("+3 -1 lines in 2 files"),
+        ];
+        assert_eq!(counted.each_ref().map(Option::as_deref), [none, two, all]);
     }
 
     #[test]

@@ -20,6 +20,6 @@ mod post_renderer;
 mod cli;
 
 pub use cli::run;
-pub use diff::unified;
+pub use diff::{ChangedLines, unified};
 pub use krm_fn::is_call;
 pub use patches::patches;

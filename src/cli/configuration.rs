@@ -16,7 +16,6 @@ use injector::SeverityPolicy;
 use report::{Diagnostic, Finding, Medium, Reason, enumeration, shell_word, visible};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Loads the configuration of a run over files.
@@ -76,7 +75,7 @@ fn file_of_paths(
     }
     help += "`--config FILE` uses one for all, `--no-config` the defaults";
     let finding = Finding::about_input(Reason::Error, message).with_help(help);
-    messages.add_about("", finding, SeverityPolicy::default())?;
+    messages.add_about("", finding, SeverityPolicy::default());
     Err(AlreadyReported.into())
 }
 
@@ -162,12 +161,12 @@ pub fn find(folder: &Path, common: &Common) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// Notes that the configuration file of the current folder is not used: manifests of stdin have no folder.
-pub fn note_unused(file: &Path, messages: &mut Messages) -> io::Result<()> {
+pub fn note_unused(file: &Path, messages: &mut Messages) {
     let name = file.to_string_lossy();
     messages.note_line(&format!(
         "info: {name} is not used for stdin; to use it, add `--config {}`",
         shell_word(&name)
-    ))
+    ));
 }
 
 fn current_folder() -> anyhow::Result<PathBuf> {
@@ -198,7 +197,7 @@ pub fn of_call(
     if variable(CONFIG_VARIABLE).is_some() {
         messages.note_line(&format!(
             "info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig"
-        ))?;
+        ));
     }
     // The user does not see the stdin of a function, so places are those in the text of the functionConfig alone.
     let file = function_config.file();
@@ -339,15 +338,15 @@ fn load(
         namespace: common.namespace.as_deref(),
         reader,
     };
-    let config = config::load(&sources).or_else(|diagnostics| {
+    let config = config::load(&sources).map_err(|diagnostics| {
         for mut diagnostic in diagnostics {
             adapt(&mut diagnostic);
-            messages.diagnostic(&diagnostic)?;
+            messages.diagnostic(&diagnostic);
         }
-        Err(anyhow::Error::from(AlreadyReported))
+        AlreadyReported
     })?;
     if let Some(note) = config.note() {
-        messages.note_line(&format!("info: {note}"))?;
+        messages.note_line(&format!("info: {note}"));
     }
     Ok(config)
 }

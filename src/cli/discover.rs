@@ -61,22 +61,21 @@ pub struct DiscoveredFiles {
 
 impl DiscoveredFiles {
     /// Reports errors, ignore files that were not read, and the number of files that others leave out.
-    pub fn report(&self, messages: &mut Messages) -> io::Result<()> {
+    pub fn report(&self, messages: &mut Messages) {
         let shown = |path: &Path| relative(path, Path::new(".")).display().to_string();
         for error in &self.errors {
-            messages.error(error)?;
+            messages.error(error);
         }
         for link in &self.ignore_files.links {
             let link = shown(link);
             messages.note_line(&format!(
                 "info: {link}: skipped, since it is a symbolic link, which Git does not follow either"
-            ))?;
+            ));
         }
         for (folder, count) in self.left_out.iter().filter(|(_, count)| **count > 0) {
             let (count, file) = (plural(*count, "file"), shown(&folder.join(".ignore")));
             messages.add_left_out(&format!("{count} left out by {file}"));
         }
-        Ok(())
     }
 
     /// Adds a file that was not seen.

@@ -18,7 +18,6 @@ use injector::{Direction, Input, Row, SharedWork, asks_for_nothing, inject_templ
 use report::{Finding, Reason, enumeration};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads the files and folders, and ends the run.
@@ -28,7 +27,7 @@ pub fn run(
     run: RunContext<'_>,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    discovered.report(messages)?;
+    discovered.report(messages);
     let mut reader = FileReader {
         kustomizations: Kustomizations::of_input(discovered),
         session: Session::new(run, messages),
@@ -41,14 +40,12 @@ pub fn run(
         let help = "to inject it, render the chart first, for example with `helm template`";
         let message = format!("skipped: {}", reason.sentence());
         let finding = Finding::about_input(reason, message).with_help(help);
-        reader
-            .session
-            .add_about(&folder.to_string_lossy(), finding)?;
+        reader.session.add_about(&folder.to_string_lossy(), finding);
     }
     let mut progress = Progress::new(reader.session.messages.verbosity() == Verbosity::Errors);
     for (read, file) in discovered.files.iter().enumerate() {
         progress.update(read, discovered.files.len());
-        reader.read(file)?;
+        reader.read(file);
     }
     drop(progress);
     let FileReader {
@@ -59,8 +56,8 @@ pub fn run(
         ..
     } = reader;
     if run.options.direction == Direction::Inject {
-        report_annotations(&kustomizations, &mut session)?;
-        report_builds(&kustomizations, &with_templates, &mut session)?;
+        report_annotations(&kustomizations, &mut session);
+        report_builds(&kustomizations, &with_templates, &mut session);
     }
     for folder in paths.iter().filter(|path| path.is_dir()) {
         // An error explains why the run has no resources.
@@ -70,7 +67,7 @@ pub fn run(
             let finding = Finding::about_input(Reason::NoResources, message).with_help(
                 "name the directory of the manifests; a chart is injected as it is rendered: `helm template DIR | mackerel-agent-injector inject -`",
             );
-            session.add_about(&folder.to_string_lossy(), finding)?;
+            session.add_about(&folder.to_string_lossy(), finding);
         }
     }
     session.check_related();
@@ -78,10 +75,7 @@ pub fn run(
 }
 
 /// Reports annotations of this program that kustomize sets after the injection, such as `inject: "false"`.
-fn report_annotations(
-    kustomizations: &Kustomizations,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
+fn report_annotations(kustomizations: &Kustomizations, session: &mut Session<'_>) {
     let message = "kustomize sets this annotation after injection, so it has no effect";
     let finding = Finding::about_input(Reason::KustomizeAnnotation, message)
         .with_help("inject the output of `kustomize build` instead");
@@ -94,9 +88,8 @@ fn report_annotations(
         session.messages.add(Row {
             place: Some(at.place),
             ..policy.row(at.file, Cow::Owned(finding.clone()))
-        })?;
+        });
     }
-    Ok(())
 }
 
 /// Returns true if the run depends on the names of namespaces and ServiceAccounts, which kustomize may change.
@@ -113,7 +106,7 @@ fn report_builds(
     kustomizations: &Kustomizations,
     with_templates: &BTreeSet<PathBuf>,
     session: &mut Session<'_>,
-) -> io::Result<()> {
+) {
     let run = session.run;
     let differing = kustomizations.differing(names_count(run));
     let named: BTreeSet<_> = run.paths.iter().map(|path| canonical(path)).collect();
@@ -148,7 +141,7 @@ fn report_builds(
                 ),
             };
             let finding = Finding::about_input(Reason::RenderedElsewhere, message).with_help(help);
-            session.add_about(&name, finding)?;
+            session.add_about(&name, finding);
         }
     }
     let broken = kustomizations.broken();
@@ -163,7 +156,7 @@ fn report_builds(
             shown(&roots, kustomizations),
             command_of(first, run)
         );
-        session.messages.note_line(&line)?;
+        session.messages.note_line(&line);
     }
     if let Some(folder) = broken.first()
         && let Some(first) = kustomizations.build(folder)
@@ -173,9 +166,8 @@ fn report_builds(
             shown(&broken, kustomizations),
             first.missing.unwrap_or_default()
         );
-        session.messages.note_line(&line)?;
+        session.messages.note_line(&line);
     }
-    Ok(())
 }
 
 /// `a, b, c and 2 more`
@@ -230,34 +222,33 @@ struct FileReader<'r> {
 
 impl FileReader<'_> {
     /// Reads and injects a file, or reports why it cannot be read.
-    fn read(&mut self, file: &InputFile) -> anyhow::Result<()> {
+    fn read(&mut self, file: &InputFile) {
         match read_file(&file.path) {
-            Ok(content) => self.inject(file, content)?,
+            Ok(content) => self.inject(file, content),
             Err(Unreadable::IsOutput) if file.found_by == FoundBy::Walk => {
                 let line = format!(
                     "info: {}: skipped, since it is the output",
                     file.path.display()
                 );
-                self.session.messages.note_line(&line)?;
+                self.session.messages.note_line(&line);
             }
             Err(Unreadable::NotText(binary)) if may_be_other(file, &binary.ascii()) => {
-                self.skip(&file.path, &binary.message)?;
+                self.skip(&file.path, &binary.message);
             }
             Err(Unreadable::NotText(binary)) if self.may_be_skipped(&binary.ascii()) => {
                 let message = format!("skipped a file that is not text: {}", binary.message);
                 self.session
-                    .warn(&file.path, Reason::UnreadableFile, message)?;
+                    .warn(&file.path, Reason::UnreadableFile, message);
             }
             Err(error) => {
                 let name = file.path.to_string_lossy();
-                self.session.messages.unreadable(&name, &error)?;
+                self.session.messages.unreadable(&name, &error);
             }
         }
-        Ok(())
     }
 
     /// Injects the text of a file and adds the result to the session.
-    fn inject(&mut self, file: &InputFile, content: FileText) -> anyhow::Result<()> {
+    fn inject(&mut self, file: &InputFile, content: FileText) {
         let FileText { text, state } = content;
         let run = self.session.run;
         let input = Input {
@@ -277,12 +268,12 @@ impl FileReader<'_> {
         self.has_resources |= has_templates || has_others || has_name_of_kustomization(&file.path);
         if file.found_by == FoundBy::Name && has_no_resources(&injection) {
             self.session
-                .warn(&file.path, Reason::NoResources, NO_RESOURCES)?;
+                .warn(&file.path, Reason::NoResources, NO_RESOURCES);
         }
         if injection.kinds_without_template.has(KIND)
             && !self.kustomizations.configure_function(&file.canonical)
         {
-            self.session.report_configuration(&file.path, &text)?;
+            self.session.report_configuration(&file.path, &text);
         }
         help_with_other_file(file, &text, &mut injection.findings);
         if let Some(unreadable) = injection
@@ -291,8 +282,7 @@ impl FileReader<'_> {
             .find(|finding| finding.reason == Reason::Uneditable)
             && may_be_other(file, &text)
         {
-            self.skip(&file.path, &unreadable.message)?;
-            return Ok(());
+            return self.skip(&file.path, &unreadable.message);
         }
         // A document that cannot be read may be a resource, and its finding says why there is none.
         self.has_resources |= !injection.findings.is_empty();
@@ -301,14 +291,13 @@ impl FileReader<'_> {
             kustomization: None,
         };
         self.session.add(&file.path, source, text, injection);
-        Ok(())
     }
 
     /// Notes an unreadable file that may be no manifest, instead of an error.
-    fn skip(&mut self, path: &Path, cause: &str) -> io::Result<()> {
+    fn skip(&mut self, path: &Path, cause: &str) {
         let message = format!("skipped a file that does not look like a manifest: {cause}");
         let finding = Finding::about_input(Reason::UnreadableFile, message).note_if(true);
-        self.session.add_about(&path.to_string_lossy(), finding)
+        self.session.add_about(&path.to_string_lossy(), finding);
     }
 
     /// Returns true if the run may leave out an unreadable file: `onError` is `skip`, or no pod template of it requests injection. Among

@@ -80,10 +80,10 @@ pub fn run(
         let injection = inject_templates(input, &config, options, &mut SharedWork::default());
         let name = build_name(folder);
         if has_no_resources(&injection) {
-            session.warn(Path::new(&name), Reason::NoResources, NO_RESOURCES)?;
+            session.warn(Path::new(&name), Reason::NoResources, NO_RESOURCES);
         }
         if injection.kinds_without_template.has(KIND) {
-            session.report_configuration(Path::new(&name), &text)?;
+            session.report_configuration(Path::new(&name), &text);
         }
         let source = Source {
             kustomization: Some(kustomization.to_string_lossy().into_owned()),
@@ -156,7 +156,7 @@ fn built(
     };
     let mut error = words.split_off(start).join(" ");
     for line in words {
-        messages.note_line(&format!("{name}: {line}"))?;
+        messages.note_line(&format!("{name}: {line}"));
     }
     if !output.status.success() {
         if error.is_empty() {
@@ -174,13 +174,13 @@ fn built(
         } else if error.contains("--enable-helm") {
             help = "; add `--kustomize-args=--enable-helm`".to_owned();
         }
-        messages.error(format!("{name}: {error}{help}"))?;
+        messages.error(format!("{name}: {error}{help}"));
         return Ok(None);
     }
     match text(output.stdout) {
         Ok(text) => Ok(Some(text)),
         Err(error) => {
-            messages.unreadable(&name, &error)?;
+            messages.unreadable(&name, &error);
             Ok(None)
         }
     }

@@ -270,7 +270,7 @@ fn run_on_paths(
         result => return result,
     };
     if !error.is::<AlreadyReported>() {
-        messages.error(format!("{error:#}"))?;
+        messages.error(format!("{error:#}"));
     }
     let config = Config::default();
     Session::new(RunContext::new(request, common, &config), messages).finish()
@@ -338,12 +338,17 @@ fn run_with_messages(
     common: &Common,
     command: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
 ) -> ExitCode {
-    match Messages::new(verbosity, log_file(common).as_deref()) {
-        Ok(mut messages) => catch_panic(|| command(&mut messages))
-            .unwrap_or_else(|error| report_error(&error, &mut messages)),
-        Err(error) => report_error(&error, &mut Messages::default()),
+    let mut messages = match Messages::new(verbosity, log_file(common).as_deref()) {
+        Ok(messages) => messages,
+        Err(error) => return report_error(&error, &mut Messages::default()).into(),
+    };
+    let mut exit = catch_panic(|| command(&mut messages))
+        .unwrap_or_else(|error| report_error(&error, &mut messages));
+    if let Err(error) = messages.write_log(None) {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        exit = Exit::Trouble;
     }
-    .into()
+    exit.into()
 }
 
 /// Converts a panic of a command, or of one of its threads, to an error.
@@ -353,18 +358,21 @@ fn catch_panic(command: impl FnOnce() -> anyhow::Result<Exit>) -> anyhow::Result
 
 /// Shows an error and the messages before it.
 fn report_error(error: &anyhow::Error, messages: &mut Messages) -> Exit {
-    // `mackerel-agent-injector … | head` is no error, as in grep.
-    if let Some(error) = error.downcast_ref::<io::Error>()
-        && error.kind() == io::ErrorKind::BrokenPipe
-    {
+    if is_broken_pipe(error) {
         return Exit::Done;
     }
     if !error.is::<AlreadyReported>() {
-        // Only the log can fail here; stderr shows the error even so.
-        let _ = messages.error(format!("{error:#}"));
+        messages.error(format!("{error:#}"));
     }
     messages.show(None);
     Exit::Trouble
+}
+
+/// Returns true if stdout was closed: `mackerel-agent-injector … | head` is no error, as in grep.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Returns the log file.

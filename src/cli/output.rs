@@ -4,12 +4,12 @@ use crate::cli::args::ExplainFormat;
 use crate::cli::input::io_message;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::mend::{add_mend, mend, next, with_paths};
-use crate::cli::messages::{Ending, Verbosity, colour_of};
+use crate::cli::messages::{Ending, NO_FILE_CHANGED, NO_OUTPUT, Verbosity, colour_of};
 use crate::cli::run::{ExplainRequest, OutputMode};
 use crate::cli::session::{Printer, ProcessedFile, Session};
 use crate::cli::table::{Workload, fits, table};
 use crate::cli::{Exit, concatenate, in_place, stdout};
-use crate::diff;
+use crate::diff::ChangedLines;
 use crate::explain::{Explanation, Inputs, explain, github, gitlab, json, markdown, sarif, text};
 use crate::rbac;
 use injector::{ProcessedText, Row, plural};
@@ -22,7 +22,7 @@ use yaml_json_patch::edit::{self, pieces};
 impl Session<'_> {
     /// Writes the output and the messages.
     pub(super) fn finish(mut self) -> anyhow::Result<Exit> {
-        self.check_selection()?;
+        self.check_selection();
         // The process ends now, and its memory with it: to free every text and outcome first would only take time.
         let mut session = ManuallyDrop::new(self);
         match session.run.mode {
@@ -40,16 +40,13 @@ impl Session<'_> {
 
     /// Prints the manifests of all texts as one stream.
     fn print_manifests(&mut self) -> anyhow::Result<Exit> {
-        self.refuse_open_block_scalars()?;
+        self.refuse_open_block_scalars();
         if let Some(exit) = self.held_back() {
-            return self.end_as(exit, Ending::NothingPrinted);
+            return self.end_as(exit, Ending::Failed(NO_OUTPUT));
         }
-        let is_of_files = self.files.iter().any(|file| file.source.state.is_some());
-        let ending = if is_of_files {
-            Ending::FilesPrinted
-        } else {
-            Ending::StreamPrinted
-        };
+        let mut files = self.files.iter();
+        let is_changed = files.any(|file| file.source.state.is_some() && !file.edits().is_empty());
+        let happened = is_changed.then(|| "printed to stdout (`-i` changes the files)".to_owned());
         let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
         let separators = concatenate::separators(&texts);
         let pieces = self.files.iter().zip(&separators).enumerate().flat_map(
@@ -58,12 +55,12 @@ impl Session<'_> {
                 std::iter::once(separator.as_str()).chain(pieces)
             },
         );
-        self.end_with(ending, || Ok(stdout::write(pieces)?))?;
+        self.end_with(Ending::Done(happened), || Ok(stdout::write(pieces)?))?;
         Ok(Exit::Done)
     }
 
     /// Reports the texts after which stdout can have no other one.
-    fn refuse_open_block_scalars(&mut self) -> io::Result<()> {
+    fn refuse_open_block_scalars(&mut self) {
         let last = self.files.iter().rposition(|file| !file.text.is_empty());
         for file in self.files.iter().take(last.unwrap_or_default()) {
             if file.text.ends_with('\n')
@@ -80,9 +77,8 @@ impl Session<'_> {
             let place = Place::of_lines(&*file.name, file.text.as_bytes(), end);
             let diagnostic = Diagnostic::error(message).at(place);
             self.messages
-                .diagnostic(&diagnostic.with_help(Some(help.to_owned())))?;
+                .diagnostic(&diagnostic.with_help(Some(help.to_owned())));
         }
-        Ok(())
     }
 
     /// Replaces the files that change.
@@ -102,7 +98,7 @@ impl Session<'_> {
                     Ok(replacement) => replacements.push(replacement),
                     Err(error) => {
                         let error = format!("{}: {}", file.name, io_message(&error));
-                        self.messages.error(error)?;
+                        self.messages.error(error);
                     }
                 }
             }
@@ -110,21 +106,22 @@ impl Session<'_> {
         // An editor may have saved a file while the others were written.
         for replacement in &replacements {
             if let Err(error) = replacement.refuse_change() {
-                self.messages.error(error)?;
+                self.messages.error(error);
             }
         }
         if interrupt.came() {
-            self.messages.error("interrupted by a signal")?;
+            self.messages.error("interrupted by a signal");
         }
         if let Some(exit) = self.held_back() {
             drop(replacements);
-            let exit = self.end_as(exit, Ending::NoFileChanged);
+            let exit = self.end_as(exit, Ending::Failed(NO_FILE_CHANGED));
             interrupt.end()?;
             return exit;
         }
-        let files = replacements.len();
-        let ending = Ending::FilesChanged { files };
-        self.end_with(ending, || in_place::commit(replacements))?;
+        let changed = plural(replacements.len(), "file") + " changed";
+        self.end_with(Ending::Done(Some(changed)), || {
+            in_place::commit(replacements)
+        })?;
         interrupt.end()?;
         Ok(Exit::Done)
     }
@@ -132,7 +129,7 @@ impl Session<'_> {
     /// Prints a diff or patches, which another program may apply.
     fn print_dry_run(&mut self, print: Printer) -> anyhow::Result<Exit> {
         match self.held_back() {
-            Some(exit) => self.end_as(exit, Ending::DryRunFailed),
+            Some(exit) => self.end_as(exit, Ending::Failed(NO_FILE_CHANGED)),
             None => self.print_changes("", &[print]),
         }
     }
@@ -140,26 +137,28 @@ impl Session<'_> {
     /// Prints the changes of each text: as a list, as a diff, as patches.
     fn print_changes(&mut self, table: &str, printers: &[Printer]) -> anyhow::Result<Exit> {
         if self.has_errors() {
-            return self.end_as(Exit::Trouble, Ending::DryRunFailed);
+            return self.end_as(Exit::Trouble, Ending::Failed(NO_FILE_CHANGED));
         }
-        let changes = [table, &self.changes(printers)?].concat();
-        let lines = match self.run.mode {
-            OutputMode::Diff | OutputMode::CheckAndDiff => {
-                let texts = self.files.iter().map(|file| (&*file.text, file.edits()));
-                diff::changed_lines(texts)
-            }
-            _ => None,
-        };
-        let ending = Ending::ChangesPrinted(lines.as_deref());
+        let mut lines = ChangedLines::default();
+        let changes = [table, &self.changes(printers, &mut lines)?].concat();
+        let happened = lines
+            .words()
+            .into_iter()
+            .chain([NO_FILE_CHANGED.to_owned()]);
+        let ending = Ending::Done(Some(happened.collect::<Vec<_>>().join("; ")));
         self.end_with(ending, || Ok(stdout::write_diff(&changes)?))?;
         Ok(Exit::Done.or_found(self.has_strict_warnings()))
     }
 
-    fn changes(&self, printers: &[Printer]) -> serde_json::Result<String> {
+    fn changes(
+        &self,
+        printers: &[Printer],
+        lines: &mut ChangedLines,
+    ) -> serde_json::Result<String> {
         let mut changes = String::new();
         for file in &self.files {
             for print in printers {
-                changes += &print(file)?;
+                changes += &print(file, lines)?;
             }
         }
         Ok(changes)
@@ -177,8 +176,14 @@ impl Session<'_> {
             printers.push(ProcessedFile::list);
         }
         if self.has_errors() && others.is_empty() {
-            let list = [&*table, &self.changes(&printers)?].concat();
-            self.end_with(Ending::DryRunFailed, || Ok(stdout::write([&*list])?))?;
+            let list = [
+                &*table,
+                &self.changes(&printers, &mut ChangedLines::default())?,
+            ]
+            .concat();
+            self.end_with(Ending::Failed(NO_FILE_CHANGED), || {
+                Ok(stdout::write([&*list])?)
+            })?;
             return Ok(Exit::Trouble);
         }
         printers.extend(others);
@@ -207,10 +212,13 @@ impl Session<'_> {
             .map(|mend| with_paths(&mend, self.run.paths));
         let report = self.formatted(&explanation, format, command.as_deref())?;
         let (ending, exit) = if self.has_errors() {
-            (Ending::DryRunFailed, Exit::Trouble)
+            (Ending::Failed(NO_FILE_CHANGED), Exit::Trouble)
         } else {
             let is_found = self.check_fails() || self.has_strict_warnings();
-            (Ending::ChangesPrinted(None), Exit::Done.or_found(is_found))
+            (
+                Ending::Done(Some(NO_FILE_CHANGED.to_owned())),
+                Exit::Done.or_found(is_found),
+            )
         };
         self.end_with(ending, || Ok(stdout::write([&*report])?))?;
         Ok(exit)
@@ -235,10 +243,10 @@ impl Session<'_> {
             && self.messages.verbosity() == Verbosity::Summary
         {
             let table = self.table(|row| Some(text::why(&explanation, row)));
-            self.end_with(Ending::Explained, || Ok(stdout::write([&*table])?))?;
+            self.end_with(Ending::Done(None), || Ok(stdout::write([&*table])?))?;
             return Ok(exit);
         }
-        let end = self.end(Ending::Explained);
+        let end = self.end(Ending::Done(None));
         let mut notes = end.kinds_without_template().gap_lines();
         let strict = self.messages.strict_line(&end);
         // A diff is all or nothing.
@@ -259,8 +267,9 @@ impl Session<'_> {
             }
         };
         for line in notes {
-            self.messages.note_line(&line)?;
+            self.messages.note_line(&line);
         }
+        self.messages.write_log(None)?;
         // What matters most is last.
         self.messages.show(None);
         stdout::write([&*output])?;
@@ -341,19 +350,26 @@ impl Session<'_> {
                 help += "; if a kustomization sets it, use `mackerel-agent-injector rbac -k DIR`";
             }
             let finding = Finding::about_input(Reason::NamespaceRequired, message).with_help(help);
-            self.add_about("", finding)?;
+            self.add_about("", finding);
         }
         if self.has_errors() {
             return self.end_as(Exit::Trouble, Ending::NoPermissions);
         }
         let manifest = rbac::manifest(&self.grants, self.run.config);
-        let ending = Ending::PermissionsPrinted(&self.grants);
+        // The output is comments if it has nothing, and `kubectl apply` refuses it.
+        let ending = Ending::PermissionsPrinted(match self.grants.nothing() {
+            Some(why) => format!("nothing to apply: {why}"),
+            None => {
+                let accounts = plural(self.grants.service_accounts(), "ServiceAccount");
+                format!("permissions for {accounts}")
+            }
+        });
         self.end_with(ending, || Ok(stdout::write([&*manifest])?))?;
         Ok(Exit::Done)
     }
 
     /// Ends a run whose output is held back.
-    fn end_as(&self, exit: Exit, ending: Ending<'_>) -> anyhow::Result<Exit> {
+    fn end_as(&self, exit: Exit, ending: Ending) -> anyhow::Result<Exit> {
         self.end_with(ending, || Ok(()))?;
         Ok(exit)
     }
@@ -361,14 +377,10 @@ impl Session<'_> {
     /// Logs the end, writes the output, and shows the messages.
     fn end_with(
         &self,
-        ending: Ending<'_>,
+        ending: Ending,
         write: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let end = self.end(ending);
-        self.messages.log_end(&end)?;
-        write()?;
-        self.messages.show(Some(&end));
-        Ok(())
+        self.messages.end(&self.end(ending), write)
     }
 }
 

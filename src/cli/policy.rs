@@ -36,7 +36,7 @@ pub fn run(arguments: PolicyArgs, common: &Common, messages: &mut Messages) -> a
     };
     let policies = policies(&config, &request)?;
     for note in policies.notes {
-        messages.note_line(&note)?;
+        messages.note_line(&note);
     }
     stdout::write([&*policies.text])?;
     messages.show(None);

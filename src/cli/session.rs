@@ -6,7 +6,7 @@ use crate::cli::input::{FileState, canonical};
 use crate::cli::mend::{next, rbac_command};
 use crate::cli::messages::{Ending, Messages, RunEnd};
 use crate::cli::run::{OutputMode, RunContext};
-use crate::diff;
+use crate::diff::{self, ChangedLines};
 use crate::patches::patches;
 use crate::rbac::Grants;
 use config::Origin;
@@ -38,8 +38,8 @@ pub(super) struct Source {
     pub(super) kustomization: Option<String>,
 }
 
-/// A function that prints the changes of a text.
-pub(super) type Printer = fn(&ProcessedFile) -> serde_json::Result<String>;
+/// A function that prints the changes of a text; a diff counts its lines.
+pub(super) type Printer = fn(&ProcessedFile, &mut ChangedLines) -> serde_json::Result<String>;
 
 impl ProcessedFile {
     pub(super) fn edits(&self) -> &[Edit] {
@@ -58,7 +58,7 @@ impl ProcessedFile {
 
     /// Returns a line for each resource that changes:
     /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`.
-    pub(super) fn list(&self) -> serde_json::Result<String> {
+    pub(super) fn list(&self, _: &mut ChangedLines) -> serde_json::Result<String> {
         let mut lines = Vec::new();
         for row in self
             .injection
@@ -86,8 +86,8 @@ impl ProcessedFile {
     }
 
     /// Returns the diff, with a head if it is no patch for a file.
-    pub(super) fn diff(&self) -> serde_json::Result<String> {
-        let diff = diff::unified(&self.path, &self.text, self.edits());
+    pub(super) fn diff(&self, lines: &mut ChangedLines) -> serde_json::Result<String> {
+        let diff = diff::unified(&self.path, &self.text, self.edits(), lines);
         if self.source.kustomization.is_none() || diff.is_empty() {
             return Ok(diff);
         }
@@ -96,7 +96,7 @@ impl ProcessedFile {
     }
 
     /// Returns the JSON Patches.
-    pub(super) fn patches(&self) -> serde_json::Result<String> {
+    pub(super) fn patches(&self, _: &mut ChangedLines) -> serde_json::Result<String> {
         patches(&self.injection)
     }
 
@@ -132,24 +132,19 @@ impl<'r> Session<'r> {
     }
 
     /// Adds a finding about an input or a setting as a whole.
-    pub(super) fn add_about(&mut self, name: &str, finding: Finding) -> io::Result<()> {
+    pub(super) fn add_about(&mut self, name: &str, finding: Finding) {
         let policy = self.run.severity_policy();
-        self.messages.add_about(name, finding, policy)
+        self.messages.add_about(name, finding, policy);
     }
 
     /// Adds a warning about an input as a whole.
-    pub(super) fn warn(
-        &mut self,
-        path: &Path,
-        reason: Reason,
-        message: impl Into<String>,
-    ) -> io::Result<()> {
+    pub(super) fn warn(&mut self, path: &Path, reason: Reason, message: impl Into<String>) {
         let finding = Finding::about_input(reason, message);
-        self.add_about(&path.to_string_lossy(), finding)
+        self.add_about(&path.to_string_lossy(), finding);
     }
 
     /// Reports a configuration among the manifests of a text. Where the user has chosen another one, or the defaults, this is information.
-    pub(super) fn report_configuration(&mut self, path: &Path, text: &str) -> io::Result<()> {
+    pub(super) fn report_configuration(&mut self, path: &Path, text: &str) {
         let RunContext {
             config,
             options,
@@ -165,7 +160,7 @@ impl<'r> Session<'r> {
                 .as_deref()
                 .is_some_and(|file| canonical(file) == canonical(path))
         {
-            return Ok(());
+            return;
         }
         let mut settings = config.explicit();
         let is_chosen = common.no_config
@@ -176,7 +171,7 @@ impl<'r> Session<'r> {
         let finding = Finding::about_input(Reason::ConfigurationUnused, message)
             .with_help(help)
             .note_if(is_chosen);
-        self.add_about(&path.to_string_lossy(), finding)
+        self.add_about(&path.to_string_lossy(), finding);
     }
 
     /// Adds a text with its result.
@@ -229,9 +224,9 @@ impl<'r> Session<'r> {
 
     /// Reports what `select` names and the input has not: namespaces of any input; kinds and exclusions of folders and builds, since a
     /// single file may be one that a hook passes.
-    pub(super) fn check_selection(&mut self) -> io::Result<()> {
+    pub(super) fn check_selection(&mut self) {
         if self.run.options.direction == Direction::Uninject {
-            return Ok(());
+            return;
         }
         let (texts, config) = (self.texts(), self.run.config);
         let mut unmatched = Vec::from_iter(unmatched_namespaces(&texts, config));
@@ -241,12 +236,11 @@ impl<'r> Session<'r> {
         for Unmatched { origin, finding } in unmatched {
             if finding.is_note {
                 let line = format!("info: {origin}: {}", finding.message);
-                self.messages.note_line(&line)?;
+                self.messages.note_line(&line);
             } else {
-                self.add_about(&origin, finding)?;
+                self.add_about(&origin, finding);
             }
         }
-        Ok(())
     }
 
     /// Returns the texts with their results.
@@ -287,7 +281,7 @@ impl<'r> Session<'r> {
         self.files.iter().any(|file| file.injection.fails_check())
     }
 
-    pub(super) fn end<'s>(&'s self, ending: Ending<'s>) -> RunEnd<'s> {
+    pub(super) fn end(&self, ending: Ending) -> RunEnd<'_> {
         RunEnd {
             ending,
             texts: self.texts(),
@@ -296,7 +290,9 @@ impl<'r> Session<'r> {
             rbac: self.rbac(),
             next: match self.run.mode {
                 OutputMode::Permissions
-                    if io::stdout().is_terminal() && !self.run.reads_stdin() =>
+                    if io::stdout().is_terminal()
+                        && !self.run.reads_stdin()
+                        && self.grants.nothing().is_none() =>
                 {
                     Some(self.rbac())
                 }

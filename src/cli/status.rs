@@ -100,7 +100,6 @@ fn workload(row: &Row) -> Workload {
         },
         name: format!("{}/{}", row.workload.kind, row.workload.name),
         namespace: row.workload.namespace.clone(),
-        region: row.workload.namespace.clone(),
         place: plural(row.pods.len(), "pod"),
         state: row.state.words(),
         why,
@@ -122,7 +121,7 @@ impl Input {
             anyhow::bail!("`status` reads the pods of a cluster, not a ResourceList");
         }
         if let Some(file) = configuration::find(Path::new("."), common)? {
-            configuration::note_unused(&file, messages)?;
+            configuration::note_unused(&file, messages);
         }
         let named = NamedText {
             name: STDIN.to_owned(),
@@ -140,7 +139,7 @@ impl Input {
         messages: &mut Messages,
     ) -> anyhow::Result<Self> {
         let discovered = discover::files(paths);
-        discovered.report(messages)?;
+        discovered.report(messages);
         if messages.has_errors() {
             return Err(AlreadyReported.into());
         }
@@ -167,7 +166,7 @@ fn fail(error: StatusError, texts: &[NamedText], messages: &mut Messages) -> any
         let help = "give it all that `kubectl get pods -A -o json` prints, without messages of kubectl (`2>&1`)";
         diagnostic = diagnostic.with_help(Some(help.to_owned()));
     }
-    messages.diagnostic(&diagnostic)?;
+    messages.diagnostic(&diagnostic);
     Err(AlreadyReported.into())
 }
 

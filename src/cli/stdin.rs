@@ -2,7 +2,7 @@
 
 use crate::cli::args::Common;
 use crate::cli::input::{STDIN, read_stdin};
-use crate::cli::messages::{Ending, Messages, RunEnd};
+use crate::cli::messages::{Ending, Messages, NO_FILE_CHANGED, RunEnd};
 use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::session::{NO_RESOURCES, Session, Source, has_no_resources};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
@@ -13,7 +13,6 @@ use injector::{
     Direction, Injection, Outcome, ProcessedText, Unmatched, inject, plural, unmatched_namespaces,
 };
 use report::{Cause, Diagnostic, Finding, Place, Reason, shell_word};
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 use yaml_json_patch::YamlError;
@@ -55,17 +54,17 @@ pub fn run(
     if entry_point != EntryPoint::Command {
         warn_of_removals(&mut injection);
     } else if let Some(file) = unused {
-        report_unused(&file, &injection, run, messages)?;
+        report_unused(&file, &injection, run, messages);
     }
     let mut session = Session::new(run, messages);
     if entry_point == EntryPoint::Command && has_no_resources(&injection) {
-        session.warn(Path::new(STDIN), Reason::NoResources, NO_RESOURCES)?;
+        session.warn(Path::new(STDIN), Reason::NoResources, NO_RESOURCES);
     }
     if !matches!(run.mode, OutputMode::Permissions) {
         session.requirements.clone_from(&injection.requirements);
     }
     if injection.kinds_without_template.has(KIND) {
-        session.report_configuration(Path::new(STDIN), &text)?;
+        session.report_configuration(Path::new(STDIN), &text);
     }
     session.add(Path::new(STDIN), Source::default(), text, injection);
     session.finish()
@@ -89,12 +88,7 @@ fn warn_of_removals(injection: &mut Injection) {
 }
 
 /// Reports a configuration file that is not used: as a warning where an injected agent changes, which may lose what the file gave it.
-fn report_unused(
-    file: &Path,
-    injection: &Injection,
-    run: RunContext<'_>,
-    messages: &mut Messages,
-) -> io::Result<()> {
+fn report_unused(file: &Path, injection: &Injection, run: RunContext<'_>, messages: &mut Messages) {
     let is_agent_changed =
         |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Updated | Reason::Removed);
     if !injection.outcomes.iter().any(is_agent_changed)
@@ -110,29 +104,24 @@ fn report_unused(
         shell_word(&name)
     );
     let finding = Finding::about_input(Reason::ConfigurationUnused, message).with_help(help);
-    messages.add_about(STDIN, finding, run.severity_policy())
+    messages.add_about(STDIN, finding, run.severity_policy());
 }
 
 /// Reports namespaces of `select` that the items have not: a warning is a result.
-fn check_selection(
-    injection: &mut Injection,
-    config: &Config,
-    messages: &mut Messages,
-) -> io::Result<()> {
+fn check_selection(injection: &mut Injection, config: &Config, messages: &mut Messages) {
     let items = ProcessedText {
         name: STDIN,
         text: "",
         injection,
     };
     let Some(Unmatched { origin, finding }) = unmatched_namespaces(&[items], config) else {
-        return Ok(());
+        return;
     };
     let message = format!("{origin}: {}", finding.message);
     if finding.is_note {
         return messages.note_line(&format!("info: {message}"));
     }
     injection.findings.push(Finding { message, ..finding });
-    Ok(())
 }
 
 /// Answers a function call. After its ResourceList is read, every failure is a result in the list that goes back.
@@ -156,7 +145,7 @@ fn answer_call(
             "a function call of kustomize or kpt (ResourceList) gets no other answer than its items; \
              use `mackerel-agent-injector {command} PKG`, \
              or `kpt fn source PKG -o unwrap | mackerel-agent-injector {command} -`"
-        ))?;
+        ));
         messages.show(None);
         return Ok(Exit::Trouble);
     }
@@ -167,7 +156,7 @@ fn answer_call(
             let place = Place::of_lines(STDIN, text.as_bytes(), error.offset..error.offset);
             messages.diagnostic(
                 &Diagnostic::error(format!("invalid ResourceList: {}", error.message)).at(place),
-            )?;
+            );
             return Err(AlreadyReported.into());
         }
     };
@@ -182,14 +171,14 @@ fn answer_call(
             }
             if run.options.direction == Direction::Inject {
                 warn_of_removals(&mut injection);
-                check_selection(&mut injection, &config, messages)?;
+                check_selection(&mut injection, &config, messages);
             }
             let answer = envelope.answer(&mut injection, run.options.tense);
             (answer, injection, run.options)
         }
         Err(error) => {
             if !error.is::<AlreadyReported>() {
-                messages.error(error)?;
+                messages.error(error);
             }
             let answer = envelope.failure(messages.rows());
             (answer, Injection::default(), request.options)
@@ -198,13 +187,16 @@ fn answer_call(
     // The results of a refusal are its errors alone.
     let is_refused = answer.status == CallStatus::Refused;
     messages.set_call(envelope.is_run_by_kpt() && !is_refused);
-    let (ending, exit) = match answer.status {
-        CallStatus::Done if is_check => (Ending::ChangesPrinted(None), Exit::Done),
-        CallStatus::Done => (Ending::StreamPrinted, Exit::Done),
-        CallStatus::Found => (Ending::ChangesPrinted(None), Exit::Found),
-        CallStatus::HeldBack if is_check => (Ending::ChangesPrinted(None), Exit::Found),
-        CallStatus::HeldBack => (Ending::CallFailed, Exit::Found),
-        CallStatus::Refused => (Ending::CallFailed, Exit::Trouble),
+    let exit = match answer.status {
+        CallStatus::Done => Exit::Done,
+        CallStatus::Found | CallStatus::HeldBack => Exit::Found,
+        CallStatus::Refused => Exit::Trouble,
+    };
+    let ending = match answer.status {
+        CallStatus::Refused => Ending::Failed("items returned unchanged"),
+        _ if is_check => Ending::Done(Some(NO_FILE_CHANGED.to_owned())),
+        CallStatus::HeldBack => Ending::Failed("items returned unchanged"),
+        CallStatus::Done | CallStatus::Found => Ending::Done(None),
     };
     let processed = ProcessedText {
         name: STDIN,
@@ -221,8 +213,6 @@ fn answer_call(
         has_folder: false,
         configuration: None,
     };
-    messages.log_end(&end)?;
-    stdout::write(pieces(&text, &answer.edits))?;
-    messages.show(Some(&end));
+    messages.end(&end, || Ok(stdout::write(pieces(&text, &answer.edits))?))?;
     Ok(exit)
 }

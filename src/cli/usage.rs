@@ -78,7 +78,9 @@ fn log_error(error: &clap::Error) -> anyhow::Result<()> {
             .take_while(|line| !line.starts_with("Usage:"))
             .filter(|line| !line.is_empty())
             .collect();
-        Messages::new(Verbosity::default(), Some(&file))?.note_line(&lines.join("; "))?;
+        let mut messages = Messages::new(Verbosity::default(), Some(&file))?;
+        messages.note_line(&lines.join("; "));
+        messages.write_log(None)?;
     }
     Ok(())
 }

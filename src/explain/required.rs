@@ -3,7 +3,7 @@
 use crate::explain::PlaceView;
 use config::Namespace;
 use injector::{KeyRef, Presence, Requirement};
-use report::enumeration;
+use report::{BOLD, Colour, enumeration, visible};
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
@@ -59,9 +59,17 @@ impl fmt::Display for Needed<'_> {
     }
 }
 
+/// Returns the lines below a head; nothing if there are none.
+pub fn block(lines: Vec<String>, colour: Colour) -> Vec<String> {
+    let head = colour.paint("before you deploy:", BOLD).into_owned();
+    let head = (!lines.is_empty()).then_some(head);
+    let lines = lines.iter().map(|line| format!("  {line}"));
+    head.into_iter().chain(lines).collect()
+}
+
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:
-/// `in shop and blog: Secret agent with the key KEY (not in the input)`.
-pub fn lines(requirements: &[Needed<'_>], limit: usize) -> Vec<String> {
+/// `in shop and blog: Secret agent with the key KEY (not in the input)`; and one for the command that applies missing permissions.
+pub fn lines(requirements: &[Needed<'_>], limit: usize, rbac: Option<&String>) -> Vec<String> {
     let mut objects = Vec::new();
     let mut namespaces: HashMap<String, Vec<Option<&str>>> = HashMap::new();
     for requirement in requirements {
@@ -72,13 +80,15 @@ pub fn lines(requirements: &[Needed<'_>], limit: usize) -> Vec<String> {
         }
         of_object.push(requirement.namespace);
     }
-    let mut lines = Vec::new();
-    for object in objects {
-        if let Some(namespaces) = namespaces.get(&object) {
-            lines.push(format!("in {}: {object}", enumerated(namespaces, limit)));
-        }
-    }
+    let mut lines: Vec<String> = objects
+        .iter()
+        .map(|object| format!("in {}: {object}", enumerated(&namespaces[object], limit)))
+        .collect();
+    lines.extend(rbac.map(|rbac| format!("RBAC for the agents: `{rbac}`")));
     lines
+        .iter()
+        .map(|line| visible(line).into_owned())
+        .collect()
 }
 
 /// `a, b and the namespace of the other pods`
@@ -118,7 +128,7 @@ mod tests {
         let views = requirements
             .iter()
             .map(|requirement| Needed::new(requirement, None));
-        lines(&views.collect::<Vec<_>>(), 2)
+        lines(&views.collect::<Vec<_>>(), 2, None)
     }
 
     #[test]

@@ -4,23 +4,21 @@ use crate::explain::required;
 use crate::explain::settings::ContainerView;
 use crate::explain::{Because, Explanation};
 use injector::{Row, Tense, totals};
-use report::{Class, visible};
+use report::{Class, Colour, visible};
 use serde_json::Value;
 
 /// Returns the explanation as text. `rbac` is the command for its permissions; `last` are the lines below the totals.
 pub fn text(
     explanation: &Explanation<'_>,
-    rbac: &str,
+    rbac: &String,
     last: impl IntoIterator<Item = String>,
 ) -> String {
-    let mut needs = required::lines(&explanation.needed, usize::MAX);
-    if !explanation.permissions.is_empty() && !explanation.has_permissions {
-        needs.push(format!("RBAC for the agents: `{rbac}`"));
-    }
-    if !needs.is_empty() {
-        needs.iter_mut().for_each(|line| line.insert_str(0, "  "));
-        needs.insert(0, "before you deploy:".to_owned());
-    }
+    let needs_rbac = !explanation.permissions.is_empty() && !explanation.has_permissions;
+    let rbac = needs_rbac.then_some(rbac);
+    let needs = required::block(
+        required::lines(&explanation.needed, usize::MAX, rbac),
+        Colour::Never,
+    );
     let is_about_texts = explanation.without_pod_template > 0
         || explanation.rows.iter().any(|row| row.subject.is_in_text());
     let totals = is_about_texts.then(|| {

@@ -7,7 +7,7 @@ use injector::inject;
 use laws::INJECT;
 use laws::cases::{self, Case};
 use mackerel::annotations::Annotation;
-use report::{Colour, Diagnostic, Renderer};
+use report::Diagnostic;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use yaml_json_patch::{self as yaml, edit};
@@ -278,12 +278,7 @@ const KEY: &str = "AbC123dEf456GhI789jKl012mNo345pQr";
 
 fn holds_no_key(form: &str, errors: &[Diagnostic<'_>]) {
     for error in errors {
-        let mut renderer = Renderer::new(Colour::Never);
-        let shown = [
-            renderer.picture(error),
-            renderer.line(error),
-            format!("{:?}", error.help),
-        ];
+        let shown = [error.to_string(), error.line(), format!("{:?}", error.help)];
         assert!(!shown.concat().contains(KEY), "{form}: {}", shown[0]);
     }
 }

@@ -6,7 +6,7 @@ use crate::current::Current;
 use crate::log;
 use crate::metrics::{Metrics, ReloadSource};
 use config::{Base, Config, ConfigReader, Sources, load};
-use report::{Colour, Renderer};
+use report::Diagnostic;
 use rustls::pki_types::ServerName;
 use std::fs;
 use std::io;
@@ -73,12 +73,8 @@ impl ConfigurationFile {
             reader: ConfigReader::Webhook,
         };
         load(&sources).map_err(|diagnostics| {
-            let mut renderer = Renderer::new(Colour::Never);
-            diagnostics
-                .iter()
-                .map(|diagnostic| renderer.line_with_help(diagnostic))
-                .collect::<Vec<_>>()
-                .join("; ")
+            let lines = diagnostics.iter().map(Diagnostic::line_with_help);
+            lines.collect::<Vec<_>>().join("; ")
         })
     }
 }

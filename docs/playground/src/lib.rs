@@ -5,7 +5,7 @@ mod pod_review;
 use admission::{Hook, Reviewer};
 use config::{Config, ConfigReader, LabelSelector, Sources, load};
 use injector::{Direction, ForeignAgents, Injection, Options, Patches, Row, Tense, errors_first};
-use mackerel_agent_injector::{patches, unified};
+use mackerel_agent_injector::{ChangedLines, patches, unified};
 use policy::{PolicyRequest, policies};
 use report::{Diagnostic, LineCounter, Medium, Severity};
 use serde_json::{Value, json};
@@ -125,7 +125,8 @@ fn report(manifest: &str, injection: &Injection, config: &Config) -> Value {
     let mut report = json!({"templates": templates, "findings": findings});
     if let Some(result) = result {
         let edits = &injection.edits;
-        report["diff"] = unified(Path::new(MANIFEST), manifest, edits).into();
+        let mut lines = ChangedLines::default();
+        report["diff"] = unified(Path::new(MANIFEST), manifest, edits, &mut lines).into();
         report["patch"] = patches(injection).unwrap_or_default().into();
         // The bytes that each removes and inserts.
         report["edits"] = edits

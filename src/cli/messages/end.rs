@@ -2,100 +2,58 @@
 
 use crate::cli::messages::groups::MAX_FILES;
 use crate::cli::messages::{Messages, RunEnd};
-use crate::rbac::Grants;
 use injector::{ProcessedText, Row, TEMPLATE_HELP, Tense, Warnings, plural, totals};
-use report::{Class, Reason, Severity, visible};
+use report::{Class, Reason, Severity, enumeration, visible};
 use std::collections::{BTreeSet, HashSet};
 
 /// The end of a run.
-#[derive(Debug, Clone, Copy)]
-pub enum Ending<'g> {
-    /// The manifests of stdin went to stdout.
-    StreamPrinted,
-    /// The manifests of files went to stdout.
-    FilesPrinted,
-    /// A list, patches or a diff were printed; how many lines a diff changes.
-    ChangesPrinted(Option<&'g str>),
-    /// An explanation was printed.
-    Explained,
-    /// RBAC manifests were printed.
-    PermissionsPrinted(&'g Grants),
-    /// Files were replaced.
-    FilesChanged { files: usize },
-    /// Errors, or warnings with `--strict`, held back the manifests.
-    NothingPrinted,
+#[derive(Debug, Clone)]
+pub enum Ending {
+    /// The output was written; what else happened.
+    Done(Option<String>),
+    /// RBAC manifests were printed; what they permit.
+    PermissionsPrinted(String),
+    /// Errors, or warnings with `--strict`, held back the output, or stand beside it; what did not happen.
+    Failed(&'static str),
     /// Errors held back the manifests of RBAC.
     NoPermissions,
-    /// Errors, or warnings with `--strict`, held back the change of every file.
-    NoFileChanged,
-    /// Errors, or warnings with `--strict`, held back a diff or patches, or errors stand beside what a check reports.
-    DryRunFailed,
-    /// A function call was answered with errors as its results.
-    CallFailed,
 }
 
-impl Ending<'_> {
-    /// Returns true if the output was held back, or errors stand beside it.
-    pub fn is_failure(self) -> bool {
-        self.is_undone() || matches!(self, Ending::DryRunFailed)
+pub const NO_OUTPUT: &str = "no output was written";
+pub const NO_FILE_CHANGED: &str = "no file was changed";
+
+impl RunEnd<'_> {
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self.ending, Ending::Failed(_) | Ending::NoPermissions)
     }
 
     /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
-    pub(super) fn is_undone(self) -> bool {
-        matches!(
-            self,
-            Ending::NothingPrinted
-                | Ending::NoPermissions
-                | Ending::NoFileChanged
-                | Ending::CallFailed
-        )
+    pub(super) fn is_undone(&self) -> bool {
+        self.is_failure() && self.options.tense == Tense::Past
     }
 }
 
 impl Messages {
     /// `3 to add, 1 left alone, 12 other resources, 2 errors in 2 files; no file was changed; configuration: agent-injector.yaml`
     pub(super) fn counts(&self, end: &RunEnd<'_>) -> String {
-        let counts = match end.ending {
-            // The output is comments then, which `kubectl apply` refuses.
-            Ending::PermissionsPrinted(grants) => match grants.nothing() {
-                Some(why) => format!("nothing to apply: {why}"),
-                None => {
-                    let accounts = plural(grants.service_accounts(), "ServiceAccount");
-                    format!("permissions for {accounts}")
-                }
-            },
-            Ending::NoPermissions => {
-                let others = self.rows_without_places(Some(end));
-                totals(others.filter(|row| !row.is_change()), 0, Tense::Past)
-            }
-            _ => {
-                let without_template = end.kinds_without_template().total();
-                let tense = if end.ending.is_undone() {
-                    Tense::Conditional
-                } else {
-                    end.options.tense
-                };
-                totals(self.rows_without_places(Some(end)), without_template, tense)
-            }
+        let tense = if end.is_failure() {
+            Tense::Conditional
+        } else {
+            end.options.tense
         };
-        let happened = match end.ending {
-            Ending::StreamPrinted | Ending::Explained | Ending::PermissionsPrinted(_) => None,
-            Ending::FilesPrinted if self.has_changes(end) => {
-                Some("printed to stdout (`-i` changes the files)".to_owned())
+        let rows = self.rows_without_places(Some(end));
+        let all = |rows| totals(rows, end.kinds_without_template().total(), tense);
+        let (counts, happened) = match &end.ending {
+            Ending::Done(happened) => (all(rows), happened.as_deref()),
+            Ending::Failed(happened) => (all(rows), Some(*happened)),
+            Ending::PermissionsPrinted(permissions) => (permissions.clone(), None),
+            Ending::NoPermissions => {
+                let others = rows.filter(|row| !row.is_change());
+                (totals(others, 0, tense), Some(NO_OUTPUT))
             }
-            Ending::FilesPrinted => None,
-            Ending::FilesChanged { files } => Some(plural(files, "file") + " changed"),
-            Ending::NothingPrinted | Ending::NoPermissions => {
-                Some("no output was written".to_owned())
-            }
-            Ending::ChangesPrinted(Some(lines)) => Some(format!("{lines}; no file was changed")),
-            Ending::ChangesPrinted(None) | Ending::DryRunFailed | Ending::NoFileChanged => {
-                Some("no file was changed".to_owned())
-            }
-            Ending::CallFailed => Some("items returned unchanged".to_owned()),
         };
         let mut parts = vec![counts];
-        parts.extend(happened);
+        parts.extend(happened.map(str::to_owned));
         parts.extend(self.about_files());
         parts.join("; ")
     }
@@ -106,23 +64,10 @@ impl Messages {
             .rows_placed_where(Some(end), |row| row.severity == Severity::Error)
             .filter(|row| row.severity == Severity::Error && !row.is_change())
             .collect();
-        let Some(first) = errors.first() else {
-            let is_open = match end.ending {
-                Ending::PermissionsPrinted(grants) => grants.nothing().is_none(),
-                ending => !ending.is_undone() && self.has_changes(end),
-            };
-            let next = end.next.clone()?;
-            if is_open {
-                return Some(next);
-            }
-            // Such as an agent that has lost its record: the check fails for it, and this command does not change it.
-            let is_lasting = |row: &Row<'_>| row.fails_check() && !row.is_change();
-            let lasting = self
-                .rows_placed_where(Some(end), is_lasting)
-                .find(is_lasting)?;
-            let help = lasting.finding.help.as_deref()?;
-            return Some(format!("{}: {help}", lasting.place_text()));
-        };
+        if errors.is_empty() {
+            return self.next_command(end);
+        }
+        let remedy = remedy(&errors, end.has_folder);
         // `onError: skip` makes these refusals warnings.
         let can_skip = |row: &Row<'_>| {
             let reason = row.finding.reason;
@@ -132,46 +77,37 @@ impl Messages {
                     Reason::VerifyFailed | Reason::Error | Reason::NamespaceRequired
                 )
         };
-        let skips = end.options.warnings == Warnings::Tell
-            && errors.iter().all(can_skip)
-            && self.has_changes(end);
-        let on_error = match end.ending {
-            Ending::CallFailed => "`onError: skip`",
-            _ => "`--set onError=skip`",
-        };
-        let is_template = |row: &&Row<'_>| row.finding.help.as_deref() == Some(TEMPLATE_HELP);
-        // An error of the run, such as a path that does not exist, says itself what to do.
-        let mut others = errors.iter().filter(|row| {
-            !is_template(row) && row.finding.reason != Reason::Error && row.place.is_some()
-        });
-        let other = others.next();
-        let files: HashSet<&str> = match other {
-            Some(other) => others.chain([other]).map(|row| &*row.file).collect(),
-            None => errors.iter().map(|row| &*row.file).collect(),
-        };
-        let these = match files.len() {
-            many if many > MAX_FILES => format!("the {many} files (`-v` lists them)"),
-            few => format!("the {few} files"),
-        };
-        let remedy = match other {
-            Some(_) if files.len() > 1 => Some(format!("correct {these}")),
-            Some(row) if row.finding.has_general_help && end.has_folder => Some(format!(
-                "correct {}, or {}",
-                row.place_text(),
-                ignore(&row.file)
-            )),
-            Some(row) => Some(format!("correct {}", row.place_text())),
-            None if !end.has_folder || !errors.iter().all(|row| is_template(&row)) => None,
-            None if files.len() == 1 => Some(ignore(&first.file)),
-            None => Some(format!("add {these} to the file .ignore")),
-        };
-        match (remedy, skips) {
-            (Some(remedy), true) => Some(format!(
-                "{remedy}, or leave what fails as it is with {on_error}"
-            )),
-            (None, true) => Some(format!("to leave what fails as it is, use {on_error}")),
-            (remedy, false) => remedy,
+        if end.options.warnings == Warnings::Refuse
+            || !errors.iter().all(can_skip)
+            || !self.has_changes(end)
+        {
+            return remedy;
         }
+        let on_error = if self.is_call {
+            "`onError: skip`"
+        } else {
+            "`--set onError=skip`"
+        };
+        Some(match remedy {
+            Some(remedy) => format!("{remedy}, or leave what fails as it is with {on_error}"),
+            None => format!("to leave what fails as it is, use {on_error}"),
+        })
+    }
+
+    fn next_command(&self, end: &RunEnd<'_>) -> Option<String> {
+        let next = end.next.clone()?;
+        if matches!(end.ending, Ending::PermissionsPrinted(_))
+            || !end.is_undone() && self.has_changes(end)
+        {
+            return Some(next);
+        }
+        // Such as an agent that has lost its record: the check fails for it, and this command does not change it.
+        let is_lasting = |row: &Row<'_>| row.fails_check() && !row.is_change();
+        let lasting = self
+            .rows_placed_where(Some(end), is_lasting)
+            .find(is_lasting)?;
+        let help = lasting.finding.help.as_deref()?;
+        Some(format!("{}: {help}", lasting.place_text()))
     }
 
     /// With `--strict`, names the setting that accepts the warnings which may last, beside those that it accepts today.
@@ -179,36 +115,38 @@ impl Messages {
         if end.options.warnings != Warnings::Refuse {
             return None;
         }
-        let is_warning = |row: &Row<'_>| row.severity == Severity::Warning;
-        let (lasting, others): (Vec<Reason>, Vec<Reason>) = self
+        let rows: Vec<Row<'_>> = self
             .rows_without_places(Some(end))
-            .filter(is_warning)
+            .filter(|row| row.severity == Severity::Warning)
+            .collect();
+        let refusals = rows.iter().filter(|row| row.is_in_summary()).count();
+        let counts: Vec<String> = [(refusals, "refusal"), (rows.len() - refusals, "warning")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| plural(count, noun))
+            .collect();
+        let fail = match rows.len() {
+            0 => return None,
+            1 => "fails",
+            _ => "fail",
+        };
+        let mut line = format!("--strict: {} {fail} the run", enumeration(&counts));
+        let (lasting, others): (BTreeSet<Reason>, BTreeSet<Reason>) = rows
+            .iter()
             .map(|row| row.finding.reason)
             .partition(|reason| reason.may_last());
-        let is_accepted = |reason: &&Reason| {
-            let is_ignored = |text: &ProcessedText<'_>| {
-                text.injection.severity_policy.ignored.contains(**reason)
-            };
-            lasting.contains(reason) || end.texts.iter().any(is_ignored)
-        };
-        let ids: Vec<&str> = Reason::ALL
-            .iter()
-            .filter(is_accepted)
-            .map(|reason| reason.id())
-            .collect();
-        let fail = match lasting.len() + others.len() {
-            0 => return None,
-            1 => "1 warning fails".to_owned(),
-            many => format!("{many} warnings fail"),
-        };
-        let mut line = format!("--strict: {fail} the run");
         if !lasting.is_empty() {
-            let accept = self.acceptance(&ids.join(", "), end);
+            let is_ignored = |text: &ProcessedText<'_>, reason: Reason| {
+                text.injection.severity_policy.ignored.contains(reason)
+            };
+            let accepted = Reason::ALL.iter().filter(|reason| {
+                lasting.contains(reason) || end.texts.iter().any(|text| is_ignored(text, **reason))
+            });
+            let accept = self.acceptance(&ids(accepted), end);
             line += &format!("; to accept what may stay, {accept}");
         }
         if !others.is_empty() {
-            let ids: BTreeSet<&str> = others.iter().map(|reason| reason.id()).collect();
-            line += &format!("; correct {}", Vec::from_iter(ids).join(", "));
+            line += &format!("; correct {}", ids(&others));
         }
         Some(line)
     }
@@ -229,6 +167,46 @@ impl Messages {
     fn has_changes(&self, end: &RunEnd<'_>) -> bool {
         self.rows_without_places(Some(end))
             .any(|row| row.is_change())
+    }
+}
+
+/// Returns `host-network, qos-changed`.
+fn ids<'r>(reasons: impl IntoIterator<Item = &'r Reason>) -> String {
+    let ids: Vec<&str> = reasons.into_iter().map(|reason| reason.id()).collect();
+    ids.join(", ")
+}
+
+/// Returns the place to correct, or the file to leave out of a folder: a template is no manifest.
+fn remedy(errors: &[Row<'_>], has_folder: bool) -> Option<String> {
+    // An error of the run, such as a path that does not exist, says itself what to do.
+    let (templates, others): (Vec<&Row<'_>>, Vec<&Row<'_>>) = errors
+        .iter()
+        .filter(|row| row.finding.reason != Reason::Error && row.place.is_some())
+        .partition(|row| row.finding.help.as_deref() == Some(TEMPLATE_HELP));
+    if let Some(first) = others.first() {
+        let correct = match files(&others) {
+            Some(files) => return Some(format!("correct {files}")),
+            None => format!("correct {}", first.place_text()),
+        };
+        if first.finding.has_general_help && has_folder {
+            return Some(format!("{correct}, or {}", ignore(&first.file)));
+        }
+        return Some(correct);
+    }
+    let first = templates.first().filter(|_| has_folder)?;
+    Some(match files(&templates) {
+        Some(files) => format!("add {files} to the file .ignore"),
+        None => ignore(&first.file),
+    })
+}
+
+/// Returns `the 3 files`, unless all rows are of one.
+fn files(rows: &[&Row<'_>]) -> Option<String> {
+    let files: HashSet<&str> = rows.iter().map(|row| &*row.file).collect();
+    match files.len() {
+        0 | 1 => None,
+        many if many > MAX_FILES => Some(format!("the {many} files (`-v` lists them)")),
+        few => Some(format!("the {few} files")),
     }
 }
 

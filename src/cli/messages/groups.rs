@@ -2,15 +2,17 @@
 
 use crate::cli::messages::Verbosity;
 use injector::{Direction, NOT_VALID_YAML, Row};
-use memchr::memmem;
-use report::{Class, Colour, Diagnostic, Place, Reason, Renderer, Severity};
-use std::collections::{HashMap, HashSet};
+use report::{Class, Colour, Diagnostic, Place, Reason, Severity};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 /// Places of a group that are shown without `-v`, and messages of one id.
 const MAX_ALIKE: usize = 3;
 /// The same of errors, each in another file.
 pub(super) const MAX_FILES: usize = 10;
+
+/// Bytes above a finding in which the comment of Helm is looked for.
+const MAX_ABOVE: usize = 1 << 16;
 
 /// The choice of the rows that are shown.
 #[derive(Debug, Clone, Copy)]
@@ -24,49 +26,38 @@ pub(super) struct View {
     pub(super) colour: Colour,
 }
 
-/// The messages about rows, by severity.
-#[derive(Debug, Default)]
-pub(super) struct Shown {
-    pub(super) infos: Vec<String>,
-    pub(super) warnings: Vec<String>,
-    pub(super) errors: Vec<String>,
-}
-
 impl View {
-    pub(super) fn messages<'r>(self, rows: impl Iterator<Item = Row<'r>>) -> Shown {
+    /// Returns the messages about rows, by severity.
+    pub(super) fn messages<'r>(
+        self,
+        rows: impl Iterator<Item = Row<'r>>,
+    ) -> BTreeMap<Severity, Vec<String>> {
         let rows: Vec<Row<'_>> = rows.filter(|row| self.shows(row)).collect();
-        let mut writer = Writer {
-            view: self,
-            renderer: Renderer::new(self.colour),
-            document: None,
-        };
-        let mut messages = Shown::default();
+        let mut messages: BTreeMap<Severity, Vec<String>> = BTreeMap::new();
         let (decisions, others): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| {
-            row.is_decision()
-                && row.severity == Severity::Info
-                && self.verbosity == Verbosity::Resources
+            self.is_verbose() && row.is_decision() && row.severity == Severity::Info
         });
-        messages
-            .infos
-            .extend(decisions.iter().map(|row| row.line()));
-        let max = if self.verbosity == Verbosity::Resources {
-            usize::MAX
-        } else {
-            MAX_ALIKE
-        };
-        for group in grouped(others, max) {
-            let messages = match group[0].severity {
-                Severity::Info => &mut messages.infos,
-                Severity::Warning => &mut messages.warnings,
-                Severity::Error => &mut messages.errors,
-            };
-            messages.push(writer.group(&group).trim_end().to_owned());
+        if !decisions.is_empty() {
+            let lines = decisions.iter().map(|row| row.line()).collect();
+            messages.insert(Severity::Info, lines);
+        }
+        for group in grouped(&others, self.limit(MAX_ALIKE)) {
+            let message = self.group(&group).trim_end().to_owned();
+            messages.entry(group[0].severity).or_default().push(message);
         }
         messages
     }
 
+    fn is_verbose(self) -> bool {
+        self.verbosity == Verbosity::Resources
+    }
+
+    /// Returns the most of what is alike: without `-v`, a few.
+    fn limit(self, few: usize) -> usize {
+        if self.is_verbose() { usize::MAX } else { few }
+    }
+
     pub(super) fn shows(self, row: &Row<'_>) -> bool {
-        let reason = row.finding.reason;
         if row.severity == Severity::Error {
             return true;
         }
@@ -78,13 +69,103 @@ impl View {
             Verbosity::Resources => true,
             Verbosity::Summary if row.severity == Severity::Warning => true,
             // The user asked to inject, and may not know of the settings that an adopted agent loses.
-            _ if row.is_decision() => {
+            Verbosity::Summary if row.is_decision() => {
                 self.direction == Direction::Inject
-                    && matches!(reason, Reason::Removed | Reason::Adopted)
+                    && matches!(row.finding.reason, Reason::Removed | Reason::Adopted)
             }
-            _ => !row.is_acknowledged,
+            Verbosity::Summary => !row.is_acknowledged,
         }
     }
+
+    fn group(self, group: &[&Row<'_>]) -> String {
+        let first = group[0];
+        if let ([_], Some(picture)) = (group, &first.picture) {
+            return picture.clone();
+        }
+        let finding = &first.finding;
+        let messages = || group.iter().map(|row| &*row.finding.message);
+        let message = common(messages())
+            .or_else(|| common(messages().map(head)))
+            .unwrap_or_else(|| finding.reason.sentence());
+        let mut diagnostic = Diagnostic::error(message).with_help(finding.help.clone());
+        diagnostic.severity = first.severity;
+        diagnostic.id = (finding.reason != Reason::Error).then(|| finding.reason.id());
+        if first.severity == Severity::Info && !self.is_verbose() {
+            // The help is the line that the configuration lacks.
+            if finding.reason != Reason::UnknownTemplate {
+                diagnostic.help = None;
+            }
+            if let [place] = &self.places(group, 1)[..] {
+                diagnostic.message += &format!(": {place}");
+            }
+            return diagnostic.picture(self.colour);
+        }
+        if let ([_], Some(range)) = (group, field_of(first)) {
+            let place = Place::of_lines(first.file.clone(), first.text.as_bytes(), range);
+            diagnostic.notes.extend(self.unseen(first));
+            return diagnostic.at(place).picture_at(first.place, self.colour);
+        }
+        let max = match first.severity {
+            Severity::Error => MAX_FILES,
+            Severity::Warning | Severity::Info => MAX_ALIKE,
+        };
+        diagnostic.with_places(&self.places(group, self.limit(max)), self.colour)
+    }
+
+    /// Returns the places of a group, those of workloads that change first; of errors one for each file.
+    fn places(self, group: &[&Row<'_>], max: usize) -> Vec<String> {
+        let mut files = HashSet::new();
+        let mut rows = group.to_vec();
+        rows.retain(|row| !row.file.is_empty() || row.subject.resource().is_some());
+        let all = rows.len();
+        // A file is named once. In stdin, a build or a function call, every resource is named.
+        rows.retain(|row| {
+            row.severity != Severity::Error
+                || self.is_verbose()
+                || self.is_call
+                || !row.is_in_file()
+                || files.insert(&*row.file)
+        });
+        let hidden = all - rows.len();
+        rows.sort_by_key(|row| !changes(row));
+        let more = rows.len().saturating_sub(max);
+        rows.truncate(max);
+        let mut places: Vec<String> = rows.iter().map(|row| self.place(row)).collect();
+        if let Some(last) = places.last_mut() {
+            *last += &match (more, files.is_empty()) {
+                (0, false) if hidden > 0 => format!(" and {hidden} more in these files"),
+                (0, _) => String::new(),
+                (more, true) => format!(" and {more} more"),
+                (more, false) => format!(" and {more} more files"),
+            };
+        }
+        places
+    }
+
+    fn place(self, row: &Row<'_>) -> String {
+        let parts = [Some(row.place_text()), self.unseen(row)];
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns what names the place in a text that the user has not before him: the resource and field, and the template of a chart.
+    fn unseen(self, row: &Row<'_>) -> Option<String> {
+        let is_seen = row.is_in_file() && !self.is_call;
+        let name = (!is_seen).then(|| row.resource_and_field());
+        let offset = row.finding.offset.filter(|_| row.place.is_some());
+        let source = offset
+            .and_then(|offset| helm_source(row.text, offset))
+            .map(|source| format!("rendered from {source}"));
+        let parts = name.into_iter().chain(source);
+        let parts = Vec::from_iter(parts.filter(|part| !part.is_empty()));
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// Returns the text that all are; none if they differ.
+fn common<'m>(mut texts: impl Iterator<Item = &'m str>) -> Option<&'m str> {
+    let first = texts.next()?;
+    texts.all(|text| text == first).then_some(first)
 }
 
 /// Returns a message without what the reader of YAML expected: `not valid YAML` of `not valid YAML: expected a key`.
@@ -98,29 +179,28 @@ fn head(message: &str) -> &str {
 /// Returns the rows together that tell of the same, in the order of the first of each; or that have one severity, reason and help,
 /// where more than `max` messages do. Messages that differ in numbers alone tell of the same, unless all of them are to be shown. Never
 /// an empty group.
-fn grouped<'g, 'r>(rows: Vec<&'g Row<'r>>, max: usize) -> Vec<Vec<&'g Row<'r>>> {
+fn grouped<'g, 'r>(rows: &[&'g Row<'r>], max: usize) -> Vec<Vec<&'g Row<'r>>> {
     let kind = |row: &'g Row<'r>| (row.severity, row.finding.reason, &row.finding.help);
+    // Errors of the run have one id, and are about different things.
+    let is_of_run = |row: &Row<'_>| row.finding.reason == Reason::Error;
     let alike = |row: &Row<'_>| {
         let message = &row.finding.message;
-        // Errors of the run have one id, and are about different things.
-        if max == usize::MAX || row.finding.reason == Reason::Error {
+        if max == usize::MAX || is_of_run(row) {
             return message.clone();
         }
         head(message).replace(|c: char| c.is_ascii_digit(), "")
     };
-    let mut messages: HashMap<_, HashSet<String>> = HashMap::new();
-    for row in &rows {
-        messages.entry(kind(row)).or_default().insert(alike(row));
+    let alike: Vec<String> = rows.iter().map(|row| alike(row)).collect();
+    let mut messages: HashMap<_, HashSet<&str>> = HashMap::new();
+    for (row, message) in rows.iter().zip(&alike) {
+        messages.entry(kind(row)).or_default().insert(message);
     }
     let mut groups: Vec<Vec<&Row<'_>>> = Vec::new();
     let mut known = HashMap::new();
-    for row in rows {
-        let are_few = row.finding.reason == Reason::Error
-            || messages
-                .get(&kind(row))
-                .is_none_or(|known| known.len() <= max);
-        let message = are_few.then(|| alike(row));
-        let at = *known.entry((kind(row), message)).or_insert(groups.len());
+    for (row, message) in rows.iter().zip(&alike) {
+        let are_few = is_of_run(row) || messages[&kind(row)].len() <= max;
+        let key = (kind(row), are_few.then_some(message));
+        let at = *known.entry(key).or_insert(groups.len());
         match groups.get_mut(at) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),
@@ -129,162 +209,14 @@ fn grouped<'g, 'r>(rows: Vec<&'g Row<'r>>, max: usize) -> Vec<Vec<&'g Row<'r>>> 
     groups
 }
 
-/// Writes groups.
-struct Writer<'t> {
-    view: View,
-    renderer: Renderer<'t>,
-    /// The document of the last row.
-    document: Option<RenderedDocument<'t>>,
-}
-
-/// A document that Helm rendered.
-struct RenderedDocument<'t> {
-    text: &'t str,
-    span: Range<usize>,
-    /// The template of the chart, if a comment names it.
-    source: Option<&'t str>,
-}
-
-impl<'t> Writer<'t> {
-    fn group(&mut self, group: &[&Row<'t>]) -> String {
-        let [first, others @ ..] = group else {
-            return String::new();
-        };
-        if first.picture.is_some() {
-            let max = match self.view.verbosity {
-                Verbosity::Resources => usize::MAX,
-                _ => MAX_FILES,
-            };
-            let pictures = group.iter().filter_map(|row| row.picture.as_deref());
-            let mut text: String = pictures.take(max).collect();
-            if group.len() > max {
-                text += &format!("… and {} more\n", group.len() - max);
-            }
-            return text;
-        }
-        let finding = &first.finding;
-        let message = [&*finding.message, head(&finding.message)]
-            .into_iter()
-            .find(|&text| {
-                let is_said = |row: &&Row<'_>| {
-                    let message = &*row.finding.message;
-                    message == text || head(message) == text
-                };
-                others.iter().all(is_said)
-            })
-            .unwrap_or_else(|| finding.reason.sentence());
-        let mut diagnostic = Diagnostic::error(message);
-        diagnostic.severity = first.severity;
-        diagnostic.id = (finding.reason != Reason::Error).then(|| finding.reason.id());
-        diagnostic.help.clone_from(&finding.help);
-        let places = self.places(group);
-        if first.severity == Severity::Info && self.view.verbosity != Verbosity::Resources {
-            // The help is the line that the configuration lacks.
-            if finding.reason != Reason::UnknownTemplate {
-                diagnostic.help = None;
-            }
-            let more = match group.len() {
-                0 | 1 => String::new(),
-                many => format!(" and {} more", many - 1),
-            };
-            let place = places.first().map(|place| format!(": {place}{more}"));
-            diagnostic.message += &place.unwrap_or_default();
-            return self.renderer.picture(&diagnostic);
-        }
-        if let (true, Some(range)) = (others.is_empty(), field_of(first)) {
-            let place = Place::of_lines(first.file.clone(), first.text.as_bytes(), range);
-            diagnostic.notes.extend(self.unseen(first));
-            return self.renderer.picture(&diagnostic.at(place));
-        }
-        self.renderer.with_places(&diagnostic, &places)
-    }
-
-    /// Returns the places of a group, those of workloads that change first; of errors one for each file.
-    fn places(&mut self, group: &[&Row<'t>]) -> Vec<String> {
-        let is_error = group.iter().any(|row| row.severity == Severity::Error);
-        let mut rows = group.to_vec();
-        rows.retain(|row| !row.file.is_empty() || row.subject.resource().is_some());
-        rows.sort_by_key(|row| !changes(row));
-        let all = rows.len();
-        let mut files = HashSet::new();
-        let (max, things) = if self.view.verbosity == Verbosity::Resources {
-            (usize::MAX, "")
-        } else if is_error {
-            // A file is named once. In stdin, a build or a function call, every resource is named.
-            rows.retain(|row| {
-                !row.is_in_file() || self.view.is_call || files.insert(row.file.clone())
-            });
-            (MAX_FILES, " files")
-        } else {
-            (MAX_ALIKE, "")
-        };
-        let hidden = all - rows.len();
-        let more = rows.len().saturating_sub(max);
-        rows.truncate(max);
-        let mut places: Vec<String> = rows.iter().map(|row| self.place(row)).collect();
-        if let (Some(last), true) = (places.last_mut(), more > 0) {
-            *last += &format!(" and {more} more{things}");
-        } else if let (Some(last), true) = (places.last_mut(), hidden > 0) {
-            *last += &format!(" and {hidden} more in these files");
-        }
-        places
-    }
-
-    fn place(&mut self, row: &Row<'t>) -> String {
-        let place = row.place_text();
-        match self.unseen(row) {
-            Some(unseen) if place.is_empty() => unseen,
-            Some(unseen) => format!("{place} {unseen}"),
-            None => place,
-        }
-    }
-
-    /// Returns what names the place in a text that the user has not before him: the resource and field, and the template of a chart.
-    fn unseen(&mut self, row: &Row<'t>) -> Option<String> {
-        let source = row
-            .finding
-            .offset
-            .filter(|_| row.place.is_some())
-            .and_then(|offset| self.helm_source(row.text, offset));
-        let is_seen = row.is_in_file() && !self.view.is_call;
-        let name = row.resource_and_field();
-        let name = if is_seen { "" } else { &*name };
-        match source {
-            Some(source) if name.is_empty() => Some(format!("rendered from {source}")),
-            Some(source) => Some(format!("{name}, rendered from {source}")),
-            None if name.is_empty() => None,
-            None => Some(name.to_owned()),
-        }
-    }
-
-    /// Returns the chart's template that the document at an offset was rendered from. Helm names it in a comment right below the
-    /// `---`; people begin files of their own with such a comment, to say where they copied them from.
-    fn helm_source(&mut self, text: &'t str, offset: usize) -> Option<&'t str> {
-        if let Some(document) = &self.document
-            && std::ptr::eq(document.text, text)
-            && document.span.contains(&offset)
-        {
-            return document.source;
-        }
-        let (before, after) = text.split_at_checked(offset)?;
-        let start = memmem::rfind(before.as_bytes(), b"\n---").unwrap_or_default();
-        let end = memmem::find(after.as_bytes(), b"\n---").map_or(text.len(), |end| offset + end);
-        let source = text
-            .get(start..end)?
-            .trim_start_matches('\n')
-            .strip_prefix("---")
-            .unwrap_or_default()
-            .lines()
-            .skip(1)
-            .take_while(|line| line.is_empty() || line.starts_with('#'))
-            .find_map(|line| line.strip_prefix("# Source: "));
-        self.document = Some(RenderedDocument {
-            text,
-            span: start..end,
-            source,
-        });
-        source
-    }
+/// Returns the chart's template that the document at an offset was rendered from. Helm names it in a comment right below the
+/// `---`; people begin files of their own with such a comment, to say where they copied them from.
+fn helm_source(text: &str, offset: usize) -> Option<&str> {
+    let mut near = offset.saturating_sub(MAX_ABOVE)..=offset;
+    let above = text.get(near.find(|at| text.is_char_boundary(*at))?..offset)?;
+    let document = above.rfind("\n---").map_or(above, |at| &above[at + 1..]);
+    let mut lines = document.strip_prefix("---")?.lines().skip(1);
+    lines.next()?.strip_prefix("# Source: ")
 }
 
 /// Returns the field that a finding is about; none for a resource or pod template as a whole: its first line shows nothing.
@@ -325,12 +257,13 @@ mod tests {
         }
     }
 
-    fn writer<'t>() -> Writer<'t> {
-        Writer {
-            view: view(Verbosity::Summary),
-            renderer: Renderer::new(Colour::Never),
-            document: None,
-        }
+    fn shown<'r>(
+        verbosity: Verbosity,
+        rows: impl Iterator<Item = Row<'r>>,
+        severity: Severity,
+    ) -> Vec<String> {
+        let mut shown = view(verbosity).messages(rows);
+        shown.remove(&severity).unwrap_or_default()
     }
 
     /// A row at the start of a line of a file whose text is not in memory any more.
@@ -348,7 +281,7 @@ mod tests {
 
     /// Returns the messages of each group.
     fn messages<'r>(rows: &'r [Row<'_>], max: usize) -> Vec<Vec<&'r str>> {
-        grouped(rows.iter().collect(), max)
+        grouped(&rows.iter().collect::<Vec<_>>(), max)
             .into_iter()
             .map(|group| group.iter().map(|row| &*row.finding.message).collect())
             .collect()
@@ -384,7 +317,7 @@ mod tests {
         assert_eq!(messages(&rows[..3], MAX_ALIKE), [["a"], ["b"], ["c"]]);
         assert_eq!(messages(&rows, MAX_ALIKE), [["a", "b", "c", "d", "a"]]);
         assert_eq!(messages(&rows, usize::MAX).len(), 4);
-        let shown = view(Verbosity::Summary).messages(rows.into_iter()).warnings;
+        let shown = shown(Verbosity::Summary, rows.into_iter(), Severity::Warning);
         let expected = format!(
             "warning[short-termination]: {}\n --> web.yaml:1:1\n --> web.yaml:1:1\n --> web.yaml:1:1 and 2 more",
             Reason::ShortTermination.sentence()
@@ -396,7 +329,7 @@ mod tests {
     fn messages_that_differ_in_numbers_or_in_what_is_no_yaml_are_one_group() {
         let shown = |messages: [&str; 2]| {
             let rows = messages.map(|message| row(Reason::ShortTermination, message, "a.yaml", 1));
-            view(Verbosity::Summary).messages(rows.into_iter()).warnings
+            shown(Verbosity::Summary, rows.into_iter(), Severity::Warning)
         };
         let title = |message: &str| {
             format!("warning[short-termination]: {message}\n --> a.yaml:1:1\n --> a.yaml:1:1")
@@ -428,7 +361,7 @@ mod tests {
                 .flat_map(|file| [(file, 3), (file, 7)])
                 .map(|(file, line)| row(Reason::Uneditable, "m", &format!("{file}.yaml"), line))
         };
-        let shown = |count, verbosity| view(verbosity).messages(rows(count)).errors.join("\n");
+        let shown = |count, verbosity| shown(verbosity, rows(count), Severity::Error).join("\n");
         let first = |files: usize| -> String {
             (0..files)
                 .map(|file| format!("\n --> {file}.yaml:3:1"))
@@ -466,7 +399,7 @@ spec: {template: {spec: {hostNetwork: true, containers: [{name: a, image: a}]}}}
         let rows = injection
             .rows("web.yaml", TWO)
             .filter(|row| row.finding.reason == Reason::HostNetwork);
-        view(verbosity).messages(rows).warnings.join("\n")
+        shown(verbosity, rows, Severity::Warning).join("\n")
     }
 
     #[test]
@@ -500,7 +433,7 @@ spec: {template: {spec: {hostNetwork: true, containers: [{name: a, image: a}]}}}
                 .collect();
             rows.iter_mut().for_each(row);
             let shown = view(Verbosity::Summary).messages(rows.into_iter());
-            [shown.infos, shown.warnings].concat().join("\n")
+            Vec::from_iter(shown.into_values().flatten()).join("\n")
         };
         let one = rows(Reason::HostNetwork, |_| ());
         assert!(
@@ -530,14 +463,11 @@ spec: {template: {spec: {hostNetwork: true, containers: [{name: a, image: a}]}}}
     #[test]
     fn helms_comment_says_where_a_document_comes_from() {
         let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
-        let mut writer = writer();
-        let mut source = |part: &str| writer.helm_source(text, text.find(part).unwrap());
-        for _ in 0..2 {
-            assert_eq!(source("a: 1"), Some("web/templates/a.yaml"));
-            assert_eq!(source(": 1"), Some("web/templates/a.yaml"));
-            assert_eq!(source("b: 2"), Some("web/templates/b.yaml"));
-            assert_eq!(source("c: 3"), None);
-        }
+        let source = |part: &str| helm_source(text, text.find(part).unwrap());
+        assert_eq!(source("a: 1"), Some("web/templates/a.yaml"));
+        assert_eq!(source(": 1"), Some("web/templates/a.yaml"));
+        assert_eq!(source("b: 2"), Some("web/templates/b.yaml"));
+        assert_eq!(source("c: 3"), None);
     }
 
     #[test]
@@ -546,8 +476,7 @@ spec: {template: {spec: {hostNetwork: true, containers: [{name: a, image: a}]}}}
             "# Source: https://kubernetes.io/docs\na: 1\n",
             "# Source: https://kubernetes.io/docs\n---\na: 1\n",
         ] {
-            let mut writer = writer();
-            assert_eq!(writer.helm_source(text, text.find("a:").unwrap()), None);
+            assert_eq!(helm_source(text, text.find("a:").unwrap()), None);
         }
     }
 }

@@ -3,22 +3,21 @@
 mod end;
 mod groups;
 
-pub use end::Ending;
+pub use end::{Ending, NO_FILE_CHANGED, NO_OUTPUT};
 
-use crate::cli::AlreadyReported;
 use crate::cli::input::{Unreadable, io_message};
+use crate::cli::{AlreadyReported, is_broken_pipe};
 use crate::explain::required::{self, Needed};
 use crate::rbac;
 use anstream::stream::RawStream;
-use groups::{Shown, View};
+use groups::View;
 use injector::{
     Direction, KindCounts, KubeletAccess, Options, Outcome, Presence, ProcessedText, Requirement,
     Row, SeverityPolicy, Tense,
 };
-use report::{
-    BOLD, Colour, Diagnostic, Finding, Medium, Place, Reason, Renderer, Severity, visible,
-};
+use report::{BOLD, Colour, Diagnostic, Finding, Medium, Place, Reason, Severity, visible};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -43,7 +42,8 @@ pub enum Verbosity {
 #[derive(Debug, Default)]
 pub struct Messages {
     verbosity: Verbosity,
-    log: Option<File>,
+    /// None after an error of the log, which is told once.
+    log: RefCell<Option<Log>>,
     /// True for a function call.
     is_call: bool,
     /// True for a call whose findings kpt shows as results.
@@ -57,10 +57,17 @@ pub struct Messages {
     found_configuration: Option<String>,
 }
 
+/// The log file, and the lines that it lacks.
+#[derive(Debug)]
+struct Log {
+    file: File,
+    lines: Vec<String>,
+}
+
 /// The end of a run, with what it found.
 #[derive(Debug)]
 pub struct RunEnd<'r> {
-    pub ending: Ending<'r>,
+    pub ending: Ending,
     pub texts: Vec<ProcessedText<'r>>,
     /// Objects that must exist for the pods.
     pub requirements: &'r [Requirement],
@@ -88,22 +95,23 @@ impl RunEnd<'_> {
 impl Messages {
     /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
     pub fn new(verbosity: Verbosity, log_file: Option<&Path>) -> anyhow::Result<Self> {
-        let mut messages = Self {
-            verbosity,
-            ..Self::default()
-        };
-        if let Some(path) = log_file {
-            let log = OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(path)
-                .map_err(|error| {
+        let log = match log_file {
+            None => None,
+            Some(path) => {
+                let file = OpenOptions::new().append(true).create(true).open(path);
+                let lines = Vec::new();
+                let file = file.map_err(|error| {
                     let (path, error) = (path.display(), io_message(&error));
                     anyhow::anyhow!("cannot write the log file {path}: {error}")
                 })?;
-            messages.log = Some(log);
-        }
-        Ok(messages)
+                Some(Log { file, lines })
+            }
+        };
+        Ok(Self {
+            verbosity,
+            log: RefCell::new(log),
+            ..Self::default()
+        })
     }
 
     pub fn has_errors(&self) -> bool {
@@ -143,38 +151,37 @@ impl Messages {
     }
 
     /// Adds a finding about a path, a setting or the run as a whole.
-    pub fn add(&mut self, row: Row<'static>) -> io::Result<()> {
-        self.log(&row.line())?;
+    pub fn add(&mut self, row: Row<'static>) {
+        self.add_to_log(row.line());
         self.rows.push(row);
-        Ok(())
     }
 
     /// Adds a finding about an input or a setting as a whole.
-    pub fn add_about(
-        &mut self,
-        name: &str,
-        finding: Finding,
-        policy: SeverityPolicy,
-    ) -> io::Result<()> {
-        self.add(policy.row(name.to_owned(), Cow::Owned(finding)))
+    pub fn add_about(&mut self, name: &str, finding: Finding, policy: SeverityPolicy) {
+        self.add(policy.row(name.to_owned(), Cow::Owned(finding)));
     }
 
     /// Adds a note of one line.
-    pub fn note_line(&mut self, line: &str) -> io::Result<()> {
+    pub fn note_line(&mut self, line: &str) {
         let line = visible(line).into_owned();
-        self.log(&line)?;
+        self.add_to_log(line.clone());
         self.notes.push(line);
-        Ok(())
+    }
+
+    fn add_to_log(&mut self, line: String) {
+        if let Some(log) = self.log.get_mut() {
+            log.lines.push(line);
+        }
     }
 
     /// Adds an error without a place in a text.
-    pub fn error(&mut self, error: impl Display) -> io::Result<()> {
+    pub fn error(&mut self, error: impl Display) {
         let finding = Finding::about_input(Reason::Error, error.to_string());
-        self.add_about("", finding, SeverityPolicy::default())
+        self.add_about("", finding, SeverityPolicy::default());
     }
 
     /// Adds the error of an input that cannot be read.
-    pub fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
+    pub fn unreadable(&mut self, name: &str, error: &Unreadable) {
         match error {
             Unreadable::Io(_) | Unreadable::IsOutput => self.error(format!("{name}: {error}")),
             Unreadable::NotText(binary) => {
@@ -182,7 +189,7 @@ impl Messages {
                 let mut diagnostic = Diagnostic::error(&*binary.message).at(place);
                 diagnostic.id = Some(Reason::UnreadableFile.id());
                 let diagnostic = diagnostic.with_help(Some(binary.help.to_owned()));
-                self.pictured(Reason::UnreadableFile, &diagnostic)
+                self.pictured(Reason::UnreadableFile, &diagnostic);
             }
         }
     }
@@ -196,19 +203,18 @@ impl Messages {
         match text {
             Ok(text) => Ok(text),
             Err(error) => {
-                self.unreadable(name, &error)?;
+                self.unreadable(name, &error);
                 Err(AlreadyReported.into())
             }
         }
     }
 
     /// Adds an error that a diagnostic describes.
-    pub fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
-        self.pictured(Reason::Error, diagnostic)
+    pub fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) {
+        self.pictured(Reason::Error, diagnostic);
     }
 
-    fn pictured(&mut self, reason: Reason, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
-        let mut renderer = Renderer::new(colour());
+    fn pictured(&mut self, reason: Reason, diagnostic: &Diagnostic<'_>) {
         let place = diagnostic.place.as_ref();
         let lines = place.filter(|place| place.medium == Medium::Lines);
         let mut finding = Finding::about_input(reason, &*diagnostic.message);
@@ -217,45 +223,73 @@ impl Messages {
         let row = SeverityPolicy::default().row(name, Cow::Owned(finding));
         self.add(Row {
             severity: Severity::Error,
-            place: lines.map(|place| renderer.position(place.text, place.range.start)),
-            picture: Some(renderer.picture(diagnostic)),
+            place: lines.map(Place::position),
+            picture: Some(diagnostic.picture(colour())),
             ..row
-        })
+        });
     }
 
-    /// Adds a line to the log, if there is one.
-    fn log(&self, line: &str) -> io::Result<()> {
-        let Some(mut log) = self.log.as_ref() else {
+    /// Writes the messages to the log, if there is one: those that it lacks, and at the end of a run the findings of the texts and the
+    /// summary. One write for all: Helm may run several post-renderers at once, whose lines must not mix.
+    pub fn write_log(&self, end: Option<&RunEnd<'_>>) -> io::Result<()> {
+        let Some(Log {
+            mut file,
+            mut lines,
+        }) = self.log.take()
+        else {
             return Ok(());
         };
-        // One write per line: Helm may run several post-renderers at once, whose lines must not mix.
+        if let Some(end) = end {
+            let is_undone = end.is_undone();
+            let rows = self.rows_placed_where(Some(end), |_| true);
+            let is_logged =
+                |row: &Row<'_>| row.subject.is_in_text() && !(is_undone && row.is_change());
+            lines.extend(rows.filter(is_logged).map(|row| row.line()));
+            lines.push(self.counts(end));
+            lines.extend(self.strict_line(end));
+            let required = self.required(end);
+            lines.extend(required.iter().map(|line| format!("required {line}")));
+        }
+        let text: String = lines
+            .iter()
+            .map(|line| line.replace('\n', " ") + "\n")
+            .collect();
         // The error loses its kind: a broken pipe of stdout ends the run without a message, one of the log does not.
-        log.write_all((line.replace('\n', " ") + "\n").as_bytes())
-            .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
+        file.write_all(text.as_bytes()).map_err(|error| {
+            io::Error::other(format!("cannot write the log file: {}", io_message(&error)))
+        })?;
+        let lines = Vec::new();
+        self.log.replace(Some(Log { file, lines }));
+        Ok(())
     }
 
-    /// Logs the findings of the texts and the summary. It precedes the output, so that nothing is written if the log cannot be.
-    pub fn log_end(&self, end: &RunEnd<'_>) -> io::Result<()> {
-        if self.log.is_none() {
-            return Ok(());
-        }
-        let is_undone = end.ending.is_undone();
-        // The findings about the run are in the log already.
-        for row in self
-            .rows_placed_where(Some(end), |_| true)
-            .filter(|row| row.subject.is_in_text())
-        {
-            if !is_undone || !row.is_change() {
-                self.log(&row.line())?;
+    /// Ends a run: writes the log, so that nothing else is written if it cannot be, then the output, and shows the messages. After an
+    /// error of these, the findings of the texts are shown: what reports the error does not know them.
+    pub fn end(
+        &self,
+        end: &RunEnd<'_>,
+        write: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let written = self
+            .write_log(Some(end))
+            .map_err(Into::into)
+            .and_then(|()| write());
+        match &written {
+            Ok(()) => self.show(Some(end)),
+            Err(error) if is_broken_pipe(error) => {}
+            Err(_) => {
+                let view = View {
+                    is_undone: true,
+                    ..self.view(Some(end))
+                };
+                let rows = self.rows_placed_where(Some(end), move |row| view.shows(row));
+                print(
+                    view.messages(rows.filter(|row| row.subject.is_in_text()))
+                        .into_values(),
+                );
             }
         }
-        self.log(&self.counts(end))?;
-        self.strict_line(end)
-            .iter()
-            .try_for_each(|line| self.log(line))?;
-        self.required(end)
-            .iter()
-            .try_for_each(|line| self.log(&format!("required {line}")))
+        written
     }
 
     /// Returns all findings of a run without their places in the texts, which takes much less time.
@@ -295,7 +329,7 @@ impl Messages {
         let gets_agent =
             |reason| matches!(reason, Reason::Injected | Reason::Updated | Reason::Adopted);
         let is_changed = outcomes().any(|outcome| gets_agent(outcome.decision.reason));
-        if end.ending.is_failure() || !is_changed && self.verbosity != Verbosity::Resources {
+        if end.is_failure() || !is_changed && self.verbosity != Verbosity::Resources {
             return Vec::new();
         }
         let is_missing =
@@ -306,88 +340,77 @@ impl Messages {
             .filter(is_missing)
             .map(|needed| Needed::new(needed, None))
             .collect();
-        let mut lines = Vec::new();
-        for line in required::lines(&missing, MAX_NAMESPACES) {
-            lines.push(visible(&line).into_owned());
-        }
-        if outcomes()
+        let needs_rbac = outcomes()
             .filter_map(Outcome::rbac_subject)
             .any(|subject| subject.access != KubeletAccess::ReadOnlyPort)
             && !end
                 .texts
                 .iter()
-                .any(|text| rbac::has_objects(text.text, &text.injection.related))
-        {
-            let line = format!("RBAC for the agents: `{}`", end.rbac);
-            lines.push(visible(&line).into_owned());
+                .any(|text| rbac::has_objects(text.text, &text.injection.related));
+        required::lines(&missing, MAX_NAMESPACES, needs_rbac.then_some(&end.rbac))
+    }
+
+    fn view(&self, end: Option<&RunEnd<'_>>) -> View {
+        View {
+            verbosity: self.verbosity,
+            is_call: self.is_call,
+            direction: end.map_or(Direction::Inject, |end| end.options.direction),
+            is_undone: end.is_none_or(RunEnd::is_undone),
+            colour: colour(),
         }
-        lines
     }
 
     /// Prints the messages to stderr, what matters most last; without the counts if an error ended the run before its end was known.
     pub fn show(&self, end: Option<&RunEnd<'_>>) {
-        let colour = colour();
-        let view = View {
-            verbosity: self.verbosity,
-            is_call: self.is_call,
-            direction: end.map_or(Direction::Inject, |end| end.options.direction),
-            is_undone: end.is_none_or(|end| end.ending.is_undone()),
-            colour,
-        };
+        let view = self.view(end);
         let rows = self
             .rows_placed_where(end, move |row| view.shows(row))
             .filter(|_| !self.is_shown_by_kpt);
-        let Shown {
-            mut infos,
-            warnings,
-            errors,
-        } = view.messages(rows);
+        let mut messages = view.messages(rows);
+        let has_errors = messages.contains_key(&Severity::Error);
+        let infos = messages.entry(Severity::Info).or_default();
         let is_quiet = self.verbosity == Verbosity::Errors;
         let (mut needs, mut last) = (Vec::new(), Vec::new());
         if !is_quiet {
             infos.extend(self.notes.iter().cloned());
-            // `explain` prints its totals to stdout.
-            if end.is_none() {
-                infos.extend(self.about_files());
-            }
         }
         if let Some(end) = end {
             let kinds = end.kinds_without_template();
             if self.verbosity == Verbosity::Resources {
                 infos.extend(kinds.line());
             }
-            if !is_quiet {
-                if !self.is_call {
-                    infos.extend(kinds.gap_lines());
-                }
-                needs = self.required(end);
+            if !is_quiet && !self.is_call {
+                infos.extend(kinds.gap_lines());
             }
             let strict = self.strict_line(end);
-            if !is_quiet || !errors.is_empty() || strict.is_some() {
+            if !is_quiet || has_errors || strict.is_some() {
                 last.push(self.counts(end));
                 last.extend(strict);
             }
             if !is_quiet {
-                let next = self
-                    .next(end)
-                    .map(|next| format!("{} {}", colour.paint("next:", BOLD), visible(&next)));
-                last.extend(next);
+                needs = required::block(self.required(end), view.colour);
+                let head = view.colour.paint("next:", BOLD);
+                last.extend(
+                    self.next(end)
+                        .map(|next| format!("{head} {}", visible(&next))),
+                );
             }
+        } else if !is_quiet {
+            // `explain` prints its totals to stdout.
+            infos.extend(self.about_files());
         }
-        if !needs.is_empty() {
-            needs.iter_mut().for_each(|line| line.insert_str(0, "  "));
-            needs.insert(0, colour.paint("before you deploy:", BOLD).into_owned());
-        }
-        let blocks: Vec<String> = [infos, warnings, errors, needs, last]
-            .iter()
-            .filter(|lines| !lines.is_empty())
-            .map(|lines| lines.join("\n") + "\n")
-            .collect();
-        if !blocks.is_empty() {
-            // The user may have closed stderr on purpose.
-            let _ = io::stderr().lock().write_all(blocks.join("\n").as_bytes());
-        }
+        print(messages.into_values().chain([needs, last]));
     }
+}
+
+/// Prints blocks of lines to stderr, with a blank line between two.
+fn print(blocks: impl Iterator<Item = Vec<String>>) {
+    let blocks: Vec<String> = blocks
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n") + "\n")
+        .collect();
+    // The user may have closed stderr on purpose.
+    let _ = io::stderr().lock().write_all(blocks.join("\n").as_bytes());
 }
 
 /// Returns the use of colours on stderr.

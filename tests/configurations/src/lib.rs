@@ -10,7 +10,7 @@
 pub mod json_schema;
 
 use config::{Config, Sources, load};
-use report::{Colour, Renderer};
+use report::Diagnostic;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -50,10 +50,8 @@ pub fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
         .iter()
         .map(|argument| (*argument).to_owned())
         .collect();
-    load(&Sources::default().with_set(&set)).map_err(|errors| {
-        let mut renderer = Renderer::new(Colour::Never);
-        errors.iter().map(|error| renderer.line(error)).collect()
-    })
+    load(&Sources::default().with_set(&set))
+        .map_err(|errors| errors.iter().map(Diagnostic::line).collect())
 }
 
 /// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.

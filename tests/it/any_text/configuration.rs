@@ -4,7 +4,7 @@
 use config::annotations::{self, Given};
 use config::{Config, Sources, load};
 use mackerel::annotations::PREFIX;
-use report::{Colour, Diagnostic, Renderer};
+use report::Diagnostic;
 
 pub(crate) fn hold(text: &str) {
     let mut parts = text.split('\0');
@@ -23,22 +23,21 @@ pub(crate) fn hold(text: &str) {
     }
 }
 
-fn show<'t>(diagnostics: &[Diagnostic<'t>]) {
+fn show(diagnostics: &[Diagnostic<'_>]) {
     assert!((1..=21).contains(&diagnostics.len()));
-    let mut renderer = Renderer::new(Colour::Never);
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref();
         assert!(place.is_none_or(
             |place| place.range.start <= place.range.end && place.range.end <= place.text.len()
         ));
-        let picture = renderer.picture(diagnostic);
+        let picture = diagnostic.to_string();
         assert!(
             picture
                 .chars()
                 .all(|character| character == '\n' || !character.is_control()),
             "{picture:?}"
         );
-        assert!(!renderer.line(diagnostic).contains('\n'));
+        assert!(!diagnostic.line().contains('\n'));
     }
 }
 

@@ -129,6 +129,18 @@ fn strict_writes_nothing_beside_a_warning() {
     assert!(ran.stderr.ends_with(&format!("\n\n{end}")), "{ran:?}");
     let quiet = folder.run(&["inject", "-q", "--strict", "web.yaml"]);
     assert_eq!(quiet.stderr, end);
+    // What the counts call refused is a refusal below them too.
+    folder.write("broken.yaml", BROKEN);
+    let ran = folder.run(&[
+        "inject",
+        "-q",
+        "--check",
+        "--strict",
+        "--set=onError=skip",
+        ".",
+    ]);
+    let end = "1 to add, 1 refused, 1 warning; no file was changed\n--strict: 1 refusal and 1 warning fail the run; correct uneditable, misplaced-annotation\n";
+    assert_eq!((ran.code, &*ran.stderr), (Some(1), end));
 }
 
 /// The setting on the last lines makes a strict check pass.
@@ -206,6 +218,31 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
         "1 error; no file was changed",
     ];
     assert_eq!(lines[1..], expected);
+}
+
+/// A full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_hides_no_message_and_changes_nothing() {
+    let web = WEB.replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
+    let folder = Folder::with(&[("web.yaml", &web)]);
+    let error = "error: cannot write the log file: no space left on device\n";
+    for args in [["inject", "-i"], ["inject", "--diff"]] {
+        let ran = folder.run(&[&args[..], &["--log-file=/dev/full", "."]].concat());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{args:?}");
+        assert!(
+            ran.stderr.starts_with("warning[host-network]: "),
+            "{args:?} {ran:?}"
+        );
+        assert!(ran.stderr.ends_with(error), "{args:?} {ran:?}");
+    }
+    assert_eq!(folder.read("web.yaml"), web);
+    let ran = folder.run(&["inject", "--log-file=/dev/full", "no/such.yaml"]);
+    let missing = "error: no/such.yaml: no such file or directory\n";
+    assert_eq!(
+        (ran.code, ran.stderr),
+        (Some(2), format!("{missing}{error}"))
+    );
 }
 
 #[test]

@@ -153,7 +153,7 @@ impl<'i> Row<'i> {
 
     /// True for what a summary counts: a decision, or a text that was refused.
     #[must_use]
-    pub(crate) fn is_in_summary(&self) -> bool {
+    pub fn is_in_summary(&self) -> bool {
         let is_text = matches!(self.subject, Subject::Text);
         self.is_decision() || (is_text && self.finding.reason.class() == Class::Refused)
     }

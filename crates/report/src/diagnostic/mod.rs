@@ -83,12 +83,16 @@ impl<'t> Place<'t> {
 
     /// Returns the place without the text at it, which may be a secret.
     pub fn without_text(self) -> Self {
-        let position = LineCounter::new(self.text).position(self.range.start);
-        Place::of_whole(self.label(&position))
+        Place::of_whole(self.label(self.position()))
+    }
+
+    /// Returns line and column of its start.
+    pub fn position(&self) -> Position {
+        LineCounter::new(self.text).position(self.range.start)
     }
 
     /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
-    fn label(&self, position: &Position) -> String {
+    fn label(&self, position: Position) -> String {
         let Position { line, column, .. } = position;
         match self.medium {
             Medium::Lines => format!("{}:{line}:{column}", visible(&self.name)),
@@ -156,10 +160,10 @@ pub fn enumeration(names: &[String]) -> String {
     }
 }
 
-/// Writes [`Renderer::picture`] without colours.
+/// Writes [`Diagnostic::picture`] without colours.
 impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Renderer::new(Colour::Never).picture(self))
+        f.write_str(&self.picture(Colour::Never))
     }
 }
 
@@ -173,97 +177,69 @@ pub enum Colour {
     Always,
 }
 
-/// Renders diagnostics as text; the `Display` of [`Diagnostic`] renders one without colours. Lines are counted from the place of the
-/// last diagnostic, so that a long text with many of them is read once.
-#[derive(Debug, Default)]
-pub struct Renderer<'t> {
-    colour: Colour,
-    lines: Option<LineCounter<'t>>,
-}
-
-impl<'t> Renderer<'t> {
-    /// Returns a renderer.
-    #[must_use]
-    pub fn new(colour: Colour) -> Self {
-        Renderer {
-            colour,
-            lines: None,
-        }
-    }
-
-    /// Returns line and column of a byte offset; an offset beyond the end counts as the end.
-    pub fn position(&mut self, text: &'t [u8], offset: usize) -> Position {
-        let lines = match self.lines.take() {
-            Some(lines) if lines.is_of(text) => lines,
-            _ => LineCounter::new(text),
-        };
-        self.lines.insert(lines).position(offset)
-    }
-
+impl Diagnostic<'_> {
     /// Renders one line, without line break: `file:line:column: error[id]: message`.
-    pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
-        let title = self.title(diagnostic);
-        match &diagnostic.place {
-            Some(place) => {
-                let position = self.position(place.text, place.range.start);
-                format!("{}: {title}", place.label(&position))
-            }
+    #[must_use]
+    pub fn line(&self) -> String {
+        let title = self.title(Colour::Never);
+        match &self.place {
+            Some(place) => format!("{}: {title}", place.label(place.position())),
             None => title,
         }
     }
 
     /// Renders one line as [`line`](Self::line), with the help: for logs, which show no picture.
-    pub fn line_with_help(&mut self, diagnostic: &Diagnostic<'t>) -> String {
-        let help = diagnostic.help.as_deref().map(visible);
-        with_help(&self.line(diagnostic), help.as_deref())
+    #[must_use]
+    pub fn line_with_help(&self) -> String {
+        with_help(&self.line(), self.help.as_deref().map(visible).as_deref())
     }
 
     /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
-    pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
-        let mut picture = Picture {
-            text: self.title(diagnostic) + "\n",
-            gutter: 1,
-            colour: self.colour,
-        };
-        if let Some(place) = &diagnostic.place {
-            let position = self.position(place.text, place.range.start);
+    #[must_use]
+    pub fn picture(&self, colour: Colour) -> String {
+        let position = self.place.as_ref().map(Place::position);
+        self.picture_at(position, colour)
+    }
+
+    /// Renders the picture with a position of the place that is known: to count the lines of a long text takes time.
+    #[must_use]
+    pub fn picture_at(&self, position: Option<Position>, colour: Colour) -> String {
+        let mut picture = Picture::new(self, colour);
+        if let (Some(place), Some(position)) = (&self.place, position) {
             let number = match place.medium {
                 Medium::Lines => position.line.to_string(),
                 Medium::Argument | Medium::Whole => " ".to_owned(),
             };
             picture.gutter = number.len();
-            picture.add_arrow(&place.label(&position));
+            picture.add_arrow(&place.label(position));
             if place.medium != Medium::Whole
                 && let Some(excerpt) = Excerpt::new(place.text, &position, &place.range)
             {
-                picture.add_excerpt(&excerpt, &number, colour_code(diagnostic.severity));
+                picture.add_excerpt(&excerpt, &number, colour_code(self.severity));
             }
         }
-        picture.end(diagnostic)
+        picture.end(self)
     }
 
     /// Renders title, places, notes and help, with a final line break.
-    pub fn with_places(&self, diagnostic: &Diagnostic<'_>, places: &[String]) -> String {
-        let mut picture = Picture {
-            text: self.title(diagnostic) + "\n",
-            gutter: 1,
-            colour: self.colour,
-        };
+    #[must_use]
+    pub fn with_places(&self, places: &[String], colour: Colour) -> String {
+        let mut picture = Picture::new(self, colour);
         for place in places {
             picture.add_arrow(&visible(place));
         }
-        picture.end(diagnostic)
+        picture.end(self)
     }
 
     /// `error[uneditable]: the pod template is reached through an alias`
-    fn title(&self, diagnostic: &Diagnostic<'_>) -> String {
-        let word = diagnostic.severity.name();
-        let head = match diagnostic.id {
+    fn title(&self, colour: Colour) -> String {
+        let word = self.severity.name();
+        let head = match self.id {
             Some(id) => format!("{word}[{id}]"),
             None => word.to_owned(),
         };
-        let head = self.colour.paint(&head, colour_code(diagnostic.severity));
-        format!("{head}: {}", visible(&diagnostic.message))
+        let head = colour.paint(&head, colour_code(self.severity));
+        format!("{head}: {}", visible(&self.message))
     }
 }
 
@@ -276,6 +252,14 @@ struct Picture {
 }
 
 impl Picture {
+    fn new(diagnostic: &Diagnostic<'_>, colour: Colour) -> Self {
+        Picture {
+            text: diagnostic.title(colour) + "\n",
+            gutter: 1,
+            colour,
+        }
+    }
+
     /// Adds `--> web.yaml:3:1`.
     fn add_arrow(&mut self, place: &str) {
         let (gutter, arrow) = (self.gutter, self.colour.paint("-->", GUTTER));
@@ -284,35 +268,30 @@ impl Picture {
 
     /// Adds the line with carets below it.
     fn add_excerpt(&mut self, excerpt: &Excerpt, number: &str, colour_code: &str) {
-        let (gutter, indent) = (self.gutter, excerpt.indent);
-        let bar = self.colour.paint("|", GUTTER);
-        let number = self.colour.paint(number, GUTTER);
-        let line = format!("{number} {bar} {}", excerpt.line);
         let carets = "^".repeat(excerpt.width);
         let marks = self.colour.paint(&carets, colour_code);
-        let _ = writeln!(self.text, "{:gutter$} {bar}", "");
-        let _ = writeln!(self.text, "{}", line.trim_end());
-        let _ = writeln!(self.text, "{:gutter$} {bar} {:indent$}{marks}", "", "");
+        self.add("", "|", "");
+        self.add(number, "|", &excerpt.line);
+        self.add("", "|", &format!("{:1$}{marks}", "", excerpt.indent));
     }
 
     /// Adds notes and help, and returns the text.
     fn end(mut self, diagnostic: &Diagnostic<'_>) -> String {
-        for note in &diagnostic.notes {
-            self.add("note:", note);
-        }
-        if let Some(help) = &diagnostic.help {
-            self.add("help:", help);
+        let notes = diagnostic.notes.iter().map(|note| ("note:", note));
+        for (word, sentence) in notes.chain(diagnostic.help.iter().map(|help| ("help:", help))) {
+            let word = self.colour.paint(word, BOLD);
+            self.add("", "=", &format!("{word} {}", visible(sentence)));
         }
         self.text
     }
 
-    /// Adds `= note: sentence` or `= help: sentence`.
-    fn add(&mut self, word: &str, sentence: &str) {
-        let gutter = self.gutter;
-        let equals = self.colour.paint("=", GUTTER);
-        let word = self.colour.paint(word, BOLD);
-        let sentence = visible(sentence);
-        let _ = writeln!(self.text, "{:gutter$} {equals} {word} {sentence}", "");
+    /// Adds `12 | text`.
+    fn add(&mut self, number: &str, mark: &str, text: &str) {
+        let blanks = " ".repeat(self.gutter - number.len());
+        let number = self.colour.paint(number, GUTTER);
+        let mark = self.colour.paint(mark, GUTTER);
+        let line = format!("{blanks}{number} {mark} {text}");
+        self.text.extend([line.trim_end(), "\n"]);
     }
 }
 
@@ -329,8 +308,8 @@ impl Colour {
     /// Puts a text between escape sequences.
     pub fn paint<'a>(self, text: &'a str, code: &str) -> Cow<'a, str> {
         match self {
-            Colour::Never => Cow::Borrowed(text),
-            Colour::Always => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
+            Colour::Always if !text.is_empty() => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
+            _ => Cow::Borrowed(text),
         }
     }
 }
@@ -348,7 +327,7 @@ mod tests {
     }
 
     fn picture(text: &[u8], range: Range<usize>) -> String {
-        Renderer::new(Colour::Never).picture(&diagnostic(text, range))
+        diagnostic(text, range).picture(Colour::Never)
     }
 
     #[test]
@@ -358,24 +337,18 @@ mod tests {
         shown.id = Some("uneditable");
         shown.notes.push("numbers only".to_owned());
         let expected = "error[uneditable]: wrong\n --> a.yaml:2:4\n  |\n2 | b: two\n  |    ^^^\n  = note: numbers only\n  = help: write `2`\n";
-        assert_eq!(Renderer::new(Colour::Never).picture(&shown), expected);
-        assert_eq!(
-            Renderer::new(Colour::Never).line(&shown),
-            "a.yaml:2:4: error[uneditable]: wrong"
-        );
+        assert_eq!(shown.picture(Colour::Never), expected);
+        assert_eq!(shown.line(), "a.yaml:2:4: error[uneditable]: wrong");
     }
 
     #[test]
     fn an_argument_has_no_lines() {
         let shown = Diagnostic::error("wrong").at(Place::of_argument("--set #2", b"a.b=1", 4..5));
         assert_eq!(
-            Renderer::new(Colour::Never).picture(&shown),
+            shown.picture(Colour::Never),
             "error: wrong\n --> --set #2\n  |\n  | a.b=1\n  |     ^\n"
         );
-        assert_eq!(
-            Renderer::new(Colour::Never).line(&shown),
-            "--set #2: error: wrong"
-        );
+        assert_eq!(shown.line(), "--set #2: error: wrong");
     }
 
     #[test]
@@ -384,7 +357,7 @@ mod tests {
             .at(Place::of_whole("charts"))
             .with_help(Some("mend it".to_owned()));
         assert_eq!(
-            Renderer::new(Colour::Never).picture(&shown),
+            shown.picture(Colour::Never),
             "error: wrong\n --> charts\n  = help: mend it\n"
         );
     }
@@ -392,7 +365,7 @@ mod tests {
     #[test]
     fn colour_paints_without_changing_the_text() {
         let shown = diagnostic(b"a: 1\n", 3..4);
-        let painted = Renderer::new(Colour::Always).picture(&shown);
+        let painted = shown.picture(Colour::Always);
         let mut plain = String::new();
         let mut rest = painted.as_str();
         while let Some((before, after)) = rest.split_once('\x1b') {
@@ -401,7 +374,7 @@ mod tests {
         }
         plain.push_str(rest);
         assert!(painted.contains("\x1b[1;31merror\x1b[0m"));
-        assert_eq!(plain, Renderer::new(Colour::Never).picture(&shown));
+        assert_eq!(plain, shown.picture(Colour::Never));
     }
 
     #[test]
@@ -429,7 +402,7 @@ mod tests {
                 "a: 値\n".as_bytes(),
                 3..4,
                 "1 | a: 値",
-                "  |    ^^",
+                "  |    ^",
             ),
             (
                 "control characters",
@@ -486,18 +459,5 @@ mod tests {
         );
         assert_eq!(line.chars().skip(caret).take(4).collect::<String>(), "here");
         assert!(shown.contains("a.yaml:1:302"));
-    }
-
-    #[test]
-    fn many_diagnostics_share_one_count_of_lines() {
-        let text = "a: 1\n".repeat(1000);
-        let mut renderer = Renderer::new(Colour::Never);
-        for line in [0, 10, 999, 5, 5, 998] {
-            let shown = diagnostic(text.as_bytes(), line * 5 + 3..line * 5 + 4);
-            assert_eq!(
-                renderer.line(&shown),
-                format!("a.yaml:{}:4: error: wrong", line + 1)
-            );
-        }
     }
 }

@@ -53,11 +53,6 @@ impl<'t> LineCounter<'t> {
         }
     }
 
-    /// Returns true if the counted text is this slice.
-    pub fn is_of(&self, text: &[u8]) -> bool {
-        std::ptr::eq(self.text, text)
-    }
-
     /// Returns the position of an offset; an offset beyond the end counts as the end.
     pub fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());

@@ -6,7 +6,7 @@ mod doors;
 use config::{API_VERSION, Config, EXAMPLE, KIND, Origin, Sources, load};
 use configurations::json_schema::{broken, schema};
 use configurations::{configurations, from_arguments};
-use report::{Colour, Renderer};
+use report::Diagnostic;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -34,11 +34,7 @@ fn each_invalid_configuration_says_what_is_wrong_and_where() {
     for (name, path) in configurations("invalid") {
         let text = fs::read_to_string(&path).unwrap();
         let diagnostics = load(&Sources::of_text(&name, &text)).expect_err(&name);
-        let mut renderer = Renderer::new(Colour::Never);
-        let shown: Vec<String> = diagnostics
-            .iter()
-            .map(|diagnostic| renderer.picture(diagnostic))
-            .collect();
+        let shown: Vec<String> = diagnostics.iter().map(Diagnostic::to_string).collect();
         wrong.extend(differs(&path, &shown.join("\n")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -385,7 +381,7 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     assert_eq!(unset.value("namespace"), Some(json!(null)));
     let bad = load(&sources.with_namespace("A")).unwrap_err();
     assert_eq!(
-        Renderer::new(Colour::Never).line(&bad[0]),
+        bad[0].line(),
         "--namespace: error: `namespace` must be the name of a namespace, found `A`"
     );
 }
@@ -399,10 +395,7 @@ fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_th
     assert!(load(&sources).is_ok());
     let lines = |sources: &Sources<'_>| {
         let errors = load(sources).map(|_| ()).unwrap_err();
-        errors
-            .iter()
-            .map(|error| Renderer::new(Colour::Never).line(error))
-            .collect::<Vec<_>>()
+        errors.iter().map(Diagnostic::line).collect::<Vec<_>>()
     };
     let refused = lines(&sources.for_webhook());
     let places = ["5:12", "10:7", "11:7", "13:7"]
@@ -445,7 +438,7 @@ fn a_function_config_is_read_where_it_stands() {
     let tree = yaml::read(&text[start..]).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
     let errors = load(&Sources::of_node("<stdin>", &text, start, &tree, node)).unwrap_err();
-    let shown = Renderer::new(Colour::Never).line(&errors[0]);
+    let shown = errors[0].line();
     assert_eq!(
         shown,
         "<stdin>:8:16: error: `injection` must be one of `always`, `annotated`, `disabled`, found `never`"
