@@ -84,6 +84,23 @@ pub(crate) struct Node {
     pub(crate) child: u32,
 }
 
+impl Node {
+    /// Returns a node without properties and siblings.
+    #[inline]
+    pub(crate) fn new(kind: Kind, style: Style, range: Range<usize>, child: u32) -> Self {
+        Node {
+            kind,
+            style,
+            explicit_key: false,
+            has_properties: false,
+            start: narrow(range.start),
+            end: narrow(range.end),
+            next: NONE,
+            child,
+        }
+    }
+}
+
 /// Anchor and tag of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Properties {

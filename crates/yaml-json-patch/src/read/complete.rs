@@ -253,7 +253,7 @@ impl TreeBuilder<'_> {
         }
         self.lead_in(bare)?;
         let at = before.end().unwrap_or(self.cursor);
-        self.leaf(Kind::Scalar, Style::Plain, at..at, NONE, before)
+        self.leaf(Node::new(Kind::Scalar, Style::Plain, at..at, NONE), before)
     }
 
     fn scalar(
@@ -282,7 +282,10 @@ impl TreeBuilder<'_> {
                 let indent = self.column(range.start);
                 (indent, block_scalar::end(self.tree.text, &header, indent))
             };
-            return self.leaf(Kind::Scalar, style, at..end, narrow(indent), before);
+            return self.leaf(
+                Node::new(Kind::Scalar, style, at..end, narrow(indent)),
+                before,
+            );
         }
         if range.start != at {
             return Err(lost(at));
@@ -299,7 +302,7 @@ impl TreeBuilder<'_> {
             Style::Plain if text.contains(['\n', '\r']) => SEVERAL_LINES,
             _ => NONE,
         };
-        self.leaf(Kind::Scalar, style, range, child, before)
+        self.leaf(Node::new(Kind::Scalar, style, range, child), before)
     }
 
     /// Steps to the beginning of a node, behind its anchor and tag.
@@ -320,7 +323,10 @@ impl TreeBuilder<'_> {
         if let Ok(found) = properties.binary_search_by_key(&target, |p| p.node) {
             properties[found].aliased = true;
         }
-        self.leaf(Kind::Alias, Style::Plain, range, target, &Before::default())
+        self.leaf(
+            Node::new(Kind::Alias, Style::Plain, range, target),
+            &Before::default(),
+        )
     }
 
     fn start(
@@ -352,7 +358,7 @@ impl TreeBuilder<'_> {
             ));
         }
         self.cursor = if bracketed { at + 1 } else { at };
-        let node = self.push(kind, style, at..at, NONE, before)?;
+        let node = self.push(Node::new(kind, style, at..at, NONE), before)?;
         self.open.push(OpenCollection {
             node,
             last_child: NONE,
@@ -437,19 +443,12 @@ impl TreeBuilder<'_> {
         Ok(())
     }
 
-    fn leaf(
-        &mut self,
-        kind: Kind,
-        style: Style,
-        range: Range<usize>,
-        child: u32,
-        before: &Before,
-    ) -> Result<(), YamlError> {
-        if range.start < self.cursor || range.end < range.start {
+    fn leaf(&mut self, node: Node, before: &Before) -> Result<(), YamlError> {
+        if (node.start as usize) < self.cursor || node.end < node.start {
             return Err(lost(self.cursor));
         }
-        self.cursor = range.end;
-        self.push(kind, style, range, child, before)?;
+        self.cursor = node.end as usize;
+        self.push(node, before)?;
         self.done();
         Ok(())
     }
@@ -463,17 +462,13 @@ impl TreeBuilder<'_> {
         }
     }
 
-    fn push(
-        &mut self,
-        kind: Kind,
-        style: Style,
-        range: Range<usize>,
-        child: u32,
-        before: &Before,
-    ) -> Result<u32, YamlError> {
+    fn push(&mut self, node: Node, before: &Before) -> Result<u32, YamlError> {
         let id = narrow(self.tree.nodes.len());
         if id == NONE {
-            return Err(error(range.start, "the document has too many nodes"));
+            return Err(error(
+                node.start as usize,
+                "the document has too many nodes",
+            ));
         }
         if let Some(parent) = self.open.last_mut() {
             if parent.last_child == NONE {
@@ -485,14 +480,8 @@ impl TreeBuilder<'_> {
         }
         let start = before.start();
         self.tree.nodes.push(Node {
-            kind,
-            style,
-            explicit_key: false,
             has_properties: start.is_some(),
-            start: narrow(range.start),
-            end: narrow(range.end),
-            next: NONE,
-            child,
+            ..node
         });
         if let Some(start) = start {
             let part = |range: &Range<usize>, skip| narrow(range.start + skip)..narrow(range.end);

@@ -344,7 +344,7 @@ impl<'b> FastReader<'b> {
         }
         properties.aliased = true;
         self.awaiting = None;
-        self.add(Kind::Alias, Style::Plain, pos, end, target);
+        self.add(Node::new(Kind::Alias, Style::Plain, pos..end, target));
         self.last_end = end;
         self.scan.rest(end)
     }
@@ -419,7 +419,7 @@ impl<'b> FastReader<'b> {
     #[inline]
     pub(super) fn leaf(&mut self, style: Style, start: usize, end: usize, child: u32) {
         self.awaiting = None;
-        self.add(Kind::Scalar, style, start, end, child);
+        self.add(Node::new(Kind::Scalar, style, start..end, child));
         self.last_end = end;
     }
 
@@ -434,7 +434,7 @@ impl<'b> FastReader<'b> {
             return None;
         }
         self.awaiting = None;
-        let node = self.add(kind, style, start, start, NONE);
+        let node = self.add(Node::new(kind, style, start..start, NONE));
         let column = u32::try_from(column).ok()?;
         self.open.push(Open {
             node,
@@ -455,27 +455,21 @@ impl<'b> FastReader<'b> {
     }
 
     #[inline]
-    fn add(&mut self, kind: Kind, style: Style, start: usize, end: usize, child: u32) -> u32 {
+    fn add(&mut self, node: Node) -> u32 {
         // There are fewer nodes than bytes, or about as many in `[[[[`, and bytes are few enough.
         let id = narrow(self.nodes.len());
         if let Some(parent) = self.open.last_mut() {
             if let Some(elder) = self.nodes.get_mut(parent.last_child as usize) {
                 elder.next = id;
-            } else if let Some(node) = self.nodes.get_mut(parent.node as usize) {
-                node.child = id;
+            } else if let Some(parent) = self.nodes.get_mut(parent.node as usize) {
+                parent.child = id;
             }
             parent.last_child = id;
         }
         let anchor = self.anchor.take();
         self.nodes.push(Node {
-            kind,
-            style,
-            explicit_key: false,
             has_properties: anchor.is_some(),
-            start: narrow(start),
-            end: narrow(end),
-            next: NONE,
-            child,
+            ..node
         });
         if let Some((start, end)) = anchor {
             self.properties.push(Properties {

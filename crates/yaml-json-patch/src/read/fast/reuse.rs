@@ -197,7 +197,7 @@ impl FastReader<'_> {
         let end = pos + known.text.len();
         let next = line_after(self.scan, end, column, root.kind)?;
         self.awaiting = None;
-        let id = self.add(root.kind, root.style, pos, end, NONE);
+        let id = self.add(Node::new(root.kind, root.style, pos..end, NONE));
         let shift = Shift {
             nodes: id.wrapping_sub(narrow(known.first)),
             bytes: narrow(pos).wrapping_sub(root.start),
