@@ -204,4 +204,21 @@ mod tests {
             assert_eq!(tree.members(mapping, KEYS), one_by_one, "{text:?}");
         }
     }
+
+    #[test]
+    fn a_key_is_found_however_it_is_written() {
+        for text in [
+            "kind: A\n",
+            "&a kind: A\n",
+            "!!str kind: A\n",
+            "\"\\x6bind\": A\n",
+            "? kind\n: A\n",
+            "x: &k kind\n*k : A\n",
+            "!!binary a2luZA==: A\n",
+        ] {
+            let tree = read(text).unwrap();
+            let kind = tree.member_text(tree.root().unwrap(), "kind");
+            assert_eq!(kind.as_deref(), Some("A"), "{text:?}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use crate::block_scalar::{self, Chomping, Line};
 use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{ScalarValue, scalar_value};
 use std::borrow::Cow;
 
 impl<'t> Tree<'t> {
@@ -29,7 +30,7 @@ impl<'t> Tree<'t> {
     #[inline]
     pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
         let node = self.node(key);
-        if node.kind == Kind::Scalar && node.style == Style::Plain {
+        if node.kind == Kind::Scalar && node.style == Style::Plain && !node.has_properties {
             // As bytes: the borders of characters are not looked for.
             let written = node.start as usize..node.end as usize;
             written.len() == wanted.len()
@@ -42,7 +43,10 @@ impl<'t> Tree<'t> {
     /// A function of its own, so that the comparison of plain keys is inlined.
     #[inline(never)]
     fn decodes_to(&self, key: NodeId, wanted: &str) -> bool {
-        self.scalar(key).is_some_and(|text| text == wanted)
+        match scalar_value(self, key) {
+            Ok(ScalarValue::Str(text)) => text == wanted,
+            _ => self.scalar(key).is_some_and(|text| text == wanted),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> bool {
 
 /// The name that [`is_key`] compares with. A merge key is no member by itself, and null, a collection and the like are no names.
 pub(crate) fn name_of(tree: &Tree<'_>, key: NodeId) -> Option<String> {
+    let key = tree.alias_target(key);
     match word(tree, key) {
         Some(raw) => Some(raw.to_owned()),
         None if is_merge_key(tree, key) => None,
