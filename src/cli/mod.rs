@@ -345,8 +345,7 @@ fn run_with_messages(
     let mut exit = catch_panic(|| command(&mut messages))
         .unwrap_or_else(|error| report_error(&error, &mut messages));
     if let Err(error) = messages.write_log(None) {
-        let _ = writeln!(io::stderr(), "error: {error}");
-        exit = Exit::Trouble;
+        exit = report_error(&error.into(), &mut Messages::default());
     }
     exit.into()
 }

@@ -38,6 +38,7 @@ pub fn run(arguments: PolicyArgs, common: &Common, messages: &mut Messages) -> a
     for note in policies.notes {
         messages.note_line(&note);
     }
+    messages.write_log(None)?;
     stdout::write([&*policies.text])?;
     messages.show(None);
     Ok(())

@@ -51,6 +51,7 @@ pub(super) fn run(
         }
         Some(StatusFormat::Text) | None => text::text(&report),
     };
+    messages.write_log(None)?;
     stdout::write([&*output])?;
     messages.show(None);
     Ok(exit(&report, arguments.strict))

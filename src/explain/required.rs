@@ -69,7 +69,7 @@ pub fn block(lines: Vec<String>, colour: Colour) -> Vec<String> {
 
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:
 /// `in shop and blog: Secret agent with the key KEY (not in the input)`; and one for the command that applies missing permissions.
-pub fn lines(requirements: &[Needed<'_>], limit: usize, rbac: Option<&String>) -> Vec<String> {
+pub fn lines(requirements: &[Needed<'_>], limit: usize, rbac: Option<&str>) -> Vec<String> {
     let mut objects = Vec::new();
     let mut namespaces: HashMap<String, Vec<Option<&str>>> = HashMap::new();
     for requirement in requirements {

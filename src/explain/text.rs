@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Returns the explanation as text. `rbac` is the command for its permissions; `last` are the lines below the totals.
 pub fn text(
     explanation: &Explanation<'_>,
-    rbac: &String,
+    rbac: &str,
     last: impl IntoIterator<Item = String>,
 ) -> String {
     let needs_rbac = !explanation.permissions.is_empty() && !explanation.has_permissions;

@@ -61,6 +61,9 @@ const STREAMS: [&str; 4] = [
     "layout/objects-behind-a-marker-and-a-byte-order-mark",
 ];
 
+/// go-yaml prints `*kind : Pod` as `*kind: Pod`, which it cannot read.
+const ALIASES_AS_KEYS: &str = "yaml/aliases-as-keys";
+
 /// A case that gets an agent: its text without and with.
 struct ReprintPair {
     name: String,
@@ -73,7 +76,9 @@ fn pairs() -> (Vec<ReprintPair>, Config) {
     let mut places = Vec::new();
     let mut pairs = Vec::new();
     for case in cases::all() {
-        let is_left_out = STREAMS.contains(&&*case.name) || laws::carries_record(&case.text);
+        let is_left_out = STREAMS.contains(&&*case.name)
+            || case.name == ALIASES_AS_KEYS
+            || laws::carries_record(&case.text);
         if case.options.direction == Direction::Uninject || is_left_out {
             continue;
         }

@@ -20,7 +20,7 @@ use yaml_json_patch::{NodeId, Tree};
 pub fn second_key(tree: &Tree<'_>, mapping: NodeId) -> Option<NodeId> {
     let mut keys: Vec<(Cow<'_, str>, NodeId)> = tree
         .entries(tree.alias_target(mapping))
-        .filter_map(|(key, _)| Some((tree.scalar(key)?, key)))
+        .filter_map(|(key, _)| Some((tree.scalar(tree.alias_target(key))?, key)))
         .collect();
     keys.sort_unstable();
     keys.chunk_by(|(one, _), (next, _)| one == next)

@@ -19,6 +19,41 @@ pub struct Member {
 }
 
 impl Tree<'_> {
+    /// The value of a key that is a string to Kubernetes. With duplicate keys: the last, which is the one that counts.
+    /// Merge keys (`<<`) are not looked through.
+    #[must_use]
+    pub fn get(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
+        self.entries(mapping)
+            .filter(|(k, _)| self.is_key(*k, key))
+            .map(|(_, v)| v)
+            .last()
+    }
+
+    /// True when a key node spells this string.
+    #[must_use]
+    // Without the hints of this file and of `is_merge_key`, an injection takes 3 % more instructions.
+    #[inline]
+    pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
+        let node = self.node(key);
+        if node.kind == Kind::Scalar && node.style == Style::Plain && !node.has_properties {
+            // As bytes: the borders of characters are not looked for.
+            let written = node.start as usize..node.end as usize;
+            written.len() == wanted.len()
+                && self.text.as_bytes().get(written) == Some(wanted.as_bytes())
+        } else {
+            self.decodes_to(key, wanted)
+        }
+    }
+
+    /// A function of its own, so that the comparison of plain keys is inlined.
+    #[inline(never)]
+    fn decodes_to(&self, key: NodeId, wanted: &str) -> bool {
+        match scalar_value(self, key) {
+            Ok(ScalarValue::Str(text)) => text == wanted,
+            _ => self.scalar(key).is_some_and(|text| text == wanted),
+        }
+    }
+
     /// The value of a member. Aliases are followed, and merge keys (`<<`) where the mapping itself has no such key; of
     /// duplicate keys the last one counts, as for [`Tree::get`].
     #[must_use]

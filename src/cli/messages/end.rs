@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 pub enum Ending {
     /// The output was written; what else happened.
     Done(Option<String>),
-    /// RBAC manifests were printed; what they permit.
+    /// RBAC manifests were printed, or there was nothing to permit; the line that says so.
     PermissionsPrinted(String),
     /// Errors, or warnings with `--strict`, held back the output, or stand beside it; what did not happen.
     Failed(&'static str),
@@ -27,9 +27,12 @@ impl RunEnd<'_> {
         matches!(self.ending, Ending::Failed(_) | Ending::NoPermissions)
     }
 
-    /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed.
+    /// Returns true if the reported changes did not happen. Those of a dry run stay true if they are not printed; `rbac` reports none.
     pub(super) fn is_undone(&self) -> bool {
-        self.is_failure() && self.options.tense == Tense::Past
+        match self.ending {
+            Ending::NoPermissions => true,
+            _ => self.is_failure() && self.options.tense == Tense::Past,
+        }
     }
 }
 

@@ -117,6 +117,7 @@ impl View {
         let mut files = HashSet::new();
         let mut rows = group.to_vec();
         rows.retain(|row| !row.file.is_empty() || row.subject.resource().is_some());
+        rows.sort_by_key(|row| !changes(row));
         let all = rows.len();
         // A file is named once. In stdin, a build or a function call, every resource is named.
         rows.retain(|row| {
@@ -127,7 +128,6 @@ impl View {
                 || files.insert(&*row.file)
         });
         let hidden = all - rows.len();
-        rows.sort_by_key(|row| !changes(row));
         let more = rows.len().saturating_sub(max);
         rows.truncate(max);
         let mut places: Vec<String> = rows.iter().map(|row| self.place(row)).collect();

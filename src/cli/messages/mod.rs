@@ -347,7 +347,7 @@ impl Messages {
                 .texts
                 .iter()
                 .any(|text| rbac::has_objects(text.text, &text.injection.related));
-        required::lines(&missing, MAX_NAMESPACES, needs_rbac.then_some(&end.rbac))
+        required::lines(&missing, MAX_NAMESPACES, needs_rbac.then_some(&*end.rbac))
     }
 
     fn view(&self, end: Option<&RunEnd<'_>>) -> View {

@@ -237,6 +237,10 @@ fn a_log_that_cannot_be_written_hides_no_message_and_changes_nothing() {
         assert!(ran.stderr.ends_with(error), "{args:?} {ran:?}");
     }
     assert_eq!(folder.read("web.yaml"), web);
+    // It has a note, which goes to the log, too.
+    let ran = folder.run(&["policy", "--log-file=/dev/full", "--namespace=shop"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    assert!(ran.stderr.ends_with(error), "{ran:?}");
     let ran = folder.run(&["inject", "--log-file=/dev/full", "no/such.yaml"]);
     let missing = "error: no/such.yaml: no such file or directory\n";
     assert_eq!(

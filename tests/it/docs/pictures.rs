@@ -7,7 +7,7 @@ use crate::browser::Browser;
 use crate::program::Folder;
 #[cfg(target_os = "linux")]
 use crate::tools;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -171,7 +171,7 @@ fn on_a_telephone_each_picture_keeps_its_size() {
             };
             browser.open(&format!("file://{}/{name}.html", built.path().display()));
             let (sizes, width): (Vec<(u32, u32)>, u32) =
-                serde_json::from_value(browser.run(script, &json!([]))).unwrap();
+                serde_json::from_value(browser.run(script, &Value::Array(Vec::new()))).unwrap();
             assert!(
                 sizes.iter().all(|(shown, own)| shown == own),
                 "{name}: {sizes:?}"

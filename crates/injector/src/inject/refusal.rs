@@ -45,7 +45,7 @@ pub fn unparseable(text: &str, error: &YamlError) -> UneditableChange {
 
 /// Returns the refusal of a resource with a duplicate key.
 pub fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
-    let name = tree.scalar(key).unwrap_or_default();
+    let name = tree.scalar(tree.alias_target(key)).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
     UneditableChange {
         message: format!(

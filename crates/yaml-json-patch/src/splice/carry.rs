@@ -85,16 +85,20 @@ impl Writer<'_, '_> {
         let body = reindented(&self.whole_lines(start, tree.span(node).end)?, from, to)?;
         let indentation = " ".repeat(to);
         // Comments, and a tag, between the key or dash and the first line of the collection.
-        let around = tree
-            .nodes()
-            .find(|around| tree.values(*around).any(|value| value == node));
-        let head = match around {
-            Some(around) => {
-                let elements = plan::elements_of(tree, lines, around).ok()?;
-                let element = elements.iter().find(|element| element.value == node)?;
-                lines.slice(element.mark?, start)
+        let is_around = |list: &NodeId| tree.items(*list).any(|item| item == node);
+        let head = match source.key {
+            Some(key) => {
+                let colon = lines.next_content(tree.span(key).end);
+                lines.slice(colon + 1, start)
             }
-            None => "",
+            None => match tree.nodes().find(is_around) {
+                Some(list) => {
+                    let items = plan::elements_of(tree, lines, list).ok()?;
+                    let item = items.iter().find(|item| item.value == node)?;
+                    lines.slice(item.mark?, start)
+                }
+                None => "",
+            },
         };
         let (first, between) = head.split_once('\n').unwrap_or((head, ""));
         if head.trim().is_empty() && place.name.is_none() {

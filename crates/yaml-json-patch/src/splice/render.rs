@@ -8,11 +8,11 @@ use super::quotes::Quotes;
 use crate::quote::Context;
 use crate::tree::Style;
 
-/// A list of words up to this width is written `[in, brackets]`.
-const MAX_INLINE_WIDTH: usize = 80;
+/// The widest collection that is written in brackets because others are.
+pub(super) const MAX_WIDTH: usize = 80;
 
 /// The text of a value that a block collection holds on one line: scalars, empty collections, and in some layouts short lists of
-/// plain words.
+/// words: of plain ones, and of others where lists that are alike have brackets.
 pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
     match content.parts() {
         Parts::Scalar => content.scalar(Context::Block),
@@ -33,7 +33,7 @@ pub(crate) fn inline(content: Content<'_>, layout: Layout) -> Option<String> {
                     .iter()
                     .all(|word| !word.starts_with(['"', '\'']) || word == "\"\"");
             let list = format!("[{}]", words.join(", "));
-            (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
+            (plain && list.len() <= MAX_WIDTH).then_some(list)
         }
         Parts::Items(_) | Parts::Members(_) => None,
     }

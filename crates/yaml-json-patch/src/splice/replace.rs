@@ -242,7 +242,7 @@ impl Writer<'_, '_> {
         self.out.delete(line_end..element.end.max(line_end));
     }
 
-    /// The whole item: its lines. The comment after an old value on one line is that of the first.
+    /// The whole item: its lines. The comment after an old value on one line is that of the first, unless a carried value has its own.
     fn replace_item(&mut self, replaced: Replaced, new: New<'_>) -> Result<(), SpliceError> {
         let Replaced { element, shape, .. } = replaced;
         let below = self.lines.below(element.end)?;
@@ -256,9 +256,11 @@ impl Writer<'_, '_> {
             first,
             blank: BlankLine::None,
         };
-        let mut text = self.lines_of(shape, &[new], place)?;
         let style = self.tree.style(element.value);
-        if style != Style::Block && !style.is_block_scalar() {
+        let keeps_comment =
+            new.source.is_none() && style != Style::Block && !style.is_block_scalar();
+        let mut text = self.lines_of(shape, &[new], place)?;
+        if keeps_comment {
             let comment = self
                 .lines
                 .slice(element.end, self.lines.line_end(element.end));

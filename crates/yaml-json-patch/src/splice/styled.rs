@@ -4,6 +4,7 @@ use super::content::{Carrying, Content, Name};
 use super::layout::BlockStyle;
 use super::plan::{self, New};
 use super::quotes::Alike;
+use super::render::MAX_WIDTH;
 use super::style::ElementStyle;
 use super::writer::Writer;
 use crate::quote::Context;
@@ -11,9 +12,6 @@ use crate::tree::{Kind, NodeId, Style};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// The widest collection that is written in brackets because others are.
-const MAX_WIDTH: usize = 80;
 
 /// The style of a new member or item.
 #[derive(Debug, Default)]
