@@ -101,6 +101,7 @@ fn workload(row: &Row) -> Workload {
         },
         name: format!("{}/{}", row.workload.kind, row.workload.name),
         namespace: row.workload.namespace.clone(),
+        region: row.workload.namespace.clone(),
         place: plural(row.pods.len(), "pod"),
         state: row.state.words(),
         why,

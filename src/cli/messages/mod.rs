@@ -42,7 +42,7 @@ pub enum Verbosity {
 #[derive(Debug, Default)]
 pub struct Messages {
     verbosity: Verbosity,
-    /// None after an error of the log, which is told once.
+    /// None without a log file, and once a write to it has failed: the run reports that error once.
     log: RefCell<Option<Log>>,
     /// True for a function call.
     is_call: bool,

@@ -11,7 +11,7 @@ const COLUMNS: usize = 120;
 /// Columns before the first caret of a cut line.
 const COLUMNS_BEFORE: usize = 40;
 /// Bytes to read on each side of the first caret. A column has at most four bytes.
-const MAX_BYTES: usize = COLUMNS * 4 + 4;
+const MAX_BYTES: usize = COLUMNS * 4;
 
 /// A line with the place of its carets.
 pub(super) struct Excerpt {
@@ -28,44 +28,57 @@ impl Excerpt {
         let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
         let start = range.start.min(text.len());
         // A line may be as long as the file, so only its visible part is read.
+        let line_end = start + line_length(slice(start, text.len().min(start + MAX_BYTES + 2)));
         let from = position.line_start.max(start.saturating_sub(MAX_BYTES));
-        let to = start + line_length(slice(start, text.len().min(start + MAX_BYTES)));
-        if may_show_api_key(
-            slice(from.saturating_sub(MAX_BYTES), from.saturating_sub(1)),
-            slice(from, to),
-            slice(to, text.len().min(to + MAX_BYTES)),
-        ) {
+        let to = line_end.min(start + MAX_BYTES);
+        let end = end_of_character(text, range.end.clamp(start, line_end)).min(to);
+        let before = slice(from.saturating_sub(MAX_BYTES), from.saturating_sub(1));
+        let is_end = |byte: &u8| *byte == b'\n';
+        let mut above = before
+            .rsplit(is_end)
+            .filter(|line| !line.trim_ascii().is_empty())
+            .take(3);
+        let next = slice(to, text.len().min(to + MAX_BYTES))
+            .split(is_end)
+            .nth(1)
+            .unwrap_or_default()
+            .trim_ascii_start();
+        let line = slice(from, to);
+        if names_api_key(line)
+            || above.any(|above| names_api_key(above) && may_be_value_below(above, line))
+            || (next.starts_with(b"name:") && names_api_key(next))
+        {
             return None;
         }
-        let (mut before, mut after) = (shown(slice(from, start)), shown(slice(start, to)));
-        if columns(&before) + columns(&after) > COLUMNS {
-            before = last_columns(before, COLUMNS_BEFORE);
-            after = first_columns(after, COLUMNS.saturating_sub(columns(&before)));
+        let mut before = shown(slice(from, start));
+        let marked = shown(slice(start, end));
+        let rest = marked.clone() + &shown(slice(end, to));
+
+        let is_whole = from == position.line_start && to == line_end;
+        if !is_whole || columns(&before) + columns(&rest) > COLUMNS {
+            let near = last_columns(&before, COLUMNS_BEFORE);
+            if near.len() < before.len() || from > position.line_start {
+                before = format!("…{near}");
+            }
         }
-        let marked = shown(slice(start, range.end.clamp(start, to)));
+        let indent = columns(&before);
+        let after = first_columns(&rest, COLUMNS.saturating_sub(indent));
+        let mut line = before + after;
+        if after.len() < rest.len() || to < line_end {
+            line.push('…');
+        }
+        let visible = marked.get(..after.len()).unwrap_or(&marked);
+        let width = columns(visible).max(1);
         Some(Excerpt {
-            indent: columns(&before),
-            width: columns(&marked).clamp(1, columns(&after).max(1)),
             // The parts may make a mark together.
-            line: visible_part(&(before + &after)).into_owned(),
+            line: visible_part(&line).into_owned(),
+            indent,
+            width,
         })
     }
 }
 
-/// Returns true if a line names an API key, or may belong to a line beside it that does. In wrong YAML, indentation alone does not tell.
-fn may_show_api_key(above: &[u8], line: &[u8], below: &[u8]) -> bool {
-    let is_end = |byte: &u8| *byte == b'\n';
-    let mut above = above
-        .rsplit(is_end)
-        .filter(|line| !line.trim_ascii().is_empty())
-        .take(3);
-    let next = below.split(is_end).nth(1).unwrap_or_default();
-    names_api_key(line)
-        || above.any(|above| names_api_key(above) && may_be_value_below(above, line))
-        || (next.trim_ascii_start().starts_with(b"name:") && names_api_key(next))
-}
-
-/// Returns true if a line may have the value of the key that a line above names.
+/// Returns true if a line may have the value of the key that a line above names. In wrong YAML, indentation alone does not tell.
 fn may_be_value_below(above: &[u8], line: &[u8]) -> bool {
     let blanks = |line: &[u8]| line.len() - line.trim_ascii_start().len();
     let text = line.trim_ascii_start();
@@ -82,24 +95,35 @@ fn names_api_key(line: &[u8]) -> bool {
     memmem::find(&letters, b"apikey").is_some()
 }
 
-/// Cuts the end off a text that does not fit into a number of columns.
-fn first_columns(text: String, columns: usize) -> String {
+/// Returns the beginning of a text that fits into a number of columns.
+fn first_columns(text: &str, columns: usize) -> &str {
     let mut width = 0;
-    let fits = |character: &char| {
-        width += character.width().unwrap_or_default();
-        width <= columns
-    };
-    let mut first: String = text.chars().take_while(fits).collect();
-    if first.len() < text.len() {
-        first.push('…');
-    }
-    first
+    text.char_indices()
+        .find(|(_, character)| {
+            width += character.width().unwrap_or_default();
+            width > columns
+        })
+        .map_or(text, |(end, _)| &text[..end])
 }
 
-/// Cuts the beginning off a text that does not fit into a number of columns.
-fn last_columns(text: String, columns: usize) -> String {
-    let reversed = |text: String| text.chars().rev().collect::<String>();
-    reversed(first_columns(reversed(text), columns))
+/// Returns the end of a text that fits into a number of columns.
+fn last_columns(text: &str, columns: usize) -> &str {
+    let mut width = 0;
+    text.char_indices()
+        .rev()
+        .take_while(|(_, character)| {
+            width += character.width().unwrap_or_default();
+            width <= columns
+        })
+        .last()
+        .map_or("", |(start, _)| &text[start..])
+}
+
+/// Returns the end of the character that an offset is in, or the offset if it is in none.
+fn end_of_character(text: &[u8], offset: usize) -> usize {
+    let rest = text.get(offset..).unwrap_or_default();
+    let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    offset + rest.iter().take(3).take_while(is_continuation).count()
 }
 
 /// Returns the length of the line in bytes, without its line break.

@@ -402,7 +402,7 @@ mod tests {
                 "a: 値\n".as_bytes(),
                 3..4,
                 "1 | a: 値",
-                "  |    ^",
+                "  |    ^^",
             ),
             (
                 "control characters",
