@@ -8,7 +8,7 @@ use report::Reason;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use support::root;
+use support::{expected, root};
 
 const EXPECTED: &str = "tests/writers.txt";
 
@@ -29,18 +29,7 @@ fn every_writer_shows_every_reason() {
     for (reason, case) in &examples {
         shown(case, *reason, &mut seen);
     }
-    let path = root().join(EXPECTED);
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::write(&path, &seen).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    let difference = similar::TextDiff::from_lines(&expected, &seen)
-        .unified_diff()
-        .to_string();
-    assert!(
-        difference.is_empty(),
-        "{difference}\n`UPDATE_EXPECTED=1 cargo test writers` writes {EXPECTED} anew"
-    );
+    expected::assert_is(&root().join(EXPECTED), &seen, "cargo test writers");
 }
 
 fn reasons(case: &Case) -> BTreeSet<Reason> {

@@ -1,4 +1,4 @@
-//! Helpers for the tests of all crates: the root of the repository, the corpus, and work on several threads.
+//! Helpers for the tests of all crates: the root of the repository, the corpus, generated files, and work on several threads.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +8,7 @@
 )]
 
 pub mod corpus;
+pub mod expected;
 pub mod parallel;
 
 use std::path::Path;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use support::expected;
 
 /// The most names in the public interface.
 const MOST: usize = 20;
@@ -21,17 +22,10 @@ fn the_public_names_are_those_of_the_file() {
             .iter()
             .for_each(|member| writeln!(seen, "  {member}").unwrap());
     }
-    let path = root.join("public-names.txt");
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::write(&path, &seen).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    let difference = similar::TextDiff::from_lines(&expected, &seen)
-        .unified_diff()
-        .to_string();
-    assert!(
-        difference.is_empty(),
-        "{difference}\n`UPDATE_EXPECTED=1 cargo test -p yaml-json-patch public_names` writes it anew"
+    expected::assert_is(
+        &root.join("public-names.txt"),
+        &seen,
+        "cargo test -p yaml-json-patch public_names",
     );
 }
 

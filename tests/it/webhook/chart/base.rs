@@ -6,6 +6,7 @@ use crate::tools;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
+use support::expected;
 
 /// The programs that build, each with its command.
 fn builders() -> impl Iterator<Item = (PathBuf, &'static str)> {
@@ -57,13 +58,7 @@ fn it_is_what_helm_renders() {
     let head = "# webhook/chart as Helm renders it; `UPDATE_EXPECTED=1 cargo test chart` writes this file.\n";
     let expected = head.to_owned() + &lines.map(|line| format!("{line}\n")).collect::<String>();
     let path = root().join("webhook/base/webhook.yaml");
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    assert!(
-        fs::read_to_string(path).unwrap() == expected,
-        "`UPDATE_EXPECTED=1 cargo test chart` writes it anew"
-    );
+    expected::assert_is(&path, &expected, "cargo test chart");
 }
 
 #[test]

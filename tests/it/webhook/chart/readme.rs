@@ -2,6 +2,7 @@
 
 use super::{chart, helms, run};
 use std::fs;
+use support::expected;
 
 const VALUES: &str = "\n## Values\n";
 
@@ -55,13 +56,7 @@ fn it_lists_the_values_and_helm_shows_it() {
     let readme = fs::read_to_string(&path).unwrap();
     let (head, _) = readme.split_once(VALUES).unwrap();
     let expected = [head, VALUES, "\n", &values()].concat();
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    assert!(
-        fs::read_to_string(&path).unwrap() == expected,
-        "`UPDATE_EXPECTED=1 cargo test chart` writes it anew"
-    );
+    expected::assert_is(&path, &expected, "cargo test chart");
     for helm in helms() {
         assert_eq!(
             run(&helm, &["show", "readme", "webhook/chart"])

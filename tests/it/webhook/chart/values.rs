@@ -9,6 +9,7 @@ use configurations::json_schema::schema;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use support::expected;
 
 fn values_schema() -> Value {
     serde_json::from_str(&fs::read_to_string(chart().join("values.schema.json")).unwrap()).unwrap()
@@ -21,13 +22,7 @@ fn the_schema_has_that_of_the_configuration_as_config_schema_prints_it() {
     expected["definitions"]["AgentInjector"] = schema();
     let expected = serde_json::to_string_pretty(&expected).unwrap() + "\n";
     let path = chart().join("values.schema.json");
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    assert!(
-        fs::read_to_string(path).unwrap() == expected,
-        "`UPDATE_EXPECTED=1 cargo test chart` writes it anew"
-    );
+    expected::assert_is(&path, &expected, "cargo test chart");
 }
 
 /// Names of maps that the chart copies as they are.
