@@ -38,20 +38,7 @@ fn mdbook_builds_both() {
     };
     let built = tempfile::tempdir().unwrap();
     for language in LANGUAGES {
-        let to = built.path().join(language);
-        let book = root().join("docs").join(language);
-        let output = Command::new(&mdbook)
-            .arg("build")
-            .arg(book)
-            .arg("--dest-dir")
-            .arg(&to)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && !said.contains("WARN"),
-            "{language}: {said}"
-        );
+        build(&mdbook, language, &built.path().join(language));
     }
     let mut links = 0;
     for language in LANGUAGES {
@@ -65,6 +52,22 @@ fn mdbook_builds_both() {
         }
     }
     assert!(links > 100);
+}
+
+/// Builds the book of a language into a folder.
+pub(super) fn build(mdbook: &Path, language: &str, to: &Path) {
+    let output = Command::new(mdbook)
+        .arg("build")
+        .arg(root().join("docs").join(language))
+        .arg("--dest-dir")
+        .arg(to)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !said.contains("WARN"),
+        "{language}: {said}"
+    );
 }
 
 /// Every link of a built page leads to a file and an element that are there.

@@ -2,16 +2,10 @@
 
 use super::LANGUAGES;
 use super::page::{self};
-#[cfg(target_os = "linux")]
-use crate::browser::Browser;
 use crate::program::Folder;
-#[cfg(target_os = "linux")]
-use crate::tools;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
-#[cfg(target_os = "linux")]
-use std::process::Command;
 use support::root;
 
 /// Pixels between the lines of a diff, and above the first one.
@@ -22,7 +16,7 @@ const MAX_WIDTH: usize = 67;
 /// The lines at the beginning of a long block that are shown, and those at its end.
 const SHOWN: [usize; 2] = [4, 3];
 
-fn words() -> serde_json::Map<String, Value> {
+pub(super) fn words() -> serde_json::Map<String, Value> {
     let text = fs::read_to_string(root().join("docs/pictures/words.yaml")).unwrap();
     serde_yaml::from_str(&text).unwrap()
 }
@@ -130,55 +124,5 @@ fn each_picture_is_on_a_page_with_an_alternative_text() {
             });
             assert!(shown, "no page of docs/{language} shows {name}.svg");
         }
-    }
-}
-
-/// Its text would be too small to be read if it were made to fit, and the page does not become wider by it.
-#[cfg(target_os = "linux")]
-#[test]
-fn on_a_telephone_each_picture_keeps_its_size() {
-    const WIDTH: u32 = 400;
-    let Some(mdbook) = tools::find("mdbook", "") else {
-        return;
-    };
-    if !tools::on_path(&["chromedriver"]) {
-        return;
-    }
-    let browser = Browser::start();
-    browser.resize(WIDTH, 800);
-    let script = "const shown = [...document.querySelectorAll('main img')].filter(img => img.getClientRects().length);
-        return [shown.map(img => [img.width, img.naturalWidth]), document.documentElement.scrollWidth]";
-    for language in LANGUAGES {
-        let built = tempfile::tempdir().unwrap();
-        let build = Command::new(&mdbook)
-            .arg("build")
-            .arg(root().join("docs").join(language))
-            .arg("--dest-dir")
-            .arg(built.path())
-            .output()
-            .unwrap();
-        assert!(build.status.success());
-        let mut pictures = 0;
-        for page in page::all() {
-            let name = page
-                .path
-                .strip_prefix(&format!("docs/{language}/"))
-                .and_then(|name| name.strip_suffix(".md"));
-            let has_picture =
-                |_: &&str| page.prose().iter().any(|(_, line)| line.starts_with("!["));
-            let Some(name) = name.filter(has_picture) else {
-                continue;
-            };
-            browser.open(&format!("file://{}/{name}.html", built.path().display()));
-            let (sizes, width): (Vec<(u32, u32)>, u32) =
-                serde_json::from_value(browser.run(script, &Value::Array(Vec::new()))).unwrap();
-            assert!(
-                sizes.iter().all(|(shown, own)| shown == own),
-                "{name}: {sizes:?}"
-            );
-            assert!(width <= WIDTH, "{name}: {width}");
-            pictures += sizes.len();
-        }
-        assert!(pictures >= words().len(), "{language}: {pictures}");
     }
 }

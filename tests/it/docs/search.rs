@@ -1,12 +1,11 @@
 //! The search of the Japanese book, in a real browser.
 
+use super::books;
 use crate::browser::Browser;
 use crate::http_server::serve;
 use crate::tools;
 use serde_json::json;
 use std::path::Path;
-use std::process::Command;
-use support::root;
 
 /// Words of this book, and words that readers type for them.
 const TERMS: [&str; 12] = [
@@ -53,13 +52,7 @@ fn the_japanese_search_finds_the_same_after_a_reload_back_and_by_a_link() {
         return;
     }
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("search");
-    let build = Command::new(mdbook)
-        .args(["build", "docs/ja", "--dest-dir"])
-        .arg(&built)
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(build.status.success());
+    books::build(&mdbook, "ja", &built);
     let site = serve(&built);
     let book = Book(Browser::start());
     book.0.open(&format!("{site}/getting-started.html"));

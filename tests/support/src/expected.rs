@@ -4,6 +4,7 @@ use similar::TextDiff;
 use std::path::Path;
 
 /// Compares a file with what it should hold; `UPDATE_EXPECTED=1` before the command writes it.
+#[track_caller]
 pub fn assert_is(path: &Path, expected: &str, command: &str) {
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(path, expected).unwrap();
