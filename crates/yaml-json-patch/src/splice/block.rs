@@ -9,9 +9,9 @@ use super::layout::{self, BlockStyle, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Block, BlockPlace};
 use super::writer::{Slot, Writer};
+use crate::json::is_json;
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
-use serde_json::Value;
 use std::ops::Range;
 
 impl Writer<'_, '_> {
@@ -456,7 +456,7 @@ impl Writer<'_, '_> {
                     .map(|key| (key + layout.below_key(kind), mark..end))
             }
             (Slot::Root, _) => (self.lines.slice(start, below).trim_end() == "{}"
-                && serde_json::from_str::<Value>(self.lines.text).is_err())
+                && !is_json(self.lines.text))
             .then_some((0, start..below)),
             _ => None,
         };

@@ -3,7 +3,7 @@
 use super::error::{ErrorKind, SpliceError};
 use super::key::name_of;
 use super::quotes::Alike;
-use crate::json::{is_merge_key, to_json};
+use crate::json::{is_json, is_merge_key, to_json};
 use crate::quote::{Context, quote};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -167,7 +167,7 @@ pub(crate) fn spelling(tree: &Tree<'_>, node: NodeId, place: Context) -> Option<
         && match place {
             Context::Block => true,
             Context::Flow => !is_plain || !raw.contains([',', '[', ']', '{', '}', ':', '?']),
-            Context::Json => tag.is_none() && serde_json::from_str::<Value>(raw).is_ok(),
+            Context::Json => tag.is_none() && is_json(raw),
         };
     fits.then(|| tagged(tag, raw.to_owned()))
 }
