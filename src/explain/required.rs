@@ -62,9 +62,11 @@ impl fmt::Display for Needed<'_> {
 /// Returns the lines below a head; nothing if there are none.
 pub fn block(lines: Vec<String>, colour: Colour) -> Vec<String> {
     let head = colour.paint("before you deploy:", BOLD).into_owned();
-    let head = (!lines.is_empty()).then_some(head);
-    let lines = lines.iter().map(|line| format!("  {line}"));
-    head.into_iter().chain(lines).collect()
+    (!lines.is_empty())
+        .then_some(head)
+        .into_iter()
+        .chain(lines.iter().map(|line| format!("  {line}")))
+        .collect()
 }
 
 /// Returns one line for each object with the namespaces that need it, of which `limit` are named:

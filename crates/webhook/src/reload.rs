@@ -73,8 +73,11 @@ impl ConfigurationFile {
             reader: ConfigReader::Webhook,
         };
         load(&sources).map_err(|diagnostics| {
-            let lines = diagnostics.iter().map(Diagnostic::line_with_help);
-            lines.collect::<Vec<_>>().join("; ")
+            diagnostics
+                .iter()
+                .map(Diagnostic::line_with_help)
+                .collect::<Vec<_>>()
+                .join("; ")
         })
     }
 }

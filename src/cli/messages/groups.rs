@@ -143,9 +143,12 @@ impl View {
     }
 
     fn place(self, row: &Row<'_>) -> String {
-        let parts = [Some(row.place_text()), self.unseen(row)];
-        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(" ")
+        [Some(row.place_text()), self.unseen(row)]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Returns what names the place in a text that the user has not before him: the resource and field, and the template of a chart.
@@ -156,8 +159,11 @@ impl View {
         let source = offset
             .and_then(|offset| helm_source(row.text, offset))
             .map(|source| format!("rendered from {source}"));
-        let parts = name.into_iter().chain(source);
-        let parts = Vec::from_iter(parts.filter(|part| !part.is_empty()));
+        let parts: Vec<String> = name
+            .into_iter()
+            .chain(source)
+            .filter(|part| !part.is_empty())
+            .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
